@@ -1,0 +1,1 @@
+//! Comparing what a kernel wrote with what was expected.

@@ -1,0 +1,12 @@
+//! Builds a `kernel.cu`, verifies it against an independent reference and measures it, on a CUDA
+//! device or on an emulated one, and says all of it in the lines of [`report`].
+//!
+//! This crate knows no terminal and no git. The `lab` package imports [`report`] and
+//! [`device::Target`] and starts the [`process`]es; nothing else of it.
+
+pub mod device;
+pub mod gates;
+pub mod measure;
+pub mod problem;
+pub mod process;
+pub mod report;

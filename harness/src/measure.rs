@@ -1,0 +1,1 @@
+//! Statistics of timings: median, spread, confidence interval.

@@ -1,0 +1,102 @@
+//! What is to be computed, and how to tell that a kernel computes it.
+//!
+//! A problem is a folder with a `problem.toml`. `kind = "wavegru"` is the one that is written in
+//! Rust ([`wavegru`]); every other is declarative ([`tensor`]). A problem drives the candidate
+//! through a [`Worker`], which holds the device in another process and never sees what is expected.
+
+pub mod tensor;
+pub mod wavegru;
+
+use crate::device::DeviceInfo;
+use crate::process::worker::{ModuleId, Worker};
+use crate::report::Writer;
+use std::path::{Path, PathBuf};
+
+/// What a problem wants of the build.
+#[derive(Clone, Debug, Default)]
+pub struct BuildNeeds {
+    pub defines: Vec<(String, String)>,
+    /// Text of `lab_problem.h`.
+    pub problem_header: String,
+}
+
+/// What every stage may use.
+pub struct Context<'a> {
+    pub device: &'a DeviceInfo,
+    /// Folder for what outlives a run: references, weights.
+    pub cache_dir: &'a Path,
+    /// Where the result lines go.
+    pub out: &'a mut Writer,
+    /// Starts a further worker on the same device, for a reference that runs there.
+    pub spawn_worker: &'a mut dyn FnMut() -> Result<Worker, Stop>,
+    /// Builds a second source (a `reference.cu`) for the same device.
+    pub build: &'a mut dyn FnMut(&Path, &str) -> Result<crate::device::Image, Stop>,
+}
+
+/// Why judging ended early. Each becomes a verdict and an exit code.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The problem folder itself is wrong: named file, place, remedy. Exit 64.
+    #[error("{0}")]
+    Problem(String),
+    /// The candidate does not build, or lacks its entry. Exit 2.
+    #[error("{0}")]
+    Build(String),
+    /// The kernel crashed, hung, or its launch failed. Exit 3.
+    #[error("{0}")]
+    Crash(String),
+    /// The lab's own side failed (disk, device, process). Exit 3.
+    #[error("{0}")]
+    Lab(String),
+}
+
+/// A verdict on correctness. The gates themselves were written as result lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correctness {
+    Pass,
+    Fail,
+}
+
+/// One thing to compute. The judge calls the methods in this order, once a run each.
+pub trait Problem {
+    fn name(&self) -> &str;
+    fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
+    /// Makes or loads what is expected; writes `progress:` where it takes long.
+    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop>;
+    /// Runs every gate and writes its lines.
+    fn verify(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop>;
+    /// Times the kernel and writes the measures. What was timed is checked too: `Fail` where a
+    /// timed launch was wrong, and then no measure was written.
+    fn measure(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop>;
+}
+
+/// Reads `problem.toml` in `folder`. An error names the file and the place in it.
+pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
+    let path: PathBuf = folder.join("problem.toml");
+    let text =
+        std::fs::read_to_string(&path).map_err(|e| Stop::Problem(format!("{}: {e}", path.display())))?;
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(default)]
+        kind: Option<String>,
+    }
+    let head: Head = toml::from_str(&text).map_err(|e| Stop::Problem(format!("{}: {e}", path.display())))?;
+    match head.kind.as_deref() {
+        Some("wavegru") => wavegru::open(&path, &text),
+        None | Some("tensor") => tensor::open(&path, &text),
+        Some(other) => Err(Stop::Problem(format!(
+            "{}: unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,8 @@
+//! The WaveGRU 1024×2 generator: model, reference, gates, measures.
+
+use super::{Problem, Stop};
+use std::path::Path;
+
+pub fn open(path: &Path, _text: &str) -> Result<Box<dyn Problem>, Stop> {
+    Err(Stop::Problem(format!("{}: wavegru is not there yet", path.display())))
+}

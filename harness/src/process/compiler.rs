@@ -1,0 +1,1 @@
+//! The compiler process and its client.

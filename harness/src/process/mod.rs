@@ -1,0 +1,25 @@
+//! The processes of the built-in harness. One cannot be warm, safe and honest at once:
+//! the [`judge`] holds problem, reference and comparison and alone writes result lines; the
+//! [`compiler`] builds and can be killed when a build never ends; the [`worker`] holds the device
+//! and runs the kernel, and is replaced whenever it is not provably clean.
+
+pub mod compiler;
+pub mod judge;
+pub mod wire;
+pub mod worker;
+
+/// How `lab run` and `lab harness` exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Passed and measured.
+    Passed = 0,
+    /// Ran; correctness failed.
+    Wrong = 1,
+    /// Could not build.
+    NotBuilt = 2,
+    /// Crashed, hung or killed.
+    Crashed = 3,
+    /// Wrong usage.
+    Usage = 64,
+}

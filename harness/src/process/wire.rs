@@ -1,0 +1,1 @@
+//! Length-prefixed frames between the processes: a JSON header and raw bytes.

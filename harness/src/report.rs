@@ -1,0 +1,265 @@
+//! The run.log protocol: the result lines a harness prints, a tolerant reader and a writer.
+//!
+//! A result line is `key: value` at the start of a line, key `[a-z][a-z0-9_]*`. A value may carry
+//! attributes after it (`2.1e-06 limit=1e-04`). Everything else is log text. Where a key appears
+//! twice the last one stands.
+
+mod diagnostic;
+mod writer;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use writer::Writer;
+
+/// More points than this in a `_series:` line are not kept.
+pub const SERIES_POINTS: usize = 512;
+
+/// Longest line that the reader looks into, in bytes; a longer one is log text.
+pub const LINE_LIMIT: usize = 64 * 1024;
+
+/// One result line, split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    pub key: &'a str,
+    pub value: &'a str,
+}
+
+/// Reads one line, without its newline. `None` for log text.
+pub fn parse(line: &str) -> Option<Entry<'_>> {
+    if line.len() > LINE_LIMIT {
+        return None;
+    }
+    let (key, value) = line.split_once(':')?;
+    let mut letters = key.bytes();
+    let starts = letters.next().is_some_and(|b| b.is_ascii_lowercase());
+    let goes_on = letters.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if !(starts && goes_on) {
+        return None;
+    }
+    // `key:value` without the blank is read too, but a path such as `http://…` or `c::d` is text.
+    if value.starts_with(':') || value.starts_with('/') {
+        return None;
+    }
+    Some(Entry { key, value: value.trim() })
+}
+
+/// The first word of a value.
+pub fn first_word(value: &str) -> &str {
+    value.split_whitespace().next().unwrap_or("")
+}
+
+/// The value of attribute `name=` behind the first word.
+pub fn attribute<'a>(value: &'a str, name: &str) -> Option<&'a str> {
+    value.split_whitespace().skip(1).find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// A number as a harness writes it; `nan` and `inf` in any case are numbers here.
+pub fn number(word: &str) -> Option<f64> {
+    word.replace(',', "").parse().ok()
+}
+
+/// A line with a `limit=`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    pub name: String,
+    pub value: f64,
+    pub limit: f64,
+}
+
+impl Gate {
+    /// Value ≤ limit. NaN on either side fails.
+    pub fn passes(&self) -> bool {
+        self.value <= self.limit
+    }
+}
+
+/// A measure and, where the harness gave them, the ends of its interval.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Measure {
+    pub value: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Build,
+    Reference,
+    Verify,
+    Measure,
+    Done,
+}
+
+impl Stage {
+    pub const ALL: [Stage; 5] = [Stage::Build, Stage::Reference, Stage::Verify, Stage::Measure, Stage::Done];
+
+    /// The word of the protocol.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stage::Build => "build",
+            Stage::Reference => "reference",
+            Stage::Verify => "verify",
+            Stage::Measure => "measure",
+            Stage::Done => "done",
+        }
+    }
+}
+
+/// Everything that the result lines of a run said so far. Fed line by line; asking is cheap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// In order of first appearance; the value is the last one given.
+    entries: Vec<(String, String)>,
+    caveats: Vec<String>,
+    workloads: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// Takes in one line; true where it was a result line.
+    pub fn push_line(&mut self, line: &str) -> bool {
+        let Some(Entry { key, value }) = parse(line) else {
+            if let Some(found) = diagnostic::parse(line) {
+                self.diagnostics.push(found);
+            }
+            return false;
+        };
+        match key {
+            "caveat" if self.caveats.iter().any(|c| c == value) => {}
+            "caveat" => self.caveats.push(value.to_owned()),
+            "workload" => self.workloads.push(value.to_owned()),
+            _ => match self.entries.iter_mut().find(|(k, _)| k == key) {
+                Some((_, old)) => value.clone_into(old),
+                None => self.entries.push((key.to_owned(), value.to_owned())),
+            },
+        }
+        true
+    }
+
+    /// Reads a whole log.
+    pub fn read(log: &str) -> Self {
+        let mut report = Report::default();
+        for line in log.lines() {
+            report.push_line(line);
+        }
+        report
+    }
+
+    /// The whole value of a key, attributes included.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.entries.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// Every key and value, in order of first appearance.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.value(key).and_then(|v| number(first_word(v)))
+    }
+
+    /// `correctness: pass` is `Some(true)`, `fail` is `Some(false)`; any other word counts as fail.
+    pub fn correctness(&self) -> Option<bool> {
+        self.value("correctness").map(|v| first_word(v) == "pass")
+    }
+
+    pub fn stage(&self) -> Option<Stage> {
+        let word = first_word(self.value("stage")?);
+        Stage::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    /// `progress: 3/10`.
+    pub fn progress(&self) -> Option<(u64, u64)> {
+        let (done, all) = first_word(self.value("progress")?).split_once('/')?;
+        Some((done.parse().ok()?, all.parse().ok()?))
+    }
+
+    pub fn device(&self) -> Option<&str> {
+        self.value("device")
+    }
+
+    /// Whether the harness said that its times are of an emulated device.
+    pub fn emulated(&self) -> bool {
+        self.device().is_some_and(|d| attribute(d, "emulated").is_some() || d.contains("(emulated"))
+    }
+
+    /// A measure with its interval; `None` where it is missing or no number.
+    pub fn measure(&self, key: &str) -> Option<Measure> {
+        let value = self.value(key)?;
+        let end = |name| attribute(value, name).and_then(number);
+        Some(Measure { value: number(first_word(value))?, low: end("low"), high: end("high") })
+    }
+
+    /// Every line with a `limit=`, in order. A value that is no number is NaN, so that it fails.
+    pub fn gates(&self) -> Vec<Gate> {
+        self.entries()
+            .filter_map(|(name, value)| {
+                let limit = attribute(value, "limit")?;
+                Some(Gate {
+                    name: name.to_owned(),
+                    value: number(first_word(value)).unwrap_or(f64::NAN),
+                    limit: number(limit).unwrap_or(f64::NAN),
+                })
+            })
+            .collect()
+    }
+
+    /// The first gate that does not pass.
+    pub fn failing_gate(&self) -> Option<Gate> {
+        self.gates().into_iter().find(|g| !g.passes())
+    }
+
+    /// The points of `NAME_series:`. Words that are no numbers become NaN.
+    pub fn series(&self, name: &str) -> Option<Vec<f64>> {
+        let value = self.value(&format!("{name}_series"))?;
+        let points = first_word(value).split(',').take(SERIES_POINTS);
+        Some(points.map(|p| number(p).unwrap_or(f64::NAN)).collect())
+    }
+
+    pub fn caveats(&self) -> &[String] {
+        &self.caveats
+    }
+
+    /// Each `workload:` line: its `key=value` pairs in order.
+    pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
+        self.workloads
+            .iter()
+            .map(|line| line.split_whitespace().filter_map(|word| word.split_once('=')).collect())
+            .collect()
+    }
+
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_a_key_stands_and_text_is_left_alone() {
+        let report = Report::read(
+            "stage: build\nhello: World\n| correctness: pass\nkernel.cu(3): error: x\nstage: verify\n",
+        );
+        assert_eq!(report.stage(), Some(Stage::Verify));
+        assert_eq!(report.value("hello"), Some("World"));
+        assert_eq!(report.correctness(), None);
+    }
+
+    #[test]
+    fn nan_fails_a_gate_and_so_does_a_word() {
+        let report = Report::read("a_diff: nan limit=1\nb_diff: what limit=1\nc_diff: 1e-3 limit=1e-3\n");
+        let passes: Vec<bool> = report.gates().iter().map(Gate::passes).collect();
+        assert_eq!(passes, [false, false, true]);
+    }
+
+    #[test]
+    fn a_measure_carries_its_interval() {
+        let report = Report::read("throughput_sps: 42013.5 low=41890 high=42102\n");
+        let measure = report.measure("throughput_sps");
+        assert_eq!(measure, Some(Measure { value: 42013.5, low: Some(41890.0), high: Some(42102.0) }));
+    }
+}

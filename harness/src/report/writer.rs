@@ -1,0 +1,79 @@
+//! Prints result lines.
+
+use super::Stage;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Writes result lines, each flushed as it is made, so that the screen fills as facts arrive.
+pub struct Writer {
+    sink: Box<dyn Write + Send>,
+}
+
+impl Writer {
+    pub fn new(sink: impl Write + Send + 'static) -> Self {
+        Writer { sink: Box::new(sink) }
+    }
+
+    pub fn stdout() -> Self {
+        Writer::new(io::stdout())
+    }
+
+    /// `key: value`. A value's line breaks become blanks: a result line is one line.
+    pub fn line(&mut self, key: &str, value: impl Display) -> io::Result<()> {
+        let value = value.to_string().replace(['\n', '\r'], " ");
+        writeln!(self.sink, "{key}: {value}")?;
+        self.sink.flush()
+    }
+
+    pub fn stage(&mut self, stage: Stage) -> io::Result<()> {
+        self.line("stage", stage.word())
+    }
+
+    pub fn progress(&mut self, done: u64, all: u64) -> io::Result<()> {
+        self.line("progress", format_args!("{done}/{all}"))
+    }
+
+    /// `key: value limit=…`.
+    pub fn gate(&mut self, key: &str, value: f64, limit: f64) -> io::Result<()> {
+        self.line(key, format_args!("{value:e} limit={limit:e}"))
+    }
+
+    /// A gate that counts: written without an exponent.
+    pub fn count_gate(&mut self, key: &str, value: u64, limit: u64) -> io::Result<()> {
+        self.line(key, format_args!("{value} limit={limit}"))
+    }
+
+    /// `NAME_series: v0,v1,…`, thinned to at most [`super::SERIES_POINTS`] points by taking the
+    /// largest of each stretch, so that no peak is lost.
+    pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
+        let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
+        let peak = |part: &[f64]| {
+            part.iter()
+                .copied()
+                .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+        };
+        let words: Vec<String> = points.chunks(stretch).map(|c| format!("{:.3e}", peak(c))).collect();
+        self.line(&format!("{name}_series"), words.join(","))
+    }
+
+    pub fn caveat(&mut self, text: impl Display) -> io::Result<()> {
+        self.line("caveat", text)
+    }
+
+    /// Log text: each line that would read as a result line is set off by a blank.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        for line in text.lines() {
+            let guard = if super::parse(line).is_some() { " " } else { "" };
+            writeln!(self.sink, "{guard}{line}")?;
+        }
+        self.sink.flush()
+    }
+
+    /// The kernel's own output: `| ` before each line, so that it never begins a result line.
+    pub fn kernel_output(&mut self, line: &[u8]) -> io::Result<()> {
+        self.sink.write_all(b"| ")?;
+        self.sink.write_all(line)?;
+        self.sink.write_all(b"\n")?;
+        self.sink.flush()
+    }
+}

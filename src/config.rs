@@ -1,0 +1,1 @@
+//! lab.toml, and what is true without one.

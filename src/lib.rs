@@ -1,0 +1,6 @@
+//! `lab`: a terminal workbench for CUDA kernel experiments. See ARCHITECTURE.md for the house.
+
+pub mod cli;
+pub mod config;
+pub mod session;
+pub mod tui;

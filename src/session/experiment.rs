@@ -1,0 +1,49 @@
+//! An *experiment*: a run that was decided, kept or discarded.
+
+use super::run::RunId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The word in results.tsv.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Keep,
+    Discard,
+    Crash,
+}
+
+impl Status {
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Keep => "keep",
+            Status::Discard => "discard",
+            Status::Crash => "crash",
+        }
+    }
+}
+
+/// One row of results.tsv: the six columns, in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Short id of the commit that holds the bytes.
+    pub commit: String,
+    /// Samples per second, or the objective that lab.toml names; 0.0 of a crash.
+    pub throughput_sps: f64,
+    pub kernel_us: f64,
+    /// `pass` or `fail`.
+    pub correctness: String,
+    pub status: Status,
+    pub description: String,
+}
+
+/// What the history shows of an experiment: its row and, where its record is still here, more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    pub row: Row,
+    pub run: Option<RunId>,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
+    pub emulated: bool,
+    pub decided: Option<Timestamp>,
+}

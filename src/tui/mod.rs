@@ -1,0 +1,1 @@
+//! The screen: state and a pure update (`app`), panes that draw, a terminal guard.
