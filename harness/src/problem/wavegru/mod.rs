@@ -1,5 +1,10 @@
 //! The WaveGRU 1024×2 generator: model, reference, gates, measures.
 
+pub mod philox;
+pub mod reference;
+mod team;
+pub mod weights;
+
 use super::{Problem, Stop};
 use std::path::Path;
 
