@@ -25,6 +25,9 @@ pub struct Context<'a> {
     pub device: &'a DeviceInfo,
     /// Folder for what outlives a run: references, weights.
     pub cache_dir: &'a Path,
+    /// What this run draws its inputs, start states and orders from; another one in every run
+    /// unless the user fixed it.
+    pub seed: u64,
     /// Where the result lines go.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device, for a reference that runs there.
@@ -78,6 +81,15 @@ pub trait Problem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
+    /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
+    /// between `verify` and `measure`, whatever the verdict.
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop>;
 }
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.

@@ -3,8 +3,11 @@
 //! [`compiler`] builds and can be killed when a build never ends; the [`worker`] holds the device
 //! and runs the kernel, and is replaced whenever it is not provably clean.
 
+pub mod child;
 pub mod compiler;
 pub mod judge;
+mod leash;
+mod output;
 pub mod wire;
 pub mod worker;
 
