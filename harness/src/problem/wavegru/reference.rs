@@ -97,7 +97,7 @@ impl Model {
         starts: &[Start],
         sampling: Sampling,
         threads: usize,
-        progress: &mut (dyn FnMut(u64, u64) + Send),
+        progress: &mut dyn FnMut(u64, u64),
     ) -> Vec<Reference> {
         let all = (starts.len() * sampling.steps) as u64;
         let mut references = Vec::new();
@@ -120,7 +120,7 @@ impl Model {
         starts: &[Start; B],
         sampling: Sampling,
         threads: usize,
-        progress: &mut (dyn FnMut(u64) + Send),
+        progress: &mut dyn FnMut(u64),
     ) -> Vec<Reference> {
         let threads = threads.clamp(1, self.hidden);
         let exchange = Exchange {

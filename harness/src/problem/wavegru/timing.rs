@@ -1,0 +1,41 @@
+//! The measures: launches like those of the gates, timed, and their tokens checked too.
+
+use super::bench::Bench;
+use super::pool::Pool;
+use super::said;
+use super::verify::first_difference;
+use crate::device::Order;
+use crate::measure::median;
+use crate::problem::{Context, Correctness, Stop};
+
+/// Draws of the pool by timed launches start here, apart from those of the gates.
+const FIRST_TURN: u32 = 1 << 16;
+
+pub fn measure(
+    bench: &mut Bench,
+    pool: &Pool,
+    launches: usize,
+    cx: &mut Context,
+) -> Result<Correctness, Stop> {
+    let mut rates = Vec::new();
+    for launch in 0..launches {
+        cx.out.progress(launch as u64, launches as u64).map_err(said)?;
+        let run = pool.draw(cx.seed, FIRST_TURN + launch as u32);
+        let sampled = bench.sample(run, Order::Forward)?;
+        let difference = first_difference(run, &sampled.tokens).map(|(_, words)| words);
+        if let Some(what) = sampled.broken.into_iter().chain(difference).next() {
+            cx.out.line("failure", format_args!("timed launch {launch}: {what}")).map_err(said)?;
+            return Ok(Correctness::Fail);
+        }
+        rates.push(run.expected.tokens.len() as f64 / sampled.seconds);
+    }
+    let Some(rate) = median(&rates) else { return Ok(Correctness::Pass) };
+    let (mut sps, mut us) = (format!("{:.1}", rate.median), format!("{:.4}", 1e6 / rate.median));
+    if rates.len() > 1 {
+        sps += &format!(" low={:.1} high={:.1} launches={launches}", rate.low, rate.high);
+        us += &format!(" low={:.4} high={:.4}", 1e6 / rate.high, 1e6 / rate.low);
+    }
+    cx.out.line("throughput_sps", sps).map_err(said)?;
+    cx.out.line("kernel_us", us).map_err(said)?;
+    Ok(Correctness::Pass)
+}
