@@ -53,6 +53,13 @@ pub enum Stop {
     Lab(String),
 }
 
+/// Result lines are the only thing that problems write.
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Stop::Lab(format!("writing the result lines: {error}"))
+    }
+}
+
 /// A verdict on correctness. The gates themselves were written as result lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correctness {

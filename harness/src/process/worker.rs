@@ -13,14 +13,15 @@ pub use memory::CANARY;
 pub use server::serve;
 
 use super::child::{self, Child, Forward, Program};
-use super::wire::{self, Until, WireError};
+use super::link::Link;
+use super::wire::WireError;
 use crate::device::{self, Arg, DeviceError, DeviceInfo, Driver, Order, Shape, Target};
 use crate::problem::Stop;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModuleId(pub u32);
@@ -113,12 +114,7 @@ enum Reply {
     Breaches(Vec<Breach>),
 }
 
-/// `id` is the request's, so that no stale or invented answer passes for another.
-#[derive(Debug, Serialize, Deserialize)]
-struct Answer {
-    id: u64,
-    reply: Result<Reply, Failure>,
-}
+type Answer = Result<Reply, Failure>;
 
 /// A [`Stop`] on the wire.
 #[derive(Debug, Serialize, Deserialize)]
@@ -175,11 +171,8 @@ impl Starting {
 
 /// The judge's end of a worker process.
 pub struct Worker {
-    stream: UnixStream,
-    /// `None` where the worker is a thread of this process.
-    child: Option<Child>,
+    link: Link,
     time_limit: Duration,
-    requests: u64,
     /// Known once the device is open.
     info: Option<DeviceInfo>,
     bytes: HashMap<BufferId, usize>,
@@ -221,8 +214,8 @@ impl Worker {
 
     fn starting(stream: UnixStream, child: Option<Child>, target: Target, time_limit: Duration) -> Starting {
         let parent = child.as_ref().map(|_| std::process::id() as i32);
-        let mut worker =
-            Worker { stream, child, time_limit, requests: 0, info: None, bytes: HashMap::new(), shape: None };
+        let link = Link::new(stream, child);
+        let mut worker = Worker { link, time_limit, info: None, bytes: HashMap::new(), shape: None };
         let asked = worker.ask(&Request::Open { target, parent }, Deed::Open, &[]);
         Starting { worker, asked }
     }
@@ -233,7 +226,7 @@ impl Worker {
 
     /// Process id, where it is a process of its own.
     pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
+        self.link.child().map(Child::id)
     }
 
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
@@ -339,23 +332,14 @@ impl Worker {
     }
 
     fn ask(&mut self, request: &Request, deed: Deed, body: &[u8]) -> Result<u64, Stop> {
-        self.requests += 1;
-        let id = self.requests;
-        let deadline = Instant::now() + OWN_WORK;
-        let sent = wire::send(&mut Until::new(&self.stream, deadline), &(id, request), body);
-        sent.map_err(|e| self.failed(e, deed))?;
-        Ok(id)
+        self.link.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, deed))
     }
 
-    fn answer(&mut self, id: u64, deed: Deed, body_limit: usize) -> Result<(Reply, Vec<u8>), Stop> {
+    fn answer(&mut self, number: u64, deed: Deed, body_limit: usize) -> Result<(Reply, Vec<u8>), Stop> {
         let limit = if deed == Deed::Launch { self.time_limit } else { OWN_WORK };
-        let deadline = Instant::now() + limit;
-        let answer = wire::receive::<Answer>(&mut Until::new(&self.stream, deadline), body_limit);
+        let answer = self.link.answer::<Answer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, deed))?;
-        if answer.id != id {
-            return Err(self.garbled("an answer to another request"));
-        }
-        Ok((answer.reply?, body))
+        Ok((answer?, body))
     }
 
     /// A worker that the wire failed on is never used again.
@@ -363,7 +347,7 @@ impl Worker {
         match error {
             WireError::Closed => self.died(deed),
             WireError::TimedOut => {
-                self.end();
+                self.link.end();
                 match deed {
                     Deed::Launch => Stop::Crash(format!(
                         "the kernel did not end within {}: it hangs, or is far too slow",
@@ -378,18 +362,14 @@ impl Worker {
             }
             WireError::Garbled(what) => self.garbled(&what),
             WireError::Io(error) => {
-                self.end();
+                self.link.end();
                 Stop::Lab(format!("the worker's socket: {error}"))
             }
         }
     }
 
     fn died(&mut self, deed: Deed) -> Stop {
-        let how = match self.child.as_mut().map(Child::reap) {
-            Some(Ok(status)) => child::ended(status),
-            Some(Err(error)) => format!("cannot be waited for: {error}"),
-            None => "ended".into(),
-        };
+        let how = self.link.how_it_ended();
         match deed {
             Deed::Open => Stop::Lab(format!("the worker {how} before its device was open")),
             Deed::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
@@ -398,16 +378,10 @@ impl Worker {
     }
 
     fn garbled(&mut self, what: &str) -> Stop {
-        self.end();
+        self.link.end();
         Stop::Crash(format!(
             "the worker sent what is no answer ({what}): the kernel wrote over its memory or into its files"
         ))
-    }
-
-    fn end(&mut self) {
-        // What it would say of its end is of no use: it was ended from here.
-        let _ = self.stream.shutdown(std::net::Shutdown::Both);
-        let _ = self.child.as_mut().map(Child::end);
     }
 }
 
@@ -424,14 +398,7 @@ pub fn main() -> std::process::ExitCode {
 pub fn main_with(
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> std::process::ExitCode {
-    let served = child::adopt(rustix::process::Signal::KILL)
-        .map_err(WireError::Io)
-        .and_then(|stream| serve(stream, open));
-    match served {
-        Ok(()) | Err(WireError::Closed) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lab harness-worker is started by `lab harness`, not by hand: {error}");
-            std::process::ExitCode::from(super::Exit::Usage as u8)
-        }
-    }
+    let served =
+        child::adopt(rustix::process::Signal::KILL).map_err(WireError::Io).and_then(|s| serve(s, open));
+    super::child_exit("lab harness-worker", served)
 }

@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::{Answer, Failure, Launch, LaunchArg, ModuleId, Reply, Request};
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape, Target};
+use crate::process::link;
 use crate::process::wire::{self, WireError};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -13,10 +14,7 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), WireError> {
-    let (id, request, _) = next(&mut stream)?;
-    let Request::Open { target, parent } = request else {
-        return Err(WireError::Garbled("the first request does not open a device".into()));
-    };
+    let Some((number, Request::Open { target, parent }, _)) = link::next(&mut stream)? else { return Ok(()) };
     if parent.is_some_and(|parent| !crate::process::leash::parent_is(parent)) {
         return Ok(());
     }
@@ -24,26 +22,18 @@ pub fn serve(
         Ok(driver) => Device::new(driver),
         Err(error) => {
             let failure = Failure::Lab(error.to_string());
-            return wire::send(&mut stream, &Answer { id, reply: Err(failure) }, &[]);
+            return wire::send(&mut stream, &(number, Answer::Err(failure)), &[]);
         }
     };
-    wire::send(&mut stream, &Answer { id, reply: Ok(Reply::Opened(device.info.clone())) }, &[])?;
-    loop {
-        let (id, request, body) = match next(&mut stream) {
-            Err(WireError::Closed) => return Ok(()),
-            other => other?,
-        };
-        let (reply, body) = match device.answer(request, &body) {
+    wire::send(&mut stream, &(number, Answer::Ok(Reply::Opened(device.info.clone()))), &[])?;
+    while let Some((number, request, body)) = link::next(&mut stream)? {
+        let (answer, body): (Answer, _) = match device.answer(request, &body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
-        wire::send(&mut stream, &Answer { id, reply }, &body)?;
+        wire::send(&mut stream, &(number, answer), &body)?;
     }
-}
-
-fn next(stream: &mut UnixStream) -> Result<(u64, Request, Vec<u8>), WireError> {
-    let ((id, request), body) = wire::receive(stream, usize::MAX)?;
-    Ok((id, request, body))
+    Ok(())
 }
 
 /// An entry with its launch statement.

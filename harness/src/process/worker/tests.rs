@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::device::Entry;
+use crate::process::wire;
 
 type Kernel = Box<dyn Fn(&mut Vec<u8>, &[Arg]) -> Result<(), DeviceError> + Send>;
 
@@ -255,17 +256,17 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
 fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
-        let answer = Answer { id: 99, reply: Ok(Reply::Done) };
+        let answer = (99u64, Answer::Ok(Reply::Done));
         wire::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_id.to_string().contains("an answer to another request"), "{wrong_id}");
     let wrong_kind = forged(|mut s| {
-        let answer = Answer { id: 1, reply: Ok(Reply::Done) };
+        let answer = (1u64, Answer::Ok(Reply::Done));
         wire::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
     let long = forged(|mut s| {
-        let answer = Answer { id: 1, reply: Ok(Reply::Done) };
+        let answer = (1u64, Answer::Ok(Reply::Done));
         wire::send(&mut s, &answer, &[0; 10]).unwrap();
     });
     assert!(long.to_string().contains("10 bytes of body where at most 0"), "{long}");
