@@ -125,8 +125,7 @@ impl<'a> Bench<'a> {
         };
         let mut broken = taught.broken;
         broken.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
-        for (name, values) in
-            [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
+        for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
         {
             broken.extend(not_finite(name, values));
         }

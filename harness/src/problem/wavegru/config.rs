@@ -75,10 +75,7 @@ impl Config {
                 seeds.len() >= 4 && seeds.len() == self.run_seeds.len(),
                 "run_seeds: at least four seeds, all different".into(),
             ),
-            (
-                self.timed_launches > 0 && self.orders > 0,
-                "timed_launches and orders are at least 1".into(),
-            ),
+            (self.timed_launches > 0 && self.orders > 0, "timed_launches and orders are at least 1".into()),
         ];
         rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule)
     }

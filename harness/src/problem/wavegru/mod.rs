@@ -31,11 +31,6 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     Ok(Box::new(WaveGru { path: path.to_owned(), config, prepared: None }))
 }
 
-/// Result lines that cannot be written end the run.
-fn said(error: std::io::Error) -> Stop {
-    Stop::Lab(format!("a result line could not be written: {error}"))
-}
-
 struct WaveGru {
     /// Of problem.toml.
     path: PathBuf,
@@ -105,7 +100,7 @@ impl Problem for WaveGru {
         if let Some(run) = pool.narrowest() {
             let (margin, seed, step) = (run.expected.margin, run.start.seed, run.expected.margin_step);
             let line = format!("{margin:.2e} run_seed={seed} step={step}");
-            cx.out.line("sample_margin", line).map_err(said)?;
+            cx.out.line("sample_margin", line)?;
         }
         self.prepared = Some(Prepared { sampling, weights, pool });
         Ok(())
@@ -155,3 +150,6 @@ impl Problem for WaveGru {
         dump::dump(folder, weights, *sampling, run, &sampled, &taught)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,9 @@
 
 use super::cache::{self, Key};
 use super::config::Config;
+use super::philox;
 use super::reference::{Model, Reference, Sampling, Start};
 use super::weights::Weights;
-use super::{philox, said};
 use crate::problem::Stop;
 use crate::report::Writer;
 use std::path::Path;
@@ -37,14 +37,15 @@ impl Pool {
 
         let missing: Vec<usize> = (0..starts.len()).filter(|i| found[*i].is_none()).collect();
         if !missing.is_empty() {
-            out.text(&format!("computing {} references on the cpu, once", missing.len())).map_err(said)?;
+            out.text(&format!("computing {} references on the cpu, once", missing.len()))?;
             let wanted: Vec<Start> = missing.iter().map(|i| starts[*i].clone()).collect();
             let computed = compute(weights, &wanted, sampling, out)?;
             for (i, reference) in missing.into_iter().zip(computed) {
                 if let Err(error) = cache::store(cache_dir, &key(&starts[i]), &reference) {
                     let place = cache_dir.display();
-                    let text = format!("the reference cannot be kept in {place}: {error}; the next run waits again");
-                    out.caveat(text).map_err(said)?;
+                    let text =
+                        format!("the reference cannot be kept in {place}: {error}; the next run waits again");
+                    out.caveat(text)?;
                 }
                 found[i] = Some(reference);
             }
@@ -79,6 +80,6 @@ fn compute(
             (written, percent) = (out.progress(done, all), now);
         }
     });
-    written.map_err(said)?;
+    written?;
     Ok(references)
 }

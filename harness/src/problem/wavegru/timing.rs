@@ -2,7 +2,6 @@
 
 use super::bench::Bench;
 use super::pool::Pool;
-use super::said;
 use super::verify::first_difference;
 use crate::device::Order;
 use crate::measure::median;
@@ -19,12 +18,12 @@ pub fn measure(
 ) -> Result<Correctness, Stop> {
     let mut rates = Vec::new();
     for launch in 0..launches {
-        cx.out.progress(launch as u64, launches as u64).map_err(said)?;
+        cx.out.progress(launch as u64, launches as u64)?;
         let run = pool.draw(cx.seed, FIRST_TURN + launch as u32);
         let sampled = bench.sample(run, Order::Forward)?;
         let difference = first_difference(run, &sampled.tokens).map(|(_, words)| words);
         if let Some(what) = sampled.broken.into_iter().chain(difference).next() {
-            cx.out.line("failure", format_args!("timed launch {launch}: {what}")).map_err(said)?;
+            cx.out.line("failure", format_args!("timed launch {launch}: {what}"))?;
             return Ok(Correctness::Fail);
         }
         rates.push(run.expected.tokens.len() as f64 / sampled.seconds);
@@ -35,7 +34,7 @@ pub fn measure(
         sps += &format!(" low={:.1} high={:.1} launches={launches}", rate.low, rate.high);
         us += &format!(" low={:.4} high={:.4}", 1e6 / rate.high, 1e6 / rate.low);
     }
-    cx.out.line("throughput_sps", sps).map_err(said)?;
-    cx.out.line("kernel_us", us).map_err(said)?;
+    cx.out.line("throughput_sps", sps)?;
+    cx.out.line("kernel_us", us)?;
     Ok(Correctness::Pass)
 }

@@ -3,7 +3,6 @@
 use super::bench::{Bench, Sampled, Taught};
 use super::config::Limits;
 use super::pool::{Pool, Run};
-use super::said;
 use crate::device::Order;
 use crate::problem::{Context, Correctness, Stop};
 
@@ -23,23 +22,23 @@ pub fn verify(
 
     let mut tokens = Tokens::default();
     for (done, order) in (0..).zip(orders) {
-        cx.out.progress(done, all).map_err(said)?;
+        cx.out.progress(done, all)?;
         let run = draw(cx);
         let sampled = bench.sample(run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
             let (order, seed) = (words(*order), run.start.seed);
-            cx.out.text(&format!("sampling ({order}, run seed {seed}): {difference}")).map_err(said)?;
+            cx.out.text(&format!("sampling ({order}, run seed {seed}): {difference}"))?;
         }
         broken.extend(sampled.broken);
     }
-    cx.out.line("sample_steps", tokens.steps).map_err(said)?;
-    cx.out.count_gate("sample_mismatches", tokens.mismatches, 0).map_err(said)?;
+    cx.out.line("sample_steps", tokens.steps)?;
+    cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
     let first = tokens.first.map_or(-1, |step| step as i64);
-    cx.out.line("sample_first_mismatch", first).map_err(said)?;
+    cx.out.line("sample_first_mismatch", first)?;
 
     let mut teacher = Teacher::default();
     for (done, order) in (orders.len() as u64..).zip(orders) {
-        cx.out.progress(done, all).map_err(said)?;
+        cx.out.progress(done, all)?;
         let run = draw(cx);
         let taught = bench.teach(run, *order)?;
         teacher.compare(run, &taught);
@@ -54,16 +53,16 @@ pub fn verify(
         ("h1_max_diff", largest(&teacher.h1), limits.h1_max_diff, Some(&teacher.h1)),
     ];
     for (name, value, limit, series) in gates {
-        cx.out.gate(name, value, limit).map_err(said)?;
+        cx.out.gate(name, value, limit)?;
         if let Some(points) = series {
-            cx.out.series(name, points).map_err(said)?;
+            cx.out.series(name, points)?;
         }
         passes &= value <= limit;
     }
 
     broken.dedup();
     for rule in &broken {
-        cx.out.line("failure", rule).map_err(said)?;
+        cx.out.line("failure", rule)?;
     }
     Ok(if passes && broken.is_empty() { Correctness::Pass } else { Correctness::Fail })
 }

@@ -89,9 +89,7 @@ impl Weights {
                     shape: vec![r.rows, columns],
                     values: Values::Bf16(values.map(bf16::from_f32).collect()),
                 },
-                None => {
-                    Tensor { name: r.name, shape: vec![r.rows], values: Values::F32(values.collect()) }
-                }
+                None => Tensor { name: r.name, shape: vec![r.rows], values: Values::F32(values.collect()) },
             }
         });
         Weights { hidden, tensors: tensors.collect() }
