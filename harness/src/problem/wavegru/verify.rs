@@ -60,6 +60,10 @@ pub fn verify(
         passes &= value <= limit;
     }
 
+    // What the margin of the pool is to be compared with: no gate, because a token that must not
+    // change says more.
+    cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
+
     broken.dedup();
     for rule in &broken {
         cx.out.line("failure", rule)?;
@@ -107,12 +111,17 @@ struct Teacher {
     prob: Vec<f64>,
     h0: Vec<f64>,
     h1: Vec<f64>,
+    /// Of the logarithm of a probability, which is a score up to a constant.
+    score: f64,
 }
 
 impl Teacher {
     fn compare(&mut self, run: &Run, taught: &Taught) {
         let expected = &run.expected;
         widen(&mut self.prob, &expected.teacher_prob, &taught.teacher_prob);
+        for (expected, found) in expected.teacher_prob.iter().zip(&taught.teacher_prob) {
+            self.score = larger(self.score, (f64::from(*found) / expected).ln().abs());
+        }
         widen(&mut self.h0, &expected.h0, &taught.h0);
         widen(&mut self.h1, &expected.h1, &taught.h1);
     }
