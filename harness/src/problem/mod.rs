@@ -109,7 +109,7 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
         #[serde(default)]
         kind: Option<String>,
     }
-    let head: Head = toml::from_str(&text).map_err(|e| Stop::Problem(format!("{}: {e}", path.display())))?;
+    let head: Head = toml::from_str(&text).map_err(|e| toml_error(&path, &text, &e))?;
     match head.kind.as_deref() {
         Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
@@ -118,4 +118,12 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
             path.display()
         ))),
     }
+}
+
+/// A TOML error in the form of a compiler's, so that the lab finds its place.
+fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    Stop::Problem(format!("{}:{line}:{column}: error: {}", path.display(), error.message()))
 }

@@ -82,7 +82,7 @@ pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => out.line("stopped", stop),
+        Err(stop) => stopped(&mut out, &stop.to_string()),
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // Nobody reads any more; the exit code still tells.
@@ -95,6 +95,15 @@ pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
         Err(Stop::Build(_)) => Exit::NotBuilt,
         Err(Stop::Crash(_) | Stop::Lab(_)) => Exit::Crashed,
     }
+}
+
+/// One sentence as a result line; what has more lines is text before it.
+fn stopped(out: &mut Writer, why: &str) -> io::Result<()> {
+    let first = why.lines().next().unwrap_or("");
+    if first != why {
+        out.text(why)?;
+    }
+    out.line("stopped", first.trim_end_matches(':'))
 }
 
 fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctness, Stop> {

@@ -4,7 +4,7 @@ use super::bench::Bench;
 use super::pool::Pool;
 use super::verify::first_difference;
 use crate::device::Order;
-use crate::measure::median;
+use crate::measure::summarise;
 use crate::problem::{Context, Correctness, Stop};
 
 /// Draws of the pool by timed launches start here, apart from those of the gates.
@@ -28,11 +28,13 @@ pub fn measure(
         }
         rates.push(run.expected.tokens.len() as f64 / sampled.seconds);
     }
-    let Some(rate) = median(&rates) else { return Ok(Correctness::Pass) };
+    let Some(rate) = summarise(&rates) else {
+        return Err(Stop::Lab("the device gave no time for a launch".into()));
+    };
     let (mut sps, mut us) = (format!("{:.1}", rate.median), format!("{:.4}", 1e6 / rate.median));
-    if rates.len() > 1 {
-        sps += &format!(" low={:.1} high={:.1} launches={launches}", rate.low, rate.high);
-        us += &format!(" low={:.4} high={:.4}", 1e6 / rate.high, 1e6 / rate.low);
+    if let Some((low, high)) = rate.interval {
+        sps += &format!(" low={low:.1} high={high:.1} launches={launches}");
+        us += &format!(" low={:.4} high={:.4}", 1e6 / high, 1e6 / low);
     }
     cx.out.line("throughput_sps", sps)?;
     cx.out.line("kernel_us", us)?;
