@@ -54,8 +54,7 @@ pub struct Bench<'a> {
 pub struct Sampled {
     pub seconds: f64,
     pub tokens: Vec<i32>,
-    /// Rules that the launch broke, in words.
-    pub broken: Vec<String>,
+    pub broken: Broken,
 }
 
 /// What came of a teacher-forced launch.
@@ -63,7 +62,40 @@ pub struct Taught {
     pub teacher_prob: Vec<f32>,
     pub h0: Vec<f32>,
     pub h1: Vec<f32>,
-    pub broken: Vec<String>,
+    pub broken: Broken,
+}
+
+/// Rules that a launch broke, whatever it computed.
+#[derive(Default)]
+pub struct Broken {
+    pub out_of_bounds: u64,
+    pub inputs_changed: u64,
+    /// Each of them, and cells that were not written or are no numbers, in words.
+    pub words: Vec<String>,
+}
+
+impl Broken {
+    fn add(&mut self, breach: &Breach) {
+        self.words.push(match breach {
+            Breach::OutOfBounds { buffer, offset } => {
+                self.out_of_bounds += 1;
+                format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
+            }
+            Breach::InputChanged { buffer, offset } => {
+                self.inputs_changed += 1;
+                format!("the kernel changed its input {buffer}: first at byte {offset}")
+            }
+        });
+    }
+
+    /// Takes in another launch's; what is known is not said again.
+    pub fn join(&mut self, other: Broken) {
+        self.out_of_bounds += other.out_of_bounds;
+        self.inputs_changed += other.inputs_changed;
+        let new = other.words.into_iter().filter(|words| !self.words.contains(words));
+        let new: Vec<String> = new.collect();
+        self.words.extend(new);
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -108,7 +140,7 @@ impl<'a> Bench<'a> {
         let seconds = self.launch(run, false, order)?;
         let tokens = self.read(self.tokens)?;
         let mut broken = self.breaches()?;
-        broken.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
+        broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
         Ok(Sampled { seconds, tokens, broken })
     }
 
@@ -124,10 +156,10 @@ impl<'a> Bench<'a> {
             broken: self.breaches()?,
         };
         let mut broken = taught.broken;
-        broken.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
+        broken.words.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
         for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
         {
-            broken.extend(not_finite(name, values));
+            broken.words.extend(not_finite(name, values));
         }
         Ok(Taught { broken, ..taught })
     }
@@ -177,16 +209,10 @@ impl<'a> Bench<'a> {
         Ok(bytemuck::pod_collect_to_vec(&self.worker.read(buffer)?))
     }
 
-    fn breaches(&mut self) -> Result<Vec<String>, Stop> {
-        let words = |breach: Breach| match breach {
-            Breach::OutOfBounds { buffer, offset } => {
-                format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
-            }
-            Breach::InputChanged { buffer, offset } => {
-                format!("the kernel changed its input {buffer}: first at byte {offset}")
-            }
-        };
-        Ok(self.worker.breaches()?.into_iter().map(words).collect())
+    fn breaches(&mut self) -> Result<Broken, Stop> {
+        let mut broken = Broken::default();
+        self.worker.breaches()?.iter().for_each(|breach| broken.add(breach));
+        Ok(broken)
     }
 }
 

@@ -21,9 +21,15 @@ pub fn measure(
         cx.out.progress(launch as u64, launches as u64)?;
         let run = pool.draw(cx.seed, FIRST_TURN + launch as u32);
         let sampled = bench.sample(run, Order::Forward)?;
-        let difference = first_difference(run, &sampled.tokens).map(|(_, words)| words);
-        if let Some(what) = sampled.broken.into_iter().chain(difference).next() {
-            cx.out.line("failure", format_args!("timed launch {launch}: {what}"))?;
+        if let Some((step, words)) = first_difference(run, &sampled.tokens) {
+            let wrong = run.expected.tokens.iter().zip(&sampled.tokens).filter(|(a, b)| a != b).count();
+            cx.out.count_gate("sample_mismatches", wrong as u64, 0)?;
+            cx.out.line("sample_first_mismatch", step)?;
+            cx.out.line("first_failure", format_args!("timed launch {launch}: {words}"))?;
+            return Ok(Correctness::Fail);
+        }
+        if let Some(words) = sampled.broken.words.first() {
+            cx.out.line("first_failure", format_args!("timed launch {launch}: {words}"))?;
             return Ok(Correctness::Fail);
         }
         rates.push(run.expected.tokens.len() as f64 / sampled.seconds);

@@ -1,6 +1,6 @@
 //! The gates: exact tokens where the kernel samples, small differences where it is taught.
 
-use super::bench::{Bench, Sampled, Taught};
+use super::bench::{Bench, Broken, Sampled, Taught};
 use super::config::Limits;
 use super::pool::{Pool, Run};
 use crate::device::Order;
@@ -18,7 +18,7 @@ pub fn verify(
     let mut turns = 0..;
     let mut draw = |cx: &Context| pool.draw(cx.seed, turns.next().unwrap_or_default());
     let all = 2 * orders.len() as u64;
-    let mut broken = Vec::new();
+    let mut broken = Broken::default();
 
     let mut tokens = Tokens::default();
     for (done, order) in (0..).zip(orders) {
@@ -27,9 +27,9 @@ pub fn verify(
         let sampled = bench.sample(run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
             let (order, seed) = (words(*order), run.start.seed);
-            cx.out.text(&format!("sampling ({order}, run seed {seed}): {difference}"))?;
+            broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
         }
-        broken.extend(sampled.broken);
+        broken.join(sampled.broken);
     }
     cx.out.line("sample_steps", tokens.steps)?;
     cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
@@ -42,7 +42,7 @@ pub fn verify(
         let run = draw(cx);
         let taught = bench.teach(run, *order)?;
         teacher.compare(run, &taught);
-        broken.extend(taught.broken);
+        broken.join(taught.broken);
     }
     let mut passes = tokens.mismatches == 0;
     let mean = teacher.prob.iter().sum::<f64>() / teacher.prob.len().max(1) as f64;
@@ -64,11 +64,15 @@ pub fn verify(
     // change says more.
     cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
 
-    broken.dedup();
-    for rule in &broken {
-        cx.out.line("failure", rule)?;
+    cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
+    cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
+    for (number, words) in (1..).zip(&broken.words) {
+        match number {
+            1 => cx.out.line("first_failure", words)?,
+            _ => cx.out.text(&format!("failure {number}: {words}"))?,
+        }
     }
-    Ok(if passes && broken.is_empty() { Correctness::Pass } else { Correctness::Fail })
+    Ok(if passes && broken.words.is_empty() { Correctness::Pass } else { Correctness::Fail })
 }
 
 fn words(order: Order) -> String {
