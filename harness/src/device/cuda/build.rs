@@ -21,9 +21,15 @@ impl NvrtcBuilder {
         Ok(NvrtcBuilder { nvrtc, toolkit, pch: Pch::default() })
     }
 
-    /// Waits for headers that are being precompiled: for measurements and tests. A build never does.
-    pub fn wait_until_warm(&mut self) {
-        self.pch.wait();
+    /// Waits for headers that are being precompiled, and says whether any are ready: for measurements
+    /// and tests. A build never waits.
+    pub fn wait_until_warm(&mut self) -> bool {
+        self.pch.wait()
+    }
+
+    /// Whether this NVRTC can precompile headers: it can from 12.8 on.
+    pub fn can_precompile(&self) -> bool {
+        self.nvrtc.has_pch()
     }
 
     /// Builds for everything that the device has: a module runs on this very device only, and the

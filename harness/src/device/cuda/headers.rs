@@ -87,10 +87,10 @@ const FLOAT: &str = "\
 const MATH: &str = "\
 #pragma once
 #ifndef INFINITY
-#define INFINITY __builtin_huge_valf()
+#define INFINITY __builtin_bit_cast(float, 0x7f800000u)
 #endif
 #ifndef NAN
-#define NAN __builtin_nanf(\"\")
+#define NAN __builtin_bit_cast(float, 0x7fc00000u)
 #endif
 #ifndef M_PI
 #define M_PI 3.14159265358979323846

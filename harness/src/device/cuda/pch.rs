@@ -69,11 +69,13 @@ impl Pch {
         self.making = Some(Making { prefix: prefix.clone(), cancel, thread });
     }
 
-    /// Waits until the work under way is done: for measurements and tests.
-    pub fn wait(&mut self) {
+    /// Waits until the work under way is done, and says whether headers are ready: for measurements
+    /// and tests.
+    pub fn wait(&mut self) -> bool {
         if let Some(making) = self.making.take() {
             self.keep(making);
         }
+        self.ready.is_some()
     }
 
     fn settle(&mut self) {
