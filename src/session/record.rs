@@ -42,8 +42,6 @@ pub struct Record {
     pub inputs: Vec<InputFile>,
     /// The command that ran.
     pub command: String,
-    /// The lab process that watches the run, while it goes on.
-    pub watcher: Option<u32>,
     pub ended: Option<Timestamp>,
     pub seconds: Option<f64>,
     pub ending: Option<Ending>,
@@ -73,5 +71,15 @@ impl Record {
             report.push_line(&format!("caveat: {text}"));
         }
         report
+    }
+
+    /// Measured on an emulated device.
+    pub fn emulated(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|v| v.emulated)
+    }
+
+    /// The row that the decision owes to its ledger.
+    pub fn missing_row(&self) -> Option<&Row> {
+        self.decision.as_ref().filter(|d| !d.row_written)?.row.as_ref()
     }
 }
