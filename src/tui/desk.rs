@@ -159,7 +159,9 @@ mod tests {
     #[test]
     fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in
+            [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust]
+        {
             send.send(request).expect("the inbox is here");
         }
         drop(send);

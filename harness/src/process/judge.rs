@@ -9,6 +9,7 @@ use super::{Exit, leash};
 use crate::device::{BuildRequest, Built, DeviceInfo, Image, Target};
 use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,6 +150,7 @@ fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctne
     }
     if verdict == Correctness::Pass {
         cx.out.stage(Stage::Measure)?;
+        let _turn = my_turn(target, cx.cache_dir, cx.out)?;
         verdict = problem.measure(&mut cx, &mut worker, module)?;
     }
     Ok(verdict)
@@ -158,6 +160,22 @@ fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctne
 fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one("seed")
+}
+
+/// Two measurements on one GPU would slow each other: a lock on a file, free again when it is
+/// dropped or its process dies. The emulated device's times mean nothing, so it needs none.
+fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<File>, Stop> {
+    let Target::Cuda(ordinal) = target else { return Ok(None) };
+    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
+    let failed = |e: io::Error| Stop::Lab(format!("the lock {}: {e}", path.display()));
+    let lock = File::create(&path).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => return Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => out.text("another run measures on this device: waiting for it")?,
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    lock.lock().map_err(failed)?;
+    Ok(Some(lock))
 }
 
 fn dump(

@@ -66,7 +66,10 @@ fn hints(app: &App, with_reasons: bool) -> Vec<Span<'static>> {
         match app.usable(binding.action) {
             Ok(()) => {
                 spans.push(Span::styled(key, theme.key()));
-                spans.push(Span::styled(format!(" {}  ", word(app, binding.name, binding.hint)), theme.text()));
+                spans.push(Span::styled(
+                    format!(" {}  ", word(app, binding.name, binding.hint)),
+                    theme.text(),
+                ));
             }
             Err(reason) if with_reasons => {
                 spans.push(Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet()));
