@@ -74,10 +74,9 @@ fn main() {
         image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)).path);
     };
     build(&mut builder, "build, the first of the process", 0);
-    build(&mut builder, "build, headers not yet precompiled", 1);
-    let ready = timed("precompile the headers", || builder.wait_until_warm());
+    let ready = timed("precompile the headers (nobody waits for it)", || builder.wait_until_warm());
     println!("precompiled headers: {}", if ready { "ready" } else { "none" });
-    for edit in 2..6 {
+    for edit in 1..5 {
         build(&mut builder, "build, warm", edit);
     }
     let image = image.unwrap();

@@ -174,7 +174,7 @@ fn precompiled_headers_change_nothing_but_the_time() {
 }
 
 #[test]
-fn a_build_does_not_wait_for_headers_that_are_being_precompiled() {
+fn builds_in_a_row_work_while_headers_are_precompiled_and_leave_only_cubins() {
     let Some(mut bench) = bench() else { return };
     for tile in 0..3 {
         let built = bench.build(&KERNEL.replace("TILE 4", &format!("TILE {tile}")));
