@@ -93,6 +93,18 @@ fn a_kernel_is_built_and_its_resources_are_told() {
 }
 
 #[test]
+fn the_c_librarys_headers_go_with_cudas_in_either_order() {
+    let Some(mut bench) = bench() else { return };
+    let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
+    let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
+    let body = "extern \"C\" __global__ void k(int64_t* x, float* y) { *x = INT64_MAX - CHAR_BIT; *y = FLT_MAX; y[1] = INFINITY; }\n";
+    for text in [format!("{ours}{theirs}{body}"), format!("{theirs}{ours}{body}")] {
+        let built = bench.build(&text);
+        assert!(built.image.is_some() && built.log.is_empty(), "{}", built.log);
+    }
+}
+
+#[test]
 fn an_error_names_the_line_of_the_users_file() {
     let Some(mut bench) = bench() else { return };
     let built = bench.build("#include \"lab.h\"\nextern \"C\" __global__ void k(int* x) {\n    *x = y;\n}\n");
