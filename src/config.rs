@@ -1,1 +1,206 @@
 //! lab.toml, and what is true without one.
+
+use anyhow::{Context, Result, bail};
+use harness::device::Target;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What the file is called.
+pub const FILE: &str = "lab.toml";
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    #[default]
+    Maximize,
+    Minimize,
+}
+
+/// The whole file. Every key has a default: without a lab.toml this is what holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Relative to lab.toml.
+    pub kernel: Option<String>,
+    /// A command line for `sh -c`; absent: the built-in harness.
+    pub harness: Option<String>,
+    pub device: Target,
+    /// The result line that is the measure.
+    pub objective: String,
+    pub goal: Goal,
+    pub time_limit_s: f64,
+    pub output_limit_mib: u64,
+    pub compile: Compile,
+    pub watch: Watch,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Compile {
+    /// Passed to the compiler as they are.
+    pub options: Vec<String>,
+    /// `sm_90`; absent: what the device is.
+    pub arch: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Watch {
+    /// Further files that a verdict depends on, relative to lab.toml.
+    pub extra: Vec<String>,
+    /// A save is taken up after this much quiet …
+    pub quiet_ms: u64,
+    /// … but no later than this after its first event.
+    pub ceiling_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            kernel: None,
+            harness: None,
+            device: Target::Auto,
+            objective: "throughput_sps".into(),
+            goal: Goal::Maximize,
+            time_limit_s: 60.0,
+            output_limit_mib: 64,
+            compile: Compile::default(),
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { extra: Vec::new(), quiet_ms: 50, ceiling_ms: 500 }
+    }
+}
+
+impl Config {
+    /// The lab.toml that holds in `folder`: the nearest one upwards, no further than `root`.
+    pub fn find(folder: &Path, root: &Path) -> Option<PathBuf> {
+        folder
+            .ancestors()
+            .take_while(|above| above.starts_with(root))
+            .map(|above| above.join(FILE))
+            .find(|file| file.is_file())
+    }
+
+    /// Reads a lab.toml. An error names the file and the line.
+    pub fn read(file: &Path) -> Result<Config> {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        Config::parse(&text, &file.display().to_string())
+    }
+
+    /// `shown_as` is what errors call the file.
+    pub fn parse(text: &str, shown_as: &str) -> Result<Config> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let row = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+            anyhow::anyhow!("{shown_as}:{row}: {}", in_words(error.message()))
+        })?;
+        config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
+        Ok(config)
+    }
+
+    /// What a type cannot say.
+    fn check(&self) -> Result<()> {
+        if !(self.time_limit_s.is_finite() && self.time_limit_s > 0.0 && self.time_limit_s <= 1e6) {
+            bail!("time_limit_s = {}: it must be more than 0 and at most 1000000 seconds", self.time_limit_s);
+        }
+        if !(1..=65_536).contains(&self.output_limit_mib) {
+            bail!("output_limit_mib = {}: it must be from 1 to 65536", self.output_limit_mib);
+        }
+        let probe = format!("{}: 0", self.objective);
+        if harness::report::parse(&probe).is_none() {
+            bail!("objective = \"{}\": it names a result line, as in throughput_sps", self.objective);
+        }
+        if self.harness.as_ref().is_some_and(|h| h.trim().is_empty()) {
+            bail!("harness is empty: remove the line to use the built-in harness");
+        }
+        if self.watch.quiet_ms > self.watch.ceiling_ms {
+            bail!(
+                "watch.quiet_ms = {} is above watch.ceiling_ms = {}",
+                self.watch.quiet_ms,
+                self.watch.ceiling_ms
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The parser's message, with a suggestion where a name is not known.
+fn in_words(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let Some((wrong, known)) = names.next().map(|wrong| (wrong, names.collect::<Vec<_>>())) else {
+        return message.to_owned();
+    };
+    if !message.starts_with("unknown") {
+        return message.to_owned();
+    }
+    let near = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(wrong, name), *name))
+        .filter(|(distance, name)| *distance <= name.len().max(4) / 2)
+        .min();
+    match near {
+        Some((_, name)) => format!("unknown key '{wrong}' (did you mean '{name}'?)"),
+        None => format!("unknown key '{wrong}': known are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Config::parse(text, "lab.toml").expect_err("it must be refused").to_string()
+    }
+
+    #[test]
+    fn an_empty_file_is_the_defaults() {
+        let config = Config::parse("", "lab.toml").expect("an empty file is fine");
+        assert_eq!(config, Config::default());
+        assert_eq!((config.time_limit_s, config.output_limit_mib), (60.0, 64));
+    }
+
+    #[test]
+    fn a_mistyped_key_gets_its_line_and_a_suggestion() {
+        assert_eq!(
+            error("device = \"cpu\"\nobjectve = \"x\"\n"),
+            "lab.toml:2: unknown key 'objectve' (did you mean 'objective'?)"
+        );
+        assert!(
+            error("[watch]\nextras = []\n")
+                .contains("lab.toml:2: unknown key 'extras' (did you mean 'extra'?)")
+        );
+        assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
+    }
+
+    #[test]
+    fn wrong_values_say_what_is_right() {
+        assert!(
+            error("device = \"gpu\"").contains("lab.toml:1: unknown device 'gpu': it is one of auto, cpu")
+        );
+        assert!(error("time_limit_s = -1").contains("more than 0"));
+        assert!(error("\ntime_limit_s = \"long\"").contains("lab.toml:2:"));
+        assert!(error("output_limit_mib = 0").contains("from 1"));
+        assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
+        assert!(error("harness = \" \"").contains("built-in harness"));
+    }
+
+    #[test]
+    fn the_nearest_file_upwards_holds_but_none_above_the_repository() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let (root, deep) = (temp.path().join("repo"), temp.path().join("repo/a/b"));
+        std::fs::create_dir_all(&deep).expect("folders");
+        std::fs::write(temp.path().join(FILE), "").expect("a file above");
+        assert_eq!(Config::find(&deep, &root), None);
+        std::fs::write(root.join(FILE), "").expect("a file");
+        assert_eq!(Config::find(&deep, &root), Some(root.join(FILE)));
+        std::fs::write(root.join("a").join(FILE), "").expect("a nearer file");
+        assert_eq!(Config::find(&deep, &root), Some(root.join("a").join(FILE)));
+    }
+}

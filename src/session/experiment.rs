@@ -42,6 +42,8 @@ pub struct Row {
 pub struct Experiment {
     pub row: Row,
     pub run: Option<RunId>,
+    /// Repository-relative path of the kernel, where known: history is per problem.
+    pub kernel: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
     pub emulated: bool,

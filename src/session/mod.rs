@@ -1,5 +1,29 @@
 //! The domain, with no terminal in it: runs, verdicts, records, the ledger, the repository.
+//!
+//! What the screen and the command line call, by what they want:
+//! open a folder ([`project::Project`]) · may its harness run ([`trust`]) · judge the present bytes
+//! ([`runner`], or [`execute`] on the caller's thread) · hear of saves ([`watch`]) · where things
+//! stand ([`status`]) · decide ([`decide`]) · what was decided so far ([`history`]) · commits ([`repo`]).
 
+pub mod debounce;
+pub mod decide;
+pub mod execute;
 pub mod experiment;
+pub mod follow;
+pub mod history;
+pub mod inputs;
+pub mod ledger;
+pub mod process;
+pub mod project;
+pub mod record;
+pub mod records;
+pub mod repo;
 pub mod run;
+pub mod runner;
+pub mod sanitise;
+pub mod screen_lock;
+pub mod status;
+pub mod supervise;
+pub mod trust;
 pub mod verdict;
+pub mod watch;

@@ -1,6 +1,8 @@
 //! What a run comes to, from its report and its ending alone.
 
-use harness::report::Measure;
+use super::run::Ending;
+use harness::process::Exit;
+use harness::report::{Measure, Report, Severity, parse};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,4 +61,272 @@ pub struct Verdict {
     /// The times are of an emulated device and say nothing about a GPU.
     pub emulated: bool,
     pub caveats: Vec<String>,
+}
+
+/// What a verdict is made of.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    pub report: &'a Report,
+    pub ending: Ending,
+    pub external: bool,
+    /// Paths that changed while an external harness ran.
+    pub changed: &'a [String],
+    pub objective: &'a str,
+    pub time_limit_s: f64,
+    pub output_limit_mib: u64,
+    /// The last line that was printed: what a crash has to say for itself.
+    pub last_words: &'a str,
+}
+
+/// What the run came to. The order of these rules is the protocol's; that no verdict belongs to
+/// the bytes comes before them all.
+pub fn judge(facts: &Facts) -> Verdict {
+    let (outcome, why) = outcome(facts);
+    let report = facts.report;
+    let passed = outcome == Outcome::Pass;
+    let number = |measure: &Measure| measure.value.is_finite();
+    let objective = report.measure(facts.objective).filter(|m| passed && number(m));
+    let mut caveats = report.caveats().to_vec();
+    if passed && objective.is_none() {
+        let said = match report.value(facts.objective) {
+            Some(value) => format!("{}: '{value}' is no number", facts.objective),
+            None => format!("the harness printed no {} line", facts.objective),
+        };
+        caveats.push(format!("nothing was measured: {said}"));
+    }
+    Verdict {
+        outcome,
+        why,
+        build_failed: outcome == Outcome::Crash && not_built(facts),
+        objective,
+        kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
+        change: None,
+        emulated: report.emulated(),
+        caveats,
+    }
+}
+
+fn not_built(facts: &Facts) -> bool {
+    !facts.external && facts.ending == Ending::Exited(Exit::NotBuilt as i32)
+}
+
+fn outcome(facts: &Facts) -> (Outcome, String) {
+    let report = facts.report;
+    if facts.ending == Ending::Superseded {
+        return (Outcome::Void, "it was ended before it was done".into());
+    }
+    if !facts.changed.is_empty() {
+        let names = facts.changed.join(", ");
+        return (
+            Outcome::Void,
+            format!("{names} changed while the harness ran: no verdict belongs to these bytes"),
+        );
+    }
+    let crash = |why: String| (Outcome::Crash, why);
+    match facts.ending {
+        Ending::TimedOut => {
+            return crash(format!("it ran longer than time_limit_s = {}", facts.time_limit_s));
+        }
+        Ending::Flooded => {
+            return crash(format!(
+                "too much output: more than output_limit_mib = {}",
+                facts.output_limit_mib
+            ));
+        }
+        Ending::Signalled(signal) => {
+            return crash(format!("the harness was ended by {}", signal_name(signal)));
+        }
+        Ending::NotStarted => {
+            return crash(format!("the harness could not be started: {}", facts.last_words));
+        }
+        Ending::Exited(_) | Ending::Superseded => {}
+    }
+    if not_built(facts) {
+        return crash(first_error(report).unwrap_or_else(|| or_last_words("it does not build", facts)));
+    }
+    let code = match facts.ending {
+        Ending::Exited(code) => code,
+        _ => 0,
+    };
+    match (report.correctness(), report.failing_gate()) {
+        (None, _) if facts.external && code == 127 => {
+            crash(or_last_words("the harness command was not found (exit code 127)", facts))
+        }
+        (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
+        (Some(_), Some(gate)) => {
+            (Outcome::Fail, format!("{} is {:e}, its limit {:e}", gate.name, gate.value, gate.limit))
+        }
+        (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
+        (Some(true), None) if code != 0 => crash(format!("correctness: pass, but exit code {code}")),
+        (Some(true), None) => (Outcome::Pass, String::new()),
+    }
+}
+
+fn first_error(report: &Report) -> Option<String> {
+    let error = report.diagnostics().iter().find(|d| d.severity == Severity::Error)?;
+    Some(format!("{}:{}: {}", error.file, error.line, error.message))
+}
+
+fn or_last_words(what: &str, facts: &Facts) -> String {
+    let first = first_error(facts.report);
+    let detail = first.as_deref().unwrap_or(facts.last_words);
+    // The line that says fail says no more than that.
+    if detail.is_empty() || parse(detail).is_some() { what.to_owned() } else { format!("{what}: {detail}") }
+}
+
+/// A signal as a person knows it.
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "hang-up",
+        2 => "interrupt",
+        4 => "illegal instruction",
+        6 => "abort",
+        7 => "bus error",
+        8 => "arithmetic error",
+        9 => "kill",
+        11 => "segmentation fault",
+        15 => "termination",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
+
+/// The candidate beside the incumbent. The interval is of a quotient of two independent measures,
+/// each with its own relative half width.
+pub fn change(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
+    let quotient = candidate.value / incumbent.value;
+    let half = |m: &Measure| Some(((m.high? - m.low?) / 2.0 / m.value).abs()).filter(|h| h.is_finite());
+    let spread = half(candidate).zip(half(incumbent)).map(|(a, b)| quotient.abs() * a.hypot(b));
+    quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread })
+}
+
+impl Verdict {
+    /// How `lab run` exits.
+    pub fn exit(&self) -> Exit {
+        match self.outcome {
+            Outcome::Pass => Exit::Passed,
+            Outcome::Fail => Exit::Wrong,
+            Outcome::Crash if self.build_failed => Exit::NotBuilt,
+            Outcome::Crash | Outcome::Void => Exit::Crashed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
+        let report = Report::read(log);
+        judge(&Facts {
+            report: &report,
+            ending,
+            external,
+            changed: &[],
+            objective: "throughput_sps",
+            time_limit_s: 60.0,
+            output_limit_mib: 64,
+            last_words: log.lines().last().unwrap_or(""),
+        })
+    }
+
+    /// `log; ending` to `OUTCOME why`.
+    #[track_caller]
+    fn check(log: &str, ending: Ending, wanted: &str) {
+        let verdict = judged(&log.replace("; ", "\n"), ending, true);
+        assert_eq!(format!("{} {}", verdict.outcome.word(), verdict.why).trim_end(), wanted);
+    }
+
+    #[test]
+    fn the_rules_in_their_order() {
+        let ok = Ending::Exited(0);
+        check("correctness: pass", ok, "PASS");
+        check("correctness: pass; a: 2 limit=1", ok, "FAIL a is 2e0, its limit 1e0");
+        check("correctness: pass; a: nan limit=1", ok, "FAIL a is NaN, its limit 1e0");
+        check("correctness: fail", ok, "FAIL correctness: fail");
+        check(
+            "correctness: fail; h0 is off at 3",
+            Ending::Exited(1),
+            "FAIL correctness: fail: h0 is off at 3",
+        );
+        check("correctness: pass", Ending::Exited(3), "CRASH correctness: pass, but exit code 3");
+        check("correctness: pass; a: 2 limit=1", Ending::Exited(3), "FAIL a is 2e0, its limit 1e0");
+        check("a: 2 limit=1", ok, "CRASH no correctness: line (exit code 0)");
+        check(
+            "Traceback; ValueError('x')",
+            Ending::Exited(1),
+            "CRASH no correctness: line (exit code 1): ValueError('x')",
+        );
+        check(
+            "sh: 1: uvv: not found",
+            Ending::Exited(127),
+            "CRASH the harness command was not found (exit code 127): sh: 1: uvv: not found",
+        );
+        check(
+            "correctness: pass",
+            Ending::Signalled(11),
+            "CRASH the harness was ended by signal 11 (segmentation fault)",
+        );
+        check("correctness: fail", Ending::TimedOut, "CRASH it ran longer than time_limit_s = 60");
+        check("correctness: pass", Ending::Flooded, "CRASH too much output: more than output_limit_mib = 64");
+        check("correctness: pass", Ending::Superseded, "VOID it was ended before it was done");
+    }
+
+    #[test]
+    fn only_the_built_in_harness_can_say_that_it_did_not_build() {
+        let log = "kernel.cu:3:1: error: 'x' was not declared\n";
+        let built_in = judged(log, Ending::Exited(2), false);
+        assert!(built_in.build_failed);
+        assert_eq!(built_in.why, "kernel.cu:3: 'x' was not declared");
+        assert_eq!(built_in.exit(), Exit::NotBuilt);
+        assert!(!judged(log, Ending::Exited(2), true).build_failed);
+    }
+
+    #[test]
+    fn a_measure_is_of_a_passing_run_and_a_number() {
+        let fast = "throughput_sps: 10 low=9 high=11\nkernel_us: 5\n";
+        assert!(judged(&format!("{fast}correctness: pass"), Ending::Exited(0), true).objective.is_some());
+        let wrong = judged(&format!("{fast}correctness: fail"), Ending::Exited(0), true);
+        assert_eq!((wrong.objective, wrong.kernel_us), (None, None));
+        let nan = judged("throughput_sps: nan\ncorrectness: pass", Ending::Exited(0), true);
+        assert_eq!((nan.outcome, nan.objective), (Outcome::Pass, None));
+        assert_eq!(nan.caveats, ["nothing was measured: throughput_sps: 'nan' is no number"]);
+    }
+
+    #[test]
+    fn a_change_carries_both_intervals() {
+        let measure = |value, low, high| Measure { value, low: Some(low), high: Some(high) };
+        let change = change(&measure(103.0, 101.97, 104.03), &measure(100.0, 99.0, 101.0)).expect("numbers");
+        assert!((change.ratio - 0.03).abs() < 1e-12);
+        assert!((change.spread.expect("both intervals") - 1.03 * 0.01 * 2f64.sqrt()).abs() < 1e-9);
+        assert_eq!(super::change(&measure(1.0, 1.0, 1.0), &measure(0.0, 0.0, 0.0)), None);
+    }
+
+    fn ending() -> impl Strategy<Value = Ending> {
+        prop_oneof![
+            (0..130i32).prop_map(Ending::Exited),
+            (1..30i32).prop_map(Ending::Signalled),
+            Just(Ending::TimedOut),
+            Just(Ending::Flooded),
+            Just(Ending::Superseded),
+            Just(Ending::NotStarted),
+        ]
+    }
+
+    proptest! {
+        /// Whatever a harness prints, only one that says pass, breaks no limit and exits with zero passes.
+        #[test]
+        fn nothing_else_passes(lines in proptest::collection::vec("(correctness: (pass|fail|maybe))|([a-c]: (1|2|nan) limit=1)|.{0,20}", 0..8), ending in ending()) {
+            let log = lines.join("\n");
+            let report = Report::read(&log);
+            let verdict = judged(&log, ending, true);
+            let deserved = ending == Ending::Exited(0)
+                && report.correctness() == Some(true)
+                && report.gates().iter().all(|g| g.value <= g.limit);
+            prop_assert_eq!(verdict.outcome == Outcome::Pass, deserved);
+            prop_assert_eq!(verdict.outcome == Outcome::Void, ending == Ending::Superseded);
+            prop_assert!(verdict.outcome == Outcome::Pass || verdict.objective.is_none());
+        }
+    }
 }

@@ -1,0 +1,282 @@
+//! One run from its start to its verdict, on the calling thread.
+
+use super::follow::{Batch, Follow};
+use super::inputs::{self, Inputs, KernelError};
+use super::process::{self, Control, Limits};
+use super::project::Project;
+use super::record::Record;
+use super::records::{LOG, Records};
+use super::repo;
+use super::run::{Ending, Reason, RunId, RunStart};
+use super::trust::{self, Trust};
+use super::verdict::{self, Facts, Outcome};
+use anyhow::{Context, Result};
+use harness::device::Target;
+use harness::report::Measure;
+use jiff::Timestamp;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What a run tells, besides its record at the end.
+pub enum Told {
+    Started(Box<RunStart>),
+    Progress(RunId, Batch),
+}
+
+/// Why no run came of it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    #[error(
+        "{} wants to run `{command}`, and you have not trusted it yet. Read it, then `lab trust`",
+        file.display()
+    )]
+    NeedsTrust { command: String, file: PathBuf },
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+/// How to start a run.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub reason: Reason,
+    /// Overrides lab.toml.
+    pub device: Option<Target>,
+    /// The executable with the lab's hidden subcommands.
+    pub program: PathBuf,
+}
+
+impl Order {
+    pub fn new(reason: Reason) -> Self {
+        Order { reason, device: None, program: own_program() }
+    }
+}
+
+/// This executable, by a name that still works when the file was rebuilt or moved meanwhile.
+pub fn own_program() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
+}
+
+/// Beyond the harness's own limit: the built-in one ends a hanging kernel itself, and says more.
+const JUDGE_GRACE: Duration = Duration::from_secs(60);
+
+pub fn execute(
+    project: &Project,
+    order: &Order,
+    control: &Control,
+    mut tell: impl FnMut(Told),
+) -> std::result::Result<Record, NotRun> {
+    if let Trust::Needed { command, file } = trust::check(project)? {
+        return Err(NotRun::NeedsTrust { command, file });
+    }
+    let inputs = inputs::read(project)?;
+    let mut caveats: Vec<String> =
+        repo::exclude(project).err().map(|e| format!("{e:#}")).into_iter().collect();
+    let records = Records::new(&project.lab_dir);
+    let id = records.create()?;
+    let folder = records.folder(id);
+    let snapshot =
+        snapshot(project, &inputs, &folder).context("cannot write the snapshot of what is judged")?;
+    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
+    // Held until this process ends or the run does: how others see that the run goes on.
+    log.lock().context("cannot lock run.log")?;
+    let mut record = start(project, order, id, &inputs)?;
+    records.write(&record)?;
+    point_to_log(project, &folder.join(LOG));
+    tell(Told::Started(Box::new(record.start.clone())));
+
+    let began = Instant::now();
+    let limit = project.config.output_limit_mib << 20;
+    let mut follow = Follow::new(log.try_clone().context("cannot open run.log twice")?, limit);
+    let command = command(project, order, &snapshot);
+    let ending = process::run(command, limits(project), control, &mut follow, |batch| {
+        tell(Told::Progress(id, batch));
+    });
+    let ending = ending.unwrap_or_else(|error| {
+        follow.say(&format!("the harness could not be started: {error}"));
+        Ending::NotStarted
+    });
+    let changed = if project.external() { changed(project, &inputs) } else { Vec::new() };
+    if let Err(error) = follow.finish() {
+        caveats.push(format!("run.log is incomplete: {error}"));
+    }
+    if follow.has_news() {
+        tell(Told::Progress(id, follow.batch()));
+    }
+    let mut verdict = verdict::judge(&Facts {
+        report: follow.report(),
+        ending,
+        external: project.external(),
+        changed: &changed,
+        objective: &project.config.objective,
+        time_limit_s: project.config.time_limit_s,
+        output_limit_mib: project.config.output_limit_mib,
+        last_words: follow.last_words(),
+    });
+    record.device = follow.report().device().map(|text| text.to_owned());
+    if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated) {
+        let incumbent = incumbent(project, &records, record.device.as_deref(), &record)?;
+        verdict.change = incumbent.and_then(|held| verdict::change(&candidate, &held));
+    }
+    record.results = kept_results(&follow);
+    record.workloads = follow.report().workloads().iter().map(|row| pairs(row)).collect();
+    record.ended = Some(Timestamp::now());
+    record.seconds = Some(began.elapsed().as_secs_f64());
+    record.ending = Some(ending);
+    record.log_bytes = follow.bytes();
+    verdict.caveats.extend(caveats);
+    record.verdict = Some(verdict);
+    if let Err(error) = records.write(&record) {
+        // The verdict stands all the same; it cannot be decided, because nobody will find it.
+        if let Some(verdict) = &mut record.verdict {
+            verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
+        }
+    }
+    let _ = fs::remove_dir_all(folder.join("tree"));
+    drop(log);
+    Ok(record)
+}
+
+fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result<Record> {
+    let start = RunStart {
+        id,
+        reason: order.reason,
+        kernel: project.kernel_name.clone(),
+        blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
+        fingerprint: inputs.fingerprint.clone(),
+        started: Timestamp::now(),
+        external: project.external(),
+    };
+    Ok(Record {
+        version: 1,
+        lab: env!("CARGO_PKG_VERSION").to_owned(),
+        start,
+        inputs: inputs.files(),
+        command: project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned()),
+        ended: None,
+        seconds: None,
+        ending: None,
+        verdict: None,
+        device: None,
+        results: Vec::new(),
+        workloads: Vec::new(),
+        log_bytes: 0,
+        decision: None,
+    })
+}
+
+/// Writes what is judged to where nobody edits it: `kernel.cu`, and for the built-in harness
+/// `tree/…` with every file at its repository-relative path. Returns the kernel in that tree.
+fn snapshot(project: &Project, inputs: &Inputs, folder: &Path) -> Result<PathBuf> {
+    fs::write(folder.join("kernel.cu"), inputs.kernel())?;
+    let tree = folder.join("tree");
+    if project.external() {
+        return Ok(folder.join("kernel.cu"));
+    }
+    for source in &inputs.sources {
+        let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
+        let path = tree.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(&tree))?;
+        fs::write(path, bytes)?;
+    }
+    Ok(tree.join(&project.kernel_name))
+}
+
+/// `run.log` beside lab.toml names the log of the last run, for `grep`. A file of the user's by
+/// that name stays.
+fn point_to_log(project: &Project, log: &Path) {
+    let link = project.home.join(LOG);
+    match fs::read_link(&link) {
+        Ok(old) if old.starts_with(&project.lab_dir) => {
+            let _ = fs::remove_file(&link);
+        }
+        Ok(_) => return,
+        Err(_) if link.exists() => return,
+        Err(_) => {}
+    }
+    let _ = std::os::unix::fs::symlink(log, &link);
+}
+
+fn command(project: &Project, order: &Order, snapshot: &Path) -> Command {
+    let mut command = Command::new(&order.program);
+    let device = order.device.unwrap_or(project.config.device);
+    match &project.config.harness {
+        Some(line) => {
+            let own = std::process::id().to_string();
+            command.args(["supervise", "--parent", &own, "--", line]);
+            command.current_dir(&project.home);
+            command.env("PYTHONUNBUFFERED", "1");
+            command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", device.to_string());
+        }
+        None => {
+            let problem = snapshot.parent().unwrap_or(snapshot);
+            command.arg("harness").arg(problem).arg("--kernel").arg(snapshot);
+            command.args(["--shown-as", &project.kernel_name, "--device", &device.to_string()]);
+            command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
+            for option in &project.config.compile.options {
+                command.arg(format!("--option={option}"));
+            }
+            if let Some(arch) = &project.config.compile.arch {
+                command.arg(format!("--arch={arch}"));
+            }
+            command.current_dir(&project.root);
+        }
+    }
+    command
+}
+
+fn limits(project: &Project) -> Limits {
+    let time = Duration::from_secs_f64(project.config.time_limit_s);
+    Limits { time: if project.external() { time } else { time + JUDGE_GRACE } }
+}
+
+/// What is on disk now and is not what the harness began with.
+fn changed(project: &Project, inputs: &Inputs) -> Vec<String> {
+    match inputs::read(project) {
+        Ok(now) if now.fingerprint == inputs.fingerprint => Vec::new(),
+        Ok(now) => inputs::differences(&inputs.files(), &now.files()),
+        Err(_) => vec![project.kernel_name.clone()],
+    }
+}
+
+/// What HEAD's kernel last measured on the same device; from its record, or its note.
+fn incumbent(
+    project: &Project,
+    records: &Records,
+    device: Option<&str>,
+    candidate: &Record,
+) -> Result<Option<Measure>> {
+    let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
+    let same = |r: &Record| {
+        let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
+        r.start.id != candidate.start.id
+            && r.start.blob == blob
+            && r.start.kernel == candidate.start.kernel
+            && r.command == candidate.command
+            && r.device.as_deref() == device
+            && passed
+    };
+    let noted = || {
+        let record: Record = serde_json::from_str(&repo::noted_of_kernel(project)?).ok()?;
+        same(&record).then_some(record)
+    };
+    let measure = |r: Record| {
+        let report = r.report();
+        report.measure(&project.config.objective).filter(|m| m.value.is_finite())
+    };
+    Ok(records.find(same).or_else(noted).and_then(measure))
+}
+
+/// A harness that makes up keys without end shall not fill the records.
+fn kept_results(follow: &Follow) -> Vec<(String, String)> {
+    const KEYS: usize = 1_000;
+    follow.report().entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+fn pairs(row: &[(&str, &str)]) -> String {
+    let words: Vec<String> = row.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    words.join(" ")
+}

@@ -1,0 +1,85 @@
+//! What was decided so far: the rows of results.tsv and results.cpu.tsv beside their records.
+
+use super::experiment::{Experiment, Row};
+use super::project::Project;
+use super::record::Record;
+use super::records::Records;
+use super::{ledger, repo};
+use anyhow::Result;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// Oldest first; `kernel` tells the problem, `device` and `emulated` the device.
+    pub experiments: Vec<Experiment>,
+    /// Rows that cannot be read, rows that are missing, damaged records: in words.
+    pub problems: Vec<String>,
+}
+
+/// Reads disk: not for the screen's own thread.
+pub fn history(project: &Project) -> Result<History> {
+    let (mut records, mut problems) = Records::new(&project.lab_dir).newest();
+    records.retain(|r| r.decision.as_ref().is_some_and(|d| d.row.is_some()));
+    records.reverse();
+    let mut experiments = Vec::new();
+    for emulated in [false, true] {
+        let ledger = ledger::read(&ledger::path(project, emulated));
+        problems.extend(ledger.problems);
+        let mut recorded: Vec<&Record> = records.iter().filter(|r| r.emulated() == emulated).collect();
+        // Newest first: a commit that was kept twice has two rows, and the old record may be gone.
+        let mut rows: Vec<Experiment> = ledger
+            .rows
+            .into_iter()
+            .rev()
+            .map(|row| {
+                let at = recorded.iter().rposition(|r| belongs(r, &row));
+                let local = at.map(|at| recorded.remove(at).clone());
+                experiment(project, row, local, emulated)
+            })
+            .collect();
+        rows.reverse();
+        experiments.extend(rows);
+    }
+    for record in records.iter().filter(|r| r.missing_row().is_some()) {
+        problems.push(format!(
+            "the row of run {} is missing in {}: `lab log --append-missing` adds it",
+            record.start.id,
+            ledger::path(project, record.emulated()).display()
+        ));
+    }
+    // Both files in the order of time, where it is known; a row without one stays after its neighbour.
+    let mut last = None;
+    let mut dated: Vec<_> = experiments
+        .into_iter()
+        .map(|e| {
+            last = e.decided.or(last);
+            (last, e)
+        })
+        .collect();
+    dated.sort_by_key(|(when, _)| *when);
+    Ok(History { experiments: dated.into_iter().map(|(_, e)| e).collect(), problems })
+}
+
+fn belongs(record: &Record, row: &Row) -> bool {
+    let decision = record.decision.as_ref();
+    decision.and_then(|d| d.row.as_ref()).is_some_and(|known| {
+        known.commit == row.commit && known.status == row.status && known.description == row.description
+    })
+}
+
+/// In another clone the record is the note of the commit, where notes were fetched.
+fn experiment(project: &Project, row: Row, local: Option<Record>, emulated: bool) -> Experiment {
+    let noted = || {
+        let record: Record = serde_json::from_str(&repo::noted(project, &row.commit)?).ok()?;
+        (record.emulated() == emulated).then_some(record)
+    };
+    let run = local.as_ref().map(|r| r.start.id);
+    let record = local.or_else(noted);
+    Experiment {
+        run,
+        kernel: record.as_ref().map(|r| r.start.kernel.clone()),
+        device: record.as_ref().and_then(|r| r.device.clone()),
+        emulated,
+        decided: record.as_ref().and_then(|r| r.decision.as_ref()).map(|d| d.decided),
+        row,
+    }
+}

@@ -1,0 +1,85 @@
+//! What is remembered of a run: `.lab/runs/N/record.json`.
+
+use super::experiment::{Row, Status};
+use super::run::{Ending, RunStart};
+use super::verdict::Verdict;
+use harness::report::Report;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// One file that a verdict depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Repository-relative, with `/`.
+    pub path: String,
+    /// BLAKE3 of its bytes, hex; `None` where it could not be read.
+    pub hash: Option<String>,
+}
+
+/// How far a decision got. Written ahead of each step, so that a restart can go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    pub status: Status,
+    pub description: String,
+    pub decided: Timestamp,
+    /// The commit that holds the judged bytes, hex; `None` until it is made.
+    pub commit: Option<String>,
+    /// The row for the ledger; `None` until the commit is made.
+    pub row: Option<Row>,
+    /// The row is in the ledger.
+    pub row_written: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Of this format.
+    pub version: u32,
+    /// Of the lab that wrote it.
+    pub lab: String,
+    #[serde(flatten)]
+    pub start: RunStart,
+    /// The kernel first.
+    pub inputs: Vec<InputFile>,
+    /// The command that ran.
+    pub command: String,
+    pub ended: Option<Timestamp>,
+    pub seconds: Option<f64>,
+    pub ending: Option<Ending>,
+    /// `None` while the run goes on.
+    pub verdict: Option<Verdict>,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
+    /// Every result line, the last of each key.
+    pub results: Vec<(String, String)>,
+    pub workloads: Vec<String>,
+    /// Compiler diagnostics and the like are read from run.log; this counts its bytes.
+    pub log_bytes: u64,
+    pub decision: Option<Decision>,
+}
+
+impl Record {
+    /// The report, from the lines that were recorded (diagnostics are in run.log only).
+    pub fn report(&self) -> Report {
+        let mut report = Report::default();
+        for (key, value) in &self.results {
+            report.push_line(&format!("{key}: {value}"));
+        }
+        for row in &self.workloads {
+            report.push_line(&format!("workload: {row}"));
+        }
+        for text in self.verdict.iter().flat_map(|v| &v.caveats) {
+            report.push_line(&format!("caveat: {text}"));
+        }
+        report
+    }
+
+    /// Measured on an emulated device.
+    pub fn emulated(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|v| v.emulated)
+    }
+
+    /// The row that the decision owes to its ledger.
+    pub fn missing_row(&self) -> Option<&Row> {
+        self.decision.as_ref().filter(|d| !d.row_written)?.row.as_ref()
+    }
+}

@@ -1,0 +1,186 @@
+//! The folder `.lab/runs`: one folder a run, its record written ahead of each step.
+
+use super::record::Record;
+use super::run::RunId;
+use super::verdict::{Outcome, Verdict};
+use anyhow::{Context, Result};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// So many of the newest records are read: more would make the screen slow to open.
+pub const READING_CAP: usize = 2_000;
+
+const RECORD: &str = "record.json";
+pub const LOG: &str = "run.log";
+
+#[derive(Clone, Debug)]
+pub struct Records {
+    runs: PathBuf,
+}
+
+impl Records {
+    pub fn new(lab_dir: &Path) -> Self {
+        Records { runs: lab_dir.join("runs") }
+    }
+
+    pub fn folder(&self, id: RunId) -> PathBuf {
+        self.runs.join(id.to_string())
+    }
+
+    pub fn log(&self, id: RunId) -> PathBuf {
+        self.folder(id).join(LOG)
+    }
+
+    /// Makes the folder of a new run. Two labs at once get two ids: the folder is made, or is not.
+    pub fn create(&self) -> Result<RunId> {
+        let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
+        fs::create_dir_all(&self.runs).with_context(failed)?;
+        let mut id = RunId(self.ids().first().map_or(1, |newest| newest.0 + 1));
+        loop {
+            match fs::create_dir(self.folder(id)) {
+                Ok(()) => return Ok(id),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => id.0 += 1,
+                Err(error) => return Err(error).with_context(failed),
+            }
+        }
+    }
+
+    /// Every run there is, newest first.
+    pub fn ids(&self) -> Vec<RunId> {
+        let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
+        let mut ids: Vec<RunId> = names.filter_map(|n| n.to_str()?.parse().ok().map(RunId)).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids
+    }
+
+    /// Replaces the record in one step, on disk before this returns.
+    pub fn write(&self, record: &Record) -> Result<()> {
+        let folder = self.folder(record.start.id);
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::Builder::new().prefix(".record").tempfile_in(&folder)?;
+            file.write_all(&serde_json::to_vec_pretty(record)?)?;
+            file.as_file().sync_data()?;
+            file.persist(folder.join(RECORD)).map_err(|e| e.error)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", folder.join(RECORD).display()))
+    }
+
+    /// One record. A run that a dead lab left behind reads as a crash.
+    pub fn read(&self, id: RunId) -> Result<Record> {
+        let path = self.folder(id).join(RECORD);
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut record: Record =
+            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        if record.verdict.is_none() && !self.goes_on(id) {
+            // It may have ended between the two looks.
+            record = serde_json::from_slice(&fs::read(&path)?)?;
+            if record.verdict.is_none() {
+                record.verdict = Some(abandoned());
+            }
+        }
+        Ok(record)
+    }
+
+    /// The newest records, newest first, and what is wrong with the damaged ones.
+    pub fn newest(&self) -> (Vec<Record>, Vec<String>) {
+        let (mut records, mut problems) = (Vec::new(), Vec::new());
+        for id in self.ids().into_iter().take(READING_CAP) {
+            match self.read(id) {
+                Ok(record) => records.push(record),
+                Err(_) if self.goes_on(id) => {}
+                Err(error) => problems.push(format!("run {id} is left out: {error:#}")),
+            }
+        }
+        (records, problems)
+    }
+
+    /// The newest record that `wanted` accepts; damaged ones are passed over.
+    pub fn find(&self, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
+        self.ids().into_iter().take(READING_CAP).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
+    }
+
+    /// Whether the lab that started this run still watches it: it holds a lock on run.log, which
+    /// ends with its process, however that ends.
+    fn goes_on(&self, id: RunId) -> bool {
+        File::open(self.log(id))
+            .is_ok_and(|log| matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+fn abandoned() -> Verdict {
+    Verdict {
+        outcome: Outcome::Crash,
+        why: "the lab itself ended before this run did: judge the bytes again".into(),
+        build_failed: false,
+        objective: None,
+        kernel_us: None,
+        change: None,
+        emulated: false,
+        caveats: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::session::run::{Fingerprint, Reason, RunStart};
+
+    pub fn record(id: RunId) -> Record {
+        Record {
+            version: 1,
+            lab: "test".into(),
+            start: RunStart {
+                id,
+                reason: Reason::Command,
+                kernel: "kernel.cu".into(),
+                blob: "0".repeat(40),
+                fingerprint: Fingerprint("f".into()),
+                started: jiff::Timestamp::UNIX_EPOCH,
+                external: true,
+            },
+            inputs: Vec::new(),
+            command: "true".into(),
+            ended: None,
+            seconds: None,
+            ending: None,
+            verdict: None,
+            device: None,
+            results: Vec::new(),
+            workloads: Vec::new(),
+            log_bytes: 0,
+            decision: None,
+        }
+    }
+
+    #[test]
+    fn a_run_goes_on_while_its_lab_lives_and_is_a_crash_after() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let records = Records::new(temp.path());
+        let id = records.create().expect("a folder");
+        records.write(&record(id)).expect("written");
+        let log = File::create(records.log(id)).expect("a log");
+        log.lock().expect("locked");
+        assert_eq!(records.read(id).expect("read").verdict, None);
+        drop(log);
+        let verdict = records.read(id).expect("read").verdict.expect("a verdict");
+        assert_eq!(verdict.outcome, Outcome::Crash);
+        assert!(verdict.why.contains("the lab itself ended"));
+    }
+
+    #[test]
+    fn ids_are_never_used_twice_and_damage_is_passed_over() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let records = Records::new(temp.path());
+        let ids: Vec<RunId> = (0..3).map(|_| records.create().expect("a folder")).collect();
+        assert_eq!(ids, [RunId(1), RunId(2), RunId(3)]);
+        records.write(&record(RunId(1))).expect("written");
+        records.write(&record(RunId(3))).expect("written");
+        fs::write(records.folder(RunId(2)).join(RECORD), "{ half").expect("damaged");
+        let (found, problems) = records.newest();
+        assert_eq!(found.iter().map(|r| r.start.id.0).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("run 2 is left out: "), "{problems:?}");
+    }
+}

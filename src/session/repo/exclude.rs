@@ -1,0 +1,33 @@
+//! Keeps the lab's own files out of `git status`, without touching a file that is tracked.
+
+use super::{Project, open};
+use anyhow::{Context, Result};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+/// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude` where they
+/// are not in it; a tracked one is left out.
+pub fn exclude(project: &Project) -> Result<()> {
+    let repo = open(project)?;
+    let index = repo.index()?;
+    let home =
+        project.relative(&project.home).filter(|h| !h.is_empty()).map_or_else(String::new, |h| h + "/");
+    let wanted = [".lab/", "results.tsv", "results.cpu.tsv", &format!("{home}run.log")].map(str::to_owned);
+    let file = repo.commondir().join("info/exclude");
+    let present = fs::read_to_string(&file).unwrap_or_default();
+    let missing: Vec<String> = wanted
+        .into_iter()
+        .filter(|name| index.get_path(Path::new(name), 0).is_none())
+        .map(|name| format!("/{name}"))
+        .filter(|line| !present.lines().any(|have| have.trim() == line))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{gap}# written by lab\n{}\n", missing.join("\n"));
+    fs::create_dir_all(repo.commondir().join("info"))
+        .and_then(|()| OpenOptions::new().create(true).append(true).open(&file)?.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write {}", file.display()))
+}

@@ -1,0 +1,59 @@
+//! Between the bytes on disk and what git holds of them.
+
+use super::Project;
+use anyhow::{Context, Result, bail};
+use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
+use std::io::Write;
+use std::path::Path;
+
+/// Stores bytes as `git add` would, and gives their id.
+pub fn store(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
+    refuse_drivers(repo, name)?;
+    let mut writer = repo.blob_writer(Some(Path::new(name)))?;
+    writer.write_all(bytes).context("cannot write a git object")?;
+    Ok(writer.commit()?)
+}
+
+/// The id that [`store`] would give. Bytes that no filter touches are not stored for it.
+pub fn id(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
+    if bytes.contains(&b'\r') || attribute(repo, name, "ident") {
+        store(repo, name, bytes)
+    } else {
+        refuse_drivers(repo, name)?;
+        Ok(Oid::hash_object(git2::ObjectType::Blob, bytes)?)
+    }
+}
+
+/// The bytes that `git checkout` would put on disk for a file of a commit.
+pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
+    refuse_drivers(repo, name)?;
+    std::fs::create_dir_all(&project.lab_dir)
+        .with_context(|| format!("cannot make {}", project.lab_dir.display()))?;
+    let folder = tempfile::Builder::new()
+        .prefix("checkout-")
+        .tempdir_in(&project.lab_dir)
+        .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
+    let mut how = CheckoutBuilder::new();
+    how.target_dir(folder.path()).path(name).disable_pathspec_match(true).update_index(false).force();
+    repo.checkout_tree(commit.as_object(), Some(&mut how))?;
+    std::fs::read(folder.path().join(name))
+        .with_context(|| format!("commit {} does not hold {name}", super::short(&commit.id().to_string())))
+}
+
+/// Filters that are programs (git-lfs and the like) and other encodings are none of libgit2's.
+fn refuse_drivers(repo: &Repository, name: &str) -> Result<()> {
+    for attribute_name in ["filter", "working-tree-encoding"] {
+        if attribute(repo, name, attribute_name) {
+            bail!(
+                "{name} has the git attribute '{attribute_name}': a kernel must be plain text to git. Take the \
+                 attribute off in .gitattributes"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn attribute(repo: &Repository, path: &str, name: &str) -> bool {
+    let value = repo.get_attr(Path::new(path), name, AttrCheckFlags::FILE_THEN_INDEX).ok().flatten();
+    !matches!(git2::AttrValue::from_string(value), git2::AttrValue::Unspecified | git2::AttrValue::False)
+}

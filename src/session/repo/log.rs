@@ -1,0 +1,93 @@
+//! Commits as the screen lists them, kernels and their changes as text.
+
+use super::{Project, blob_in, find, form, head_commit, open};
+use crate::session::experiment::Experiment;
+use crate::session::{history, sanitise};
+use anyhow::Result;
+use git2::DiffOptions;
+use jiff::Timestamp;
+
+/// One commit of HEAD's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogEntry {
+    pub id: String,
+    /// Clean: fit for a screen.
+    pub subject: String,
+    pub author: String,
+    pub time: Timestamp,
+    /// The experiment that this commit holds; the newest where there are several.
+    pub experiment: Option<Experiment>,
+}
+
+/// The newest commits of HEAD, at most `limit`, first parents only.
+pub fn log(project: &Project, limit: usize) -> Result<Vec<LogEntry>> {
+    let repo = open(project)?;
+    let experiments = history::history(project)?.experiments;
+    let mut entries = Vec::new();
+    let mut next = head_commit(&repo)?;
+    while let Some(commit) = next.filter(|_| entries.len() < limit) {
+        let id = commit.id().to_string();
+        let holds = |e: &&Experiment| e.row.commit.len() >= 4 && id.starts_with(&e.row.commit);
+        entries.push(LogEntry {
+            subject: subject(&commit),
+            author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+            time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
+            experiment: experiments.iter().rev().find(holds).cloned(),
+            id,
+        });
+        next = commit.parent(0).ok();
+    }
+    Ok(entries)
+}
+
+pub(super) fn subject(commit: &git2::Commit) -> String {
+    sanitise::text(&String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()))
+}
+
+/// kernel.cu of a commit, as text for the screen.
+pub fn show(project: &Project, commit: &str) -> Result<String> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    let bytes = form::on_disk(&repo, project, &commit, &project.kernel_name)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The change of kernel.cu from one commit to another, or to the present bytes, as a unified diff.
+pub fn diff(project: &Project, from: &str, to: Option<&str>) -> Result<String> {
+    let repo = open(project)?;
+    let name = project.kernel_name.as_str();
+    let blob = |commit: &str| -> Result<Option<git2::Blob>> {
+        let held = blob_in(&find(&repo, commit)?, name);
+        Ok(held.map(|(id, _)| repo.find_blob(id)).transpose()?)
+    };
+    let old = blob(from)?;
+    let new = match to {
+        Some(commit) => blob(commit)?,
+        None => match std::fs::read(&project.kernel) {
+            Ok(bytes) => Some(repo.find_blob(form::store(&repo, name, &bytes)?)?),
+            Err(_) => None,
+        },
+    };
+    let mut text = String::new();
+    let mut how = DiffOptions::new();
+    how.context_lines(3);
+    let mut line = |_: git2::DiffDelta, _: Option<git2::DiffHunk>, line: git2::DiffLine| {
+        if matches!(line.origin(), '+' | '-' | ' ') {
+            text.push(line.origin());
+        }
+        text.push_str(&String::from_utf8_lossy(line.content()));
+        true
+    };
+    repo.diff_blobs(
+        old.as_ref(),
+        Some(name),
+        new.as_ref(),
+        Some(name),
+        Some(&mut how),
+        None,
+        None,
+        None,
+        Some(&mut line),
+    )?;
+    Ok(text)
+}

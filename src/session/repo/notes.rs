@@ -1,0 +1,33 @@
+//! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
+
+use super::commit::{any_signature, introduced};
+use super::{Project, blob_in, find, head_commit, open};
+use anyhow::Result;
+
+const NOTES: &str = "refs/notes/lab";
+
+/// Attaches the text, in place of an older one.
+pub fn note(project: &Project, commit: &str, text: &str) -> Result<()> {
+    let repo = open(project)?;
+    let id = find(&repo, commit)?.id();
+    let who = any_signature(&repo)?;
+    repo.note(&who, &who, Some(NOTES), id, text, true)?;
+    Ok(())
+}
+
+/// The note of a commit, if it has one.
+pub fn noted(project: &Project, commit: &str) -> Option<String> {
+    let repo = open(project).ok()?;
+    let id = find(&repo, commit).ok()?.id();
+    let note = repo.find_note(Some(NOTES), id).ok()?;
+    note.message().ok().map(str::to_owned)
+}
+
+/// The note of the commit that brought the kernel of HEAD.
+pub fn noted_of_kernel(project: &Project) -> Option<String> {
+    let repo = open(project).ok()?;
+    let head = head_commit(&repo).ok()??;
+    let (blob, _) = blob_in(&head, &project.kernel_name)?;
+    let note = repo.find_note(Some(NOTES), introduced(head, &project.kernel_name, blob)).ok()?;
+    note.message().ok().map(str::to_owned)
+}

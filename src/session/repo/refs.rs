@@ -1,0 +1,73 @@
+//! `refs/lab/…`: where bytes are kept that no branch holds, so that none are ever lost.
+//!
+//! `refs/lab/discarded/N` is the attempt of run N; `refs/lab/saved/BLOB` is a kernel that was on
+//! disk before something else was put there; `refs/lab/raw/BLOB` are bytes whose line endings git
+//! would have changed, as they were.
+
+use super::commit::{any_signature, mode_on_disk, tree_with};
+use super::{Project, form, head_commit, open};
+use crate::session::run::RunId;
+use anyhow::{Context, Result};
+use git2::{Oid, Repository};
+
+/// A commit under `refs/lab/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Full id.
+    pub id: String,
+    pub reference: String,
+}
+
+/// Keeps the attempt of a run; its message is what was tried.
+pub fn keep_discarded(project: &Project, run: RunId, bytes: &[u8], message: &str) -> Result<Kept> {
+    let repo = open(project)?;
+    let commit = commit_aside(&repo, project, bytes, message)?;
+    // An old ref of that number, from before .lab was deleted, is never replaced.
+    let names = std::iter::once(format!("refs/lab/discarded/{run}"))
+        .chain((2..).map(|n| format!("refs/lab/discarded/{run}-{n}")));
+    for reference in names {
+        if repo.find_reference(&reference).is_err() {
+            repo.reference(&reference, commit, false, "lab discard")
+                .with_context(|| format!("cannot write {reference}"))?;
+            return Ok(Kept { id: commit.to_string(), reference });
+        }
+    }
+    unreachable!("numbers do not run out")
+}
+
+/// Keeps bytes that are about to be overwritten. The same bytes are kept once.
+pub fn save(project: &Project, bytes: &[u8], why: &str) -> Result<Kept> {
+    let repo = open(project)?;
+    let blob = form::store(&repo, &project.kernel_name, bytes)?;
+    let reference = format!("refs/lab/saved/{blob}");
+    keep_raw(&repo, blob, bytes)?;
+    if let Ok(known) = repo.find_reference(&reference)
+        && let Ok(commit) = known.peel_to_commit()
+    {
+        return Ok(Kept { id: commit.id().to_string(), reference });
+    }
+    let commit = commit_aside(&repo, project, bytes, why)?;
+    repo.reference(&reference, commit, true, why).with_context(|| format!("cannot write {reference}"))?;
+    Ok(Kept { id: commit.to_string(), reference })
+}
+
+/// A commit on top of HEAD that no branch knows: HEAD's tree with this kernel.
+fn commit_aside(repo: &Repository, project: &Project, bytes: &[u8], message: &str) -> Result<Oid> {
+    let name = &project.kernel_name;
+    let blob = form::store(repo, name, bytes)?;
+    keep_raw(repo, blob, bytes)?;
+    let head = head_commit(repo)?;
+    let tree = tree_with(repo, head.as_ref(), name, blob, mode_on_disk(&project.kernel))?;
+    let who = any_signature(repo)?;
+    let parents: Vec<&git2::Commit> = head.iter().collect();
+    repo.commit(None, &who, &who, message, &tree, &parents)
+        .map_err(|e| anyhow::anyhow!("git could not keep the bytes: {}", e.message()))
+}
+
+fn keep_raw(repo: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
+    if Oid::hash_object(git2::ObjectType::Blob, bytes)? != held {
+        let raw = repo.blob(bytes)?;
+        repo.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
+    }
+    Ok(())
+}

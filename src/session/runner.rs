@@ -1,0 +1,168 @@
+//! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
+
+use super::execute::{self, NotRun, Order, Told, own_program};
+use super::process::Control;
+use super::project::Project;
+use super::record::Record;
+use super::run::{Reason, RunId, RunStart};
+use harness::device::Target;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+pub use super::follow::Batch;
+
+#[derive(Clone, Debug)]
+pub enum RunEvent {
+    Started(Box<RunStart>),
+    Progress(RunId, Batch),
+    /// The verdict stands. Also of a run that a newer save ended (`Outcome::Void`).
+    Ended(Box<Record>),
+    /// No run could start: kernel.cu is missing, the disk is full, … in words.
+    NotStarted {
+        reason: Reason,
+        why: String,
+    },
+    /// The harness command of lab.toml is not trusted yet.
+    NeedsTrust {
+        reason: Reason,
+        command: String,
+        file: PathBuf,
+    },
+}
+
+/// Where events go; called from the runner's thread. It may block for a while: the harness then
+/// waits at its pipe.
+pub type Sink = Arc<dyn Fn(RunEvent) + Send + Sync>;
+
+/// A thread that runs harnesses. Dropping it ends the run that goes on and waits for the thread.
+pub struct Runner {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    program: PathBuf,
+}
+
+struct State {
+    project: Arc<Project>,
+    device: Option<Target>,
+    /// The run that goes on.
+    current: Option<Arc<Control>>,
+    next: Option<Reason>,
+    quit: bool,
+}
+
+impl Runner {
+    pub fn new(project: Arc<Project>, sink: Sink) -> io::Result<Runner> {
+        Runner::with_program(project, own_program(), sink)
+    }
+
+    /// `program` is the executable with the lab's hidden subcommands: of a test that is another.
+    pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
+        let state = State { project, device: None, current: None, next: None, quit: false };
+        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program });
+        let of_thread = shared.clone();
+        let thread =
+            std::thread::Builder::new().name("runner".into()).spawn(move || of_thread.work(&sink))?;
+        Ok(Runner { shared, thread: Some(thread) })
+    }
+
+    /// Judges the present bytes; a run that goes on is ended first. Returns at once.
+    pub fn start(&self, reason: Reason) {
+        let mut state = self.shared.lock();
+        state.next = Some(reason);
+        state.end_current();
+        self.shared.wake.notify_one();
+    }
+
+    /// Ends the run that goes on, if any. Returns at once; `Ended` follows.
+    pub fn kill(&self) {
+        let mut state = self.shared.lock();
+        state.next = None;
+        state.end_current();
+    }
+
+    /// Further runs are of this project: lab.toml changed.
+    pub fn set_project(&self, project: Arc<Project>) {
+        self.shared.lock().project = project;
+    }
+
+    /// Further runs are on this device, whatever lab.toml says.
+    pub fn set_device(&self, device: Option<Target>) {
+        self.shared.lock().device = device;
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        {
+            let mut state = self.shared.lock();
+            state.quit = true;
+            state.end_current();
+        }
+        self.shared.wake.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl State {
+    fn end_current(&self) {
+        if let Some(control) = &self.current {
+            control.end();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, sink: &Sink) {
+        while let Some((project, order)) = self.next_order() {
+            let reason = order.reason;
+            match self.run(&project, &order, sink) {
+                Ok(record) => sink(RunEvent::Ended(Box::new(record))),
+                Err(NotRun::NeedsTrust { command, file }) => {
+                    sink(RunEvent::NeedsTrust { reason, command, file })
+                }
+                Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
+            }
+            self.lock().current = None;
+        }
+    }
+
+    fn next_order(&self) -> Option<(Arc<Project>, Order)> {
+        let waiting = |state: &mut State| state.next.is_none() && !state.quit;
+        let mut state = self.wake.wait_while(self.lock(), waiting).unwrap_or_else(PoisonError::into_inner);
+        if state.quit {
+            return None;
+        }
+        let reason = state.next.take()?;
+        let order = Order { reason, device: state.device, program: self.program.clone() };
+        Some((state.project.clone(), order))
+    }
+
+    fn run(&self, project: &Project, order: &Order, sink: &Sink) -> Result<Record, NotRun> {
+        let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
+        {
+            let mut state = self.lock();
+            state.current = Some(control.clone());
+            // Told to stop, or to start anew, between the two locks.
+            if state.quit || state.next.is_some() {
+                control.end();
+            }
+        }
+        execute::execute(project, order, &control, |told| match told {
+            Told::Started(start) => sink(RunEvent::Started(start)),
+            Told::Progress(id, batch) => sink(RunEvent::Progress(id, batch)),
+        })
+    }
+}

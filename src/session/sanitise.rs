@@ -1,0 +1,151 @@
+//! Untrusted bytes of a log made fit for a screen, once, where they enter.
+
+use unicode_width::UnicodeWidthChar;
+
+/// One line of run.log, clean: no control characters, no bidirectional marks, no tabs, and no
+/// longer than [`LENGTH_LIMIT`] characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    pub text: String,
+    /// It was a result line of the protocol.
+    pub result: bool,
+}
+
+/// Longest line shown, in characters; the rest is left out and `…` says so.
+pub const LENGTH_LIMIT: usize = 2_000;
+
+const TAB: usize = 8;
+
+/// A line of a log as a terminal would show it: control sequences gone, tabs expanded, and of a
+/// progress bar that returns the carriage only what it showed last.
+pub fn line(bytes: &[u8]) -> String {
+    line_within(bytes, LENGTH_LIMIT)
+}
+
+/// [`line`] with another limit: a series of the protocol is longer than what a screen shows.
+pub fn line_within(bytes: &[u8], limit: usize) -> String {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let mut shown = Shown { limit, ..Shown::default() };
+    vte::Parser::new().advance(&mut shown, bytes);
+    // Returned at the end of the line: the part before is still what is to be seen.
+    if shown.text.is_empty() {
+        shown.text = shown.returned;
+    }
+    if shown.cut {
+        shown.text.push('…');
+    }
+    shown.text
+}
+
+/// Any text that somebody else wrote (a commit message, a name) in one clean line.
+pub fn text(text: &str) -> String {
+    line(text.replace(['\n', '\r'], " ").trim().as_bytes())
+}
+
+#[derive(Default)]
+struct Shown {
+    limit: usize,
+    text: String,
+    columns: usize,
+    cut: bool,
+    returned: String,
+}
+
+impl vte::Perform for Shown {
+    fn print(&mut self, c: char) {
+        if !visible(c) {
+            return;
+        }
+        if self.columns >= self.limit {
+            self.cut = true;
+            return;
+        }
+        self.columns += 1;
+        self.text.push(c);
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\t' => {
+                for _ in 0..TAB - self.columns % TAB {
+                    self.print(' ');
+                }
+            }
+            b'\r' if !self.text.is_empty() => {
+                self.returned = std::mem::take(&mut self.text);
+                (self.columns, self.cut) = (0, false);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Control characters, marks that reorder a line and marks of no width are not: they could make a
+/// line look like another. A combining accent is drawn with the letter before it and stays.
+fn visible(c: char) -> bool {
+    let reorders =
+        matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hides = matches!(
+        c,
+        '\u{00ad}' | '\u{115f}'..='\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2028}'..='\u{2029}'
+            | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    c.width().is_some() && !reorders && !hides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_reads_as_a_terminal_would_show_it() {
+        let cases: [(&[u8], &str); 12] = [
+            (b"plain", "plain"),
+            (b"\x1b[31;1merror:\x1b[0m no", "error: no"),
+            (b"\x1b]0;title\x07text", "text"),
+            (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+            (b"a\tb", "a       b"),
+            (b"12345678\tb", "12345678        b"),
+            (b"10%\r 50%\r100%", "100%"),
+            (b"100%\r\n", "100%"),
+            (b"done\r\x1b[K", "done"),
+            (b"bad \xff byte", "bad \u{fffd} byte"),
+            ("\u{202e}txt.exe\u{200b}\u{feff}".as_bytes(), "txt.exe"),
+            ("naïve e\u{301} 漢字".as_bytes(), "naïve e\u{301} 漢字"),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(line(given), wanted, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_very_long_line_is_cut_and_says_so() {
+        let shown = line(&[b'x'; 100_000]);
+        assert_eq!(shown.chars().count(), LENGTH_LIMIT + 1);
+        assert!(shown.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_moves_a_cursor_comes_through(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let shown = line(&bytes);
+            prop_assert!(shown.chars().all(|c| !c.is_control() && visible(c)), "{shown:?}");
+            prop_assert!(shown.chars().count() <= LENGTH_LIMIT + 1);
+        }
+
+        #[test]
+        fn no_escape_sequence_leaves_a_trace(codes in "[0-9;]{0,8}", word in "[a-z]{1,8}") {
+            let wrapped = format!("\x1b[{codes}m{word}\x1b[{codes}K\x1b]2;{codes}\x07");
+            prop_assert_eq!(line(wrapped.as_bytes()), word);
+        }
+
+        #[test]
+        fn cleaning_twice_changes_nothing(text in "\\PC{0,80}") {
+            let once = line(text.as_bytes());
+            prop_assert_eq!(line(once.as_bytes()), once);
+        }
+    }
+}
