@@ -1,1 +1,21 @@
-//! The screen: state and a pure update (`app`), panes that draw, a terminal guard.
+//! The screen: state and a pure update ([`app`]), panes that draw it ([`panes`]), a loop that owns
+//! the terminal ([`screen`]), and threads that carry out what the update wants ([`executor`]).
+
+pub mod app;
+pub mod desk;
+pub mod editor;
+pub mod effect;
+pub mod event;
+pub mod executor;
+pub mod format;
+pub mod input;
+pub mod keymap;
+pub mod log;
+pub mod overlay;
+pub mod panes;
+pub mod screen;
+pub mod signals;
+pub mod status;
+pub mod terminal;
+pub mod text;
+pub mod theme;

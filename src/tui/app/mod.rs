@@ -1,0 +1,380 @@
+//! The state of the screen and the one function that changes it. `update` is pure: it reads no
+//! clock, no disk and no git; what it wants done it returns as effects.
+
+mod keys;
+mod runs;
+mod usable;
+
+use super::effect::Effect;
+use super::event::{Event, Facts};
+use super::log::LogView;
+use super::overlay::Overlay;
+use super::panes::Panes;
+use super::status::{Level, StatusLine};
+use super::text::printable;
+use super::theme::Theme;
+use crate::config::Goal;
+use crate::session::decide::{Decided, Refusal};
+use crate::session::experiment::{Experiment, Status as Decision};
+use crate::session::project::Project;
+use crate::session::record::Record;
+use crate::session::repo::{LogEntry, short};
+use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
+use crate::session::status::Status;
+use crate::session::verdict::Verdict;
+use harness::report::Report;
+use jiff::tz::TimeZone;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
+pub type Now = Duration;
+
+/// How often the clock of a run that goes on is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What the screen knows of its project.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub name: String,
+    pub kernel: String,
+    pub objective: String,
+    pub goal: Goal,
+    /// The user's own harness command.
+    pub external: Option<String>,
+}
+
+impl Setup {
+    pub fn of(project: &Project) -> Self {
+        Setup {
+            name: printable(&project.name()).into_owned(),
+            kernel: project.kernel_name.clone(),
+            objective: project.config.objective.clone(),
+            goal: project.config.goal,
+            external: project.config.harness.clone(),
+        }
+    }
+}
+
+/// A run that has ended, with what its lines said.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub start: RunStart,
+    pub verdict: Verdict,
+    pub report: Arc<Report>,
+    pub seconds: Option<f64>,
+    /// Its name as the history has it.
+    device: Option<String>,
+    pub decided: Option<Decision>,
+}
+
+impl Judged {
+    /// `None` while the run goes on.
+    fn of(record: Record, report: Arc<Report>) -> Option<Self> {
+        Some(Judged {
+            verdict: record.verdict?,
+            report,
+            seconds: record.seconds,
+            device: record.device,
+            decided: record.decision.map(|d| d.status),
+            start: record.start,
+        })
+    }
+}
+
+/// The run that goes on.
+#[derive(Clone, Debug)]
+pub struct Live {
+    pub start: Box<RunStart>,
+    pub began: Now,
+    pub report: Arc<Report>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub enum Running {
+    #[default]
+    No,
+    /// Asked for; its number is not known yet.
+    Asked(Reason, Now),
+    Live(Live),
+}
+
+/// A decision that is being carried out: no other is taken meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deciding {
+    Keep,
+    Discard,
+}
+
+pub struct App {
+    pub setup: Setup,
+    pub theme: Theme,
+    pub zone: TimeZone,
+    /// Of the last event.
+    pub now: Now,
+    pub running: Running,
+    /// The newest run that this screen heard of; older ones are history.
+    newest: Option<RunId>,
+    pub last: Option<Judged>,
+    /// What is on disk now, as far as is known.
+    pub present: Option<Result<Fingerprint, String>>,
+    pub status: Option<Status>,
+    pub history: Vec<Experiment>,
+    pub commits: Vec<LogEntry>,
+    /// The first look at disk and git was taken.
+    pub loaded: bool,
+    pub paused: bool,
+    /// A harness command that waits to be trusted.
+    pub untrusted: Option<String>,
+    pub deciding: Option<Deciding>,
+    /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
+    restored: bool,
+    pub log: LogView,
+    pub panes: Panes,
+    pub overlays: Vec<Overlay>,
+    pub message: StatusLine,
+    /// Something changed since the last frame.
+    pub dirty: bool,
+    /// It was a key: draw at once.
+    pub urgent: bool,
+}
+
+impl App {
+    pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
+        App {
+            setup,
+            theme,
+            zone,
+            now: Duration::ZERO,
+            running: Running::No,
+            newest: None,
+            last: None,
+            present: None,
+            status: None,
+            history: Vec::new(),
+            commits: Vec::new(),
+            loaded: false,
+            paused: false,
+            untrusted: None,
+            deciding: None,
+            restored: false,
+            log: LogView::default(),
+            panes: Panes::default(),
+            overlays: Vec::new(),
+            message: StatusLine::default(),
+            dirty: true,
+            urgent: true,
+        }
+    }
+
+    /// What to do first.
+    pub fn open(&mut self) -> Vec<Effect> {
+        vec![Effect::Refresh]
+    }
+
+    pub fn update(&mut self, event: Event, now: Now) -> Vec<Effect> {
+        self.now = self.now.max(now);
+        self.dirty = true;
+        match event {
+            Event::Key(key) => {
+                self.urgent = true;
+                self.on_key(key)
+            }
+            Event::Paste(text) => {
+                self.urgent = true;
+                self.on_paste(&text)
+            }
+            Event::Resize => {
+                self.urgent = true;
+                Vec::new()
+            }
+            Event::Tick => self.on_tick(),
+            Event::Watch(event) => self.on_watch(event),
+            Event::Run(event) => self.on_run(event),
+            Event::Facts(facts) => self.on_facts(*facts),
+            Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Decided(result) => self.on_decided(result),
+            Event::Project(result) => self.on_project(result),
+            Event::Trusted(result) => self.on_trusted(result),
+            Event::EditorClosed(result) => {
+                if let Err(why) = result {
+                    self.say(Level::Error, why);
+                }
+                vec![Effect::Repaint]
+            }
+            Event::Suspend => vec![Effect::Suspend],
+            Event::Continued => vec![Effect::Repaint],
+            Event::Terminate(_) | Event::Hangup => vec![Effect::KillRun, Effect::Quit],
+            Event::WorkerDied { name, message } => {
+                self.say(Level::Error, format!("a part of the lab broke ({name}): {message}"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// When the next [`Event::Tick`] is wanted; `None` while nothing moves.
+    pub fn wakes_at(&self) -> Option<Now> {
+        let clock = (!matches!(self.running, Running::No)).then(|| self.now + TICK);
+        [clock, self.message.expires()].into_iter().flatten().min()
+    }
+
+    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.message.say(level, text, self.now);
+    }
+
+    fn on_tick(&mut self) -> Vec<Effect> {
+        let went = self.message.tick(self.now);
+        self.dirty = went || !matches!(self.running, Running::No);
+        Vec::new()
+    }
+
+    fn on_facts(&mut self, facts: Facts) -> Vec<Effect> {
+        let first = !std::mem::replace(&mut self.loaded, true);
+        match facts.history {
+            Ok(history) => {
+                self.history = history.experiments;
+                if first && let Some(problem) = history.problems.first() {
+                    self.say(Level::Warning, problem.clone());
+                }
+            }
+            Err(why) => self.say(Level::Error, format!("the history cannot be read: {why}")),
+        }
+        match facts.log {
+            Ok(log) => self.commits = log,
+            Err(why) => self.say(Level::Error, format!("git log: {why}")),
+        }
+        match facts.status {
+            Ok(status) => self.on_status(status, first),
+            Err(why) => {
+                self.say(Level::Error, why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
+        self.present = Some(status.present.clone());
+        if let Err(why) = &status.present {
+            self.say(Level::Error, why.clone());
+        }
+        let is_idle = matches!(self.running, Running::No);
+        let mut effects = Vec::new();
+        // The verdict of the present bytes where there is one, else the last: after a discard that is
+        // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.
+        let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
+        if let Some(record) = shown {
+            match self.last.as_mut().filter(|known| known.start.id == record.start.id) {
+                Some(known) => known.decided = record.decision.as_ref().map(|d| d.status),
+                None if is_idle => {
+                    self.newest = self.newest.max(Some(record.start.id));
+                    self.last = Judged::of(record.clone(), Arc::new(record.report()));
+                    effects.push(Effect::LoadLog(record.start.id));
+                }
+                None => {}
+            }
+        }
+        let unjudged = status.judged.is_none() && status.present.is_ok() && is_idle;
+        self.status = Some(status);
+        let restored = std::mem::take(&mut self.restored);
+        if unjudged && first {
+            effects.extend(self.start(Reason::Opened));
+        } else if unjudged && restored && !self.paused {
+            effects.extend(self.start(Reason::Restored));
+        }
+        effects
+    }
+
+    fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
+        let was = self.deciding.take();
+        match result {
+            Ok(decided) => {
+                self.say_decided(&decided);
+                self.restored = decided.status != Decision::Keep;
+                if let Some(last) = self.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
+                    last.decided = Some(decided.status);
+                }
+                vec![Effect::Refresh]
+            }
+            Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
+                self.ask_discard(question);
+                Vec::new()
+            }
+            Err(refusal) => {
+                self.say(Level::Error, refusal.to_string());
+                vec![Effect::Refresh]
+            }
+        }
+    }
+
+    fn say_decided(&mut self, decided: &Decided) {
+        let commit = short(&decided.commit);
+        let run = decided.run.map(|run| format!("run {run}: ")).unwrap_or_default();
+        let mut text = match decided.status {
+            Decision::Keep => format!("{run}kept as {commit}"),
+            Decision::Discard => format!("{run}discarded; the attempt stays in git as {commit}"),
+            Decision::Crash => format!("{run}a crash, discarded; the attempt stays in git as {commit}"),
+        };
+        for note in &decided.notes {
+            text.push_str(" · ");
+            text.push_str(note);
+        }
+        let level = if decided.notes.is_empty() { Level::Info } else { Level::Warning };
+        self.say(level, text);
+    }
+
+    fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
+        match result {
+            Ok(project) => {
+                self.setup = Setup::of(&project);
+                if self.paused {
+                    return vec![Effect::Refresh];
+                }
+                self.start(Reason::Saved)
+            }
+            Err(why) => {
+                self.say(Level::Error, why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_trusted(&mut self, result: Result<(), String>) -> Vec<Effect> {
+        match result {
+            Ok(()) => {
+                self.untrusted = None;
+                self.start(Reason::Opened)
+            }
+            Err(why) => {
+                self.say(Level::Error, why);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The experiments that may stand beside the present one: of this kernel, on this device. An
+    /// emulated device's figures are never beside a GPU's.
+    pub fn comparable(&self) -> Vec<&Experiment> {
+        let mine: Vec<&Experiment> = self
+            .history
+            .iter()
+            .filter(|e| e.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel))
+            .collect();
+        let (device, emulated) = match (&self.last, mine.last()) {
+            (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
+            (_, Some(newest)) => (newest.device.clone(), newest.emulated),
+            _ => return mine,
+        };
+        mine.into_iter()
+            .filter(|e| e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device))
+            .collect()
+    }
+
+    /// The last verdict belongs to other bytes than those on disk.
+    pub fn is_stale(&self) -> bool {
+        match (&self.last, &self.present) {
+            (Some(last), Some(Ok(present))) => last.start.fingerprint != *present,
+            (Some(_), Some(Err(_))) => true,
+            _ => false,
+        }
+    }
+}

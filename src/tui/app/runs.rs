@@ -1,0 +1,118 @@
+//! What the screen makes of runs and saves.
+
+use super::super::effect::Effect;
+use super::super::event::LastLog;
+use super::super::overlay::Overlay;
+use super::super::status::Level;
+use super::{App, Judged, Live, Running};
+use crate::session::run::{Reason, RunId};
+use crate::session::runner::{Batch, RunEvent};
+use crate::session::watch::WatchEvent;
+use harness::report::Report;
+use std::sync::Arc;
+
+impl App {
+    pub(super) fn start(&mut self, reason: Reason) -> Vec<Effect> {
+        self.running = Running::Asked(reason, self.now);
+        vec![Effect::StartRun(reason)]
+    }
+
+    pub(super) fn on_run(&mut self, event: RunEvent) -> Vec<Effect> {
+        if self.is_late(&event) {
+            self.dirty = false;
+            return Vec::new();
+        }
+        match event {
+            RunEvent::Started(start) => {
+                self.newest = Some(start.id);
+                self.log.start(start.id);
+                self.panes.correctness.scroll = 0;
+                let report = Arc::new(Report::default());
+                self.running = Running::Live(Live { start, began: self.now, report });
+                Vec::new()
+            }
+            RunEvent::Progress(_, batch) => {
+                self.on_batch(batch);
+                Vec::new()
+            }
+            RunEvent::Ended(record) => {
+                let report = match std::mem::take(&mut self.running) {
+                    // It knows the diagnostics, which no record holds.
+                    Running::Live(live) => live.report,
+                    _ => Arc::new(record.report()),
+                };
+                self.last = Judged::of(*record, report).or(self.last.take());
+                vec![Effect::Refresh]
+            }
+            RunEvent::NotStarted { why, .. } => {
+                self.running = Running::No;
+                self.say(Level::Error, why);
+                vec![Effect::Refresh]
+            }
+            RunEvent::NeedsTrust { command, .. } => {
+                self.running = Running::No;
+                self.untrusted = Some(command.clone());
+                self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
+                self.overlays.push(Overlay::Trust { command });
+                Vec::new()
+            }
+        }
+    }
+
+    /// The one place where messages of other runs than the present one are dropped. Once a newer run
+    /// is asked for, the older one has nothing to say any more.
+    fn is_late(&self, event: &RunEvent) -> bool {
+        let is_live = |id: RunId| matches!(&self.running, Running::Live(live) if live.start.id == id);
+        match event {
+            RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
+            RunEvent::Progress(id, _) => !is_live(*id),
+            RunEvent::Ended(record) => !is_live(record.start.id),
+            RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
+                !matches!(self.running, Running::Asked(..))
+            }
+        }
+    }
+
+    fn on_batch(&mut self, batch: Batch) {
+        self.log.push(batch.skipped, batch.lines);
+        if let (Running::Live(live), Some(report)) = (&mut self.running, batch.report) {
+            live.report = report;
+        }
+    }
+
+    pub(super) fn on_last_log(&mut self, loaded: LastLog) -> Vec<Effect> {
+        let idle = matches!(self.running, Running::No);
+        if let Some(last) = self.last.as_mut().filter(|last| idle && last.start.id == loaded.run) {
+            last.report = loaded.report;
+            self.log.start(loaded.run);
+            self.log.push(0, loaded.lines);
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_watch(&mut self, event: WatchEvent) -> Vec<Effect> {
+        match event {
+            WatchEvent::Problem(why) => {
+                self.say(Level::Warning, why);
+                vec![Effect::Refresh]
+            }
+            WatchEvent::Changed { config: true, fingerprint, .. } => {
+                self.present = Some(Ok(fingerprint));
+                vec![Effect::ReopenProject]
+            }
+            WatchEvent::Changed { fingerprint, .. } => {
+                let known = match (&self.running, &self.last) {
+                    (Running::Live(live), _) => live.start.fingerprint == fingerprint,
+                    (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
+                    _ => false,
+                };
+                self.present = Some(Ok(fingerprint));
+                // A discard puts the incumbent back itself, and what follows is its business.
+                if known || self.paused || self.deciding.is_some() {
+                    return vec![Effect::Refresh];
+                }
+                self.start(Reason::Saved)
+            }
+        }
+    }
+}

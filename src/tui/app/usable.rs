@@ -1,0 +1,67 @@
+//! What may be done now, and the reason where it may not. Hints and dialogs ask here, so that they
+//! say the same.
+
+use super::super::keymap::Action;
+use super::{App, Judged, Running};
+use crate::session::experiment::Status;
+use crate::session::verdict::Outcome;
+
+impl App {
+    /// `Err` is the reason why not, short enough for a hint.
+    pub fn usable(&self, action: Action) -> Result<(), String> {
+        match action {
+            Action::Keep => self.can_keep(),
+            Action::Discard => self.can_discard(),
+            Action::Rerun => match &self.present {
+                Some(Err(_)) => Err("kernel.cu cannot be read".to_owned()),
+                _ if self.deciding.is_some() => Err("one moment".to_owned()),
+                _ => Ok(()),
+            },
+            Action::NextMatch | Action::PreviousMatch if self.log.search().is_empty() => {
+                Err("search first, with /".to_owned())
+            }
+            Action::Search if self.log.log().is_empty() => Err("run.log is empty".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn can_keep(&self) -> Result<(), String> {
+        let last = self.decidable()?;
+        if last.verdict.outcome != Outcome::Pass {
+            return Err("needs a passing verdict".to_owned());
+        }
+        if self.is_stale() {
+            return Err("kernel.cu is newer than the verdict".to_owned());
+        }
+        match self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id)) {
+            Some(status) => status.keep.clone(),
+            None => Ok(()),
+        }
+    }
+
+    fn can_discard(&self) -> Result<(), String> {
+        let last = self.decidable()?;
+        match self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id)) {
+            Some(status) => status.discard.clone(),
+            None => Ok(()),
+        }
+    }
+
+    /// The verdict that a decision would be about.
+    fn decidable(&self) -> Result<&Judged, String> {
+        if self.deciding.is_some() {
+            return Err("one moment".to_owned());
+        }
+        match &self.running {
+            Running::Live(live) => return Err(format!("run {} goes on", live.start.id)),
+            Running::Asked(..) => return Err("a run begins".to_owned()),
+            Running::No => {}
+        }
+        let last = self.last.as_ref().ok_or("needs a verdict")?;
+        match last.decided {
+            None => Ok(last),
+            Some(Status::Keep) => Err("kept already".to_owned()),
+            Some(Status::Discard | Status::Crash) => Err("discarded already".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The thread that reads and writes disk and git for the screen: one request after the other, so
+//! that a look at the repository never sees half a decision.
+
+use super::event::{Event, Facts, LastLog};
+use crate::session::project::Project;
+use crate::session::run::RunId;
+use crate::session::watch::{self, Watcher};
+use crate::session::{decide, history, repo, status, trust};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+/// Commits that the git log shows at most.
+const COMMITS: usize = 500;
+
+#[derive(Debug, PartialEq)]
+pub enum Request {
+    Look,
+    LoadLog(RunId),
+    Keep { run: RunId, description: String },
+    Discard { run: RunId, description: String, confirmed: bool },
+    Trust,
+    Reopen,
+}
+
+/// How the project was opened, to open it again when lab.toml changes.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    pub from: PathBuf,
+    pub kernel: Option<PathBuf>,
+}
+
+pub struct Desk {
+    requests: Option<Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Desk {
+    pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
+        let (requests, inbox) = mpsc::channel();
+        let mut clerk = Clerk { project, opening, events, _watcher: None };
+        let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
+            // Before the first look: a save between the two must not be missed.
+            clerk.watch();
+            let mut waiting = VecDeque::new();
+            while let Some(request) = next(&inbox, &mut waiting) {
+                let answer = clerk.answer(request);
+                if clerk.events.send(answer).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Desk { requests: Some(requests), thread: Some(thread) })
+    }
+
+    pub fn ask(&self, request: Request) {
+        if let Some(requests) = &self.requests {
+            // Where the desk broke, the screen was told by the panic hook.
+            let _ = requests.send(request);
+        }
+    }
+}
+
+impl Drop for Desk {
+    /// A decision that is being carried out is finished first.
+    fn drop(&mut self) {
+        drop(self.requests.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The next request. Of several looks that wait, one is enough: the last.
+fn next(inbox: &mpsc::Receiver<Request>, waiting: &mut VecDeque<Request>) -> Option<Request> {
+    if waiting.is_empty() {
+        waiting.push_back(inbox.recv().ok()?);
+    }
+    waiting.extend(inbox.try_iter());
+    if let Some(last) = waiting.iter().rposition(|r| *r == Request::Look) {
+        let mut at = 0;
+        waiting.retain(|request| {
+            let keep = *request != Request::Look || at == last;
+            at += 1;
+            keep
+        });
+    }
+    waiting.pop_front()
+}
+
+struct Clerk {
+    project: Arc<Project>,
+    opening: Opening,
+    events: Sender<Event>,
+    _watcher: Option<Watcher>,
+}
+
+impl Clerk {
+    fn watch(&mut self) {
+        let events = self.events.clone();
+        let sink = Arc::new(move |event| drop(events.send(Event::Watch(event))));
+        match watch::start(Arc::clone(&self.project), sink) {
+            Ok(watcher) => self._watcher = Some(watcher),
+            Err(why) => {
+                let text = format!("saves are not noticed, r judges by hand: {why}");
+                let _ = self.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Event {
+        let project = &*self.project;
+        match request {
+            Request::Look => Event::Facts(Box::new(Facts {
+                status: status::status(project).map_err(in_words),
+                history: history::history(project).map_err(in_words),
+                log: repo::log(project, COMMITS).map_err(in_words),
+            })),
+            Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
+            Request::Keep { run, description } => {
+                Event::Decided(decide::keep(project, Some(run), &description))
+            }
+            Request::Discard { run, description, confirmed } => {
+                Event::Decided(decide::discard(project, Some(run), &description, confirmed))
+            }
+            Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
+            Request::Reopen => self.reopen(),
+        }
+    }
+
+    fn reopen(&mut self) -> Event {
+        match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
+            Ok(project) => {
+                self.project = Arc::new(project);
+                self.watch();
+                Event::Project(Ok(Arc::clone(&self.project)))
+            }
+            Err(why) => Event::Project(Err(in_words(why))),
+        }
+    }
+
+    fn load_log(&self, run: RunId) -> LastLog {
+        let _ = &self.project;
+        LastLog { run, lines: Vec::new(), report: Arc::default() }
+    }
+}
+
+/// An error and what it came from, in one line.
+fn in_words(error: anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
+        let (send, inbox) = mpsc::channel();
+        for request in [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+            send.send(request).expect("the inbox is here");
+        }
+        drop(send);
+        let mut waiting = VecDeque::new();
+        let order: Vec<Request> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        assert_eq!(order, [Request::LoadLog(RunId(1)), Request::Look, Request::Trust]);
+    }
+}

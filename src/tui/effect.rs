@@ -1,0 +1,29 @@
+//! What `update` wants done. It does none of it itself: the executor carries effects out and
+//! answers by events.
+
+use crate::session::run::{Reason, RunId};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Judge the present bytes; a run that goes on is ended.
+    StartRun(Reason),
+    /// End the run that goes on.
+    KillRun,
+    Keep { run: RunId, description: String },
+    Discard { run: RunId, description: String, confirmed: bool },
+    /// Look at disk and git anew.
+    Refresh,
+    /// Read the log of a run that this screen did not see.
+    LoadLog(RunId),
+    /// lab.toml changed: open the project anew.
+    ReopenProject,
+    /// Trust the harness command of lab.toml as it now is.
+    Trust,
+    /// Open kernel.cu in the user's editor, at a line.
+    OpenEditor { line: Option<u32> },
+    /// Give the terminal to the shell until SIGCONT.
+    Suspend,
+    /// Draw everything anew.
+    Repaint,
+    Quit,
+}

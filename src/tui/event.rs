@@ -1,0 +1,65 @@
+//! Everything the screen can hear of: one enum, one channel, one place that acts on it.
+
+use crate::session::decide::{Decided, Refusal};
+use crate::session::history::History;
+use crate::session::project::Project;
+use crate::session::repo::LogEntry;
+use crate::session::run::RunId;
+use crate::session::runner::RunEvent;
+use crate::session::sanitise::LogLine;
+use crate::session::status::Status;
+use crate::session::watch::WatchEvent;
+use harness::report::Report;
+use ratatui::crossterm::event::KeyEvent;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub enum Event {
+    Key(KeyEvent),
+    /// Pasted text: never read as keys.
+    Paste(String),
+    Resize,
+    /// The timer that [`super::app::App::wakes_at`] asked for.
+    Tick,
+    Watch(WatchEvent),
+    Run(RunEvent),
+    /// Where things stand, read from disk and git.
+    Facts(Box<Facts>),
+    /// The lines of the last run, read from its folder.
+    LastLog(Box<LastLog>),
+    /// What came of a keep or a discard.
+    Decided(Result<Decided, Refusal>),
+    /// lab.toml changed and was read anew.
+    Project(Result<Arc<Project>, String>),
+    /// What came of trusting the harness command.
+    Trusted(Result<(), String>),
+    /// The editor ended; the error says why it could not start.
+    EditorClosed(Result<(), String>),
+    /// SIGTSTP: the shell wants its terminal.
+    Suspend,
+    /// SIGCONT: back from wherever the process was stopped.
+    Continued,
+    /// SIGTERM or SIGINT, by its number.
+    Terminate(i32),
+    /// The terminal is gone.
+    Hangup,
+    /// A thread panicked. The screen goes on and says so.
+    WorkerDied { name: String, message: String },
+}
+
+/// What one look at disk and git found. Each part stands for itself: a damaged ledger must not hide
+/// the commits.
+#[derive(Debug)]
+pub struct Facts {
+    pub status: Result<Status, String>,
+    pub history: Result<History, String>,
+    pub log: Result<Vec<LogEntry>, String>,
+}
+
+#[derive(Debug)]
+pub struct LastLog {
+    pub run: RunId,
+    pub lines: Vec<LogLine>,
+    /// With the diagnostics, which no record holds.
+    pub report: Arc<Report>,
+}

@@ -1,0 +1,48 @@
+//! Carries effects out: runs through the runner, disk and git through the desk. Nothing here blocks.
+
+use super::desk::{Desk, Opening, Request};
+use super::effect::Effect;
+use super::event::Event;
+use crate::session::project::Project;
+use crate::session::runner::Runner;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// Dropping it ends the run that goes on and finishes a decision that is being carried out.
+pub struct Executor {
+    runner: Runner,
+    desk: Desk,
+}
+
+impl Executor {
+    pub fn start(project: &Arc<Project>, opening: Opening, events: &Sender<Event>) -> io::Result<Self> {
+        let sink = events.clone();
+        let runner = Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
+        let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
+        Ok(Executor { runner, desk })
+    }
+
+    /// Further runs are of this project: lab.toml changed.
+    pub fn adopt(&self, project: &Arc<Project>) {
+        self.runner.set_project(Arc::clone(project));
+    }
+
+    /// Effects on the terminal are the loop's; it hands them back.
+    pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::StartRun(reason) => self.runner.start(reason),
+            Effect::KillRun => self.runner.kill(),
+            Effect::Keep { run, description } => self.desk.ask(Request::Keep { run, description }),
+            Effect::Discard { run, description, confirmed } => {
+                self.desk.ask(Request::Discard { run, description, confirmed });
+            }
+            Effect::Refresh => self.desk.ask(Request::Look),
+            Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
+            Effect::ReopenProject => self.desk.ask(Request::Reopen),
+            Effect::Trust => self.desk.ask(Request::Trust),
+            Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => return Some(effect),
+        }
+        None
+    }
+}

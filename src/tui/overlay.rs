@@ -1,0 +1,31 @@
+//! What may lie on top of the panes: a stack, of which the topmost hears the keys.
+
+use crate::session::run::RunId;
+use tui_input::Input;
+
+#[derive(Clone, Debug)]
+pub enum Overlay {
+    Help { scroll: usize },
+    /// Asks what was tried, before a keep.
+    Keep { run: RunId, input: Input, problem: Option<String> },
+    /// The same before a discard, where it may stay empty.
+    Discard { run: RunId, input: Input, confirmed: bool, problem: Option<String> },
+    /// The bytes on disk are newer than the verdict.
+    DiscardNewer { run: RunId, text: String },
+    /// A harness command that this user has not trusted yet.
+    Trust { command: String },
+    /// The line at the foot of run.log.
+    Search { input: Input, before: String },
+}
+
+impl Overlay {
+    /// The line that is typed into, if any.
+    pub fn input(&mut self) -> Option<&mut Input> {
+        match self {
+            Overlay::Keep { input, .. } | Overlay::Discard { input, .. } | Overlay::Search { input, .. } => {
+                Some(input)
+            }
+            _ => None,
+        }
+    }
+}

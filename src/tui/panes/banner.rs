@@ -1,0 +1,296 @@
+//! The verdict, to be read from across the room: one word, one colour, one number, the change
+//! against the incumbent. While a run goes on, where it is; the last verdict stays beside it.
+
+use super::super::app::{App, Judged, Live, Running};
+use super::super::text::{fit, printable, width};
+use super::super::{format, theme::Theme};
+use super::big;
+use crate::session::run::{Reason, RunStart};
+use crate::session::verdict::Outcome;
+use harness::report::{Report, attribute};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Cells of the progress bar.
+const BAR: u64 = 16;
+
+/// The project, the device and the branch; on the right which run this is and why it started.
+pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let mut left = vec![
+        Span::styled(" lab ", theme.title(true)),
+        Span::styled(format!(" {} ", app.setup.name), theme.strong()),
+    ];
+    if let Some(device) = report(app).and_then(Report::device) {
+        left.push(Span::raw(format!(" {} ", printable(device_name(device)))));
+    }
+    if let Some(status) = &app.status {
+        left.push(Span::styled(format!(" {}", printable(&status.head.label())), theme.quiet()));
+        if let Some(busy) = &status.head.busy {
+            left.push(Span::styled(format!("  {busy} going on"), theme.warn()));
+        }
+    }
+    frame.render_widget(Line::from(left), area);
+    let right = Line::styled(format!("{} ", which_run(app)), theme.quiet());
+    let taken = (right.width() as u16).min(area.width / 2);
+    frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
+}
+
+/// `NVIDIA H200 emulated=1` without its attributes.
+fn device_name(device: &str) -> &str {
+    let end = device.split_whitespace().find(|word| word.contains('='));
+    end.map_or(device, |word| device[..device.find(word).unwrap_or(device.len())].trim_end())
+}
+
+/// What is shown now: of the run that goes on, else of the last.
+fn report(app: &App) -> Option<&Report> {
+    match &app.running {
+        Running::Live(live) if live.report.device().is_some() => Some(&live.report),
+        _ => app.last.as_ref().map(|last| &*last.report),
+    }
+}
+
+fn which_run(app: &App) -> String {
+    match (&app.running, &app.last) {
+        (Running::Live(live), _) => why(app, &live.start),
+        (Running::Asked(reason, _), _) => format!("{} · starting", reason.word()),
+        (Running::No, Some(last)) => why(app, &last.start),
+        (Running::No, None) => String::new(),
+    }
+}
+
+fn why(app: &App, start: &RunStart) -> String {
+    format!("run {} · {} {}", start.id, start.reason.word(), format::clock(start.started, &app.zone))
+}
+
+/// Three rows of big letters, and the same in small beside them.
+pub fn draw_large(frame: &mut Frame, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let mut x = area.x + 2;
+    for (text, style) in big_words(app) {
+        let Some(rows) = big::rows(&text) else { continue };
+        let columns = big::width(&text) as u16;
+        // The small text needs its room.
+        if x + columns + 40 > area.right() {
+            continue;
+        }
+        for (row, line) in rows.iter().enumerate() {
+            frame.buffer_mut().set_string(x, area.y + 1 + row as u16, line, style);
+        }
+        x += columns + 4;
+    }
+    let lines = [first_line(app), second_line(app), third_line(app)];
+    for (row, line) in lines.into_iter().enumerate() {
+        let y = area.y + 1 + row as u16;
+        let room = Rect { x, y, width: area.right().saturating_sub(x + 1), height: 1 };
+        frame.render_widget(Line::from(line).style(theme.text()), room);
+    }
+}
+
+fn big_words(app: &App) -> Vec<(String, Style)> {
+    let theme = &app.theme;
+    match (&app.running, &app.last) {
+        (Running::Live(live), _) => vec![(stage_word(live).to_uppercase(), theme.accent())],
+        (Running::Asked(..), _) => vec![("START".to_owned(), theme.accent())],
+        (Running::No, Some(last)) => {
+            let verdict = &last.verdict;
+            let is_stale = app.is_stale();
+            let faded = |style: Style| if is_stale { theme.quiet() } else { style };
+            let mut words = vec![(verdict.outcome.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
+            if let Some(measure) = verdict.objective.filter(|_| verdict.outcome == Outcome::Pass) {
+                words.push((format::count(measure.value), faded(theme.strong())));
+            }
+            if let Some(change) = verdict.change {
+                let text = format!("{:+.1}%", change.ratio * 100.0);
+                words.push((text, faded(change_style(app, change.ratio))));
+            }
+            words
+        }
+        (Running::No, None) => Vec::new(),
+    }
+}
+
+/// Where it is, or the sign and the word again; then what qualifies it.
+fn first_line(app: &App) -> Vec<Span<'static>> {
+    let mut line = match (&app.running, &app.last) {
+        (Running::No, Some(last)) => verdict_word(app, last),
+        (Running::No, None) => vec![nothing_yet(app)],
+        _ => progress(app),
+    };
+    line.extend(tags(app));
+    line
+}
+
+fn second_line(app: &App) -> Vec<Span<'static>> {
+    let Some(last) = &app.last else { return Vec::new() };
+    if matches!(app.running, Running::No) {
+        return figures(app, last);
+    }
+    let mut line = vec![Span::styled("last  ", app.theme.quiet())];
+    line.extend(verdict_word(app, last));
+    line.push(Span::raw("  "));
+    line.extend(figures(app, last));
+    line
+}
+
+/// What a reader should know before believing the number.
+fn third_line(app: &App) -> Vec<Span<'static>> {
+    let theme = &app.theme;
+    if let Some(caveat) = report(app).and_then(|r| r.caveats().first()) {
+        return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
+    }
+    let Some(last) = &app.last else { return Vec::new() };
+    let mut parts = Vec::new();
+    let gates = last.report.gates();
+    if !gates.is_empty() {
+        let good = gates.iter().filter(|g| g.passes()).count();
+        parts.push(format!("{good} of {} gates", gates.len()));
+    }
+    if let Some(time) = last.verdict.kernel_us {
+        parts.push(format!("kernel {} µs", format::count(time)));
+    }
+    if let Some(time) = last.seconds {
+        parts.push(format!("verdict after {}", format::seconds(time)));
+    }
+    vec![Span::styled(parts.join("   "), theme.quiet())]
+}
+
+/// All of it in one row, for a small screen.
+pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let mut line = vec![Span::raw(" ")];
+    match (&app.running, &app.last) {
+        (Running::No, Some(last)) => {
+            let verdict = last.verdict.outcome;
+            let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict) };
+            line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
+            line.push(Span::raw("  "));
+            line.extend(figures(app, last));
+            line.push(Span::raw("  "));
+        }
+        (Running::No, None) => line.push(nothing_yet(app)),
+        (_, last) => {
+            line.extend(progress(app));
+            if let Some(last) = last {
+                line.push(Span::styled("  last ", theme.quiet()));
+                line.extend(verdict_word(app, last));
+            }
+        }
+    }
+    line.extend(tags(app));
+    let right = which_run(app);
+    let used: usize = line.iter().map(Span::width).sum();
+    frame.render_widget(Line::from(line), area);
+    if used + width(&right) + 3 < usize::from(area.width) {
+        let right = Line::styled(format!("{right} "), theme.quiet()).right_aligned();
+        frame.render_widget(right, Rect { x: area.x + used as u16, width: area.width - used as u16, ..area });
+    }
+}
+
+fn nothing_yet(app: &App) -> Span<'static> {
+    let theme = &app.theme;
+    match (&app.present, app.untrusted.is_some(), app.loaded) {
+        (_, true, _) => Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn()),
+        (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
+        (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
+        _ => Span::styled("no verdict yet: save kernel.cu, or press r  ", theme.quiet()),
+    }
+}
+
+fn verdict_word(app: &App, last: &Judged) -> Vec<Span<'static>> {
+    let outcome = last.verdict.outcome;
+    let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(outcome) };
+    vec![Span::styled(format!("{} {}", outcome.sign(), outcome.word()), style)]
+}
+
+/// The number and its change; of anything but a pass the reason.
+fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
+    let theme = &app.theme;
+    let verdict = &last.verdict;
+    if verdict.outcome != Outcome::Pass {
+        return vec![Span::raw(printable(&verdict.why).into_owned())];
+    }
+    let mut line = Vec::new();
+    match verdict.objective {
+        Some(measure) => {
+            line.push(Span::styled(format::count(measure.value), theme.strong()));
+            line.push(Span::styled(format!(" {}", format::unit(&app.setup.objective)), theme.quiet()));
+        }
+        None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
+    }
+    if let Some(change) = verdict.change {
+        line.push(Span::styled(format!("  {}", format::percent(change.ratio)), change_style(app, change.ratio)));
+        if let Some(spread) = change.spread {
+            line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
+        }
+        line.push(Span::styled(" vs incumbent", theme.quiet()));
+    }
+    line
+}
+
+fn change_style(app: &App, ratio: f64) -> Style {
+    let is_better = (ratio > 0.0) == (app.setup.goal == crate::config::Goal::Maximize);
+    match ratio {
+        0.0 => app.theme.quiet(),
+        _ if is_better => app.theme.good(),
+        _ => app.theme.warn(),
+    }
+}
+
+/// Words that qualify what is shown. Nothing hangs on colour alone.
+fn tags(app: &App) -> Vec<Span<'static>> {
+    let theme: &Theme = &app.theme;
+    let mut words: Vec<(&str, Style)> = Vec::new();
+    if app.is_stale() {
+        words.push(("stale", theme.warn()));
+    }
+    match app.last.as_ref().filter(|_| matches!(app.running, Running::No)).and_then(|last| last.decided) {
+        Some(crate::session::experiment::Status::Keep) => words.push(("kept", theme.good())),
+        Some(_) => words.push(("discarded", theme.quiet())),
+        None => {}
+    }
+    if report(app).is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some())) {
+        words.push(("emulated", theme.warn()));
+    }
+    if app.setup.external.is_some() {
+        words.push(("external", theme.accent()));
+    }
+    if app.paused {
+        words.push(("paused", theme.warn()));
+    }
+    words.into_iter().flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)]).collect()
+}
+
+fn stage_word(live: &Live) -> &'static str {
+    live.report.stage().map_or("start", harness::report::Stage::word)
+}
+
+/// `◐ verify  ▰▰▰▱▱▱ 3/10  2.3 s`.
+fn progress(app: &App) -> Vec<Span<'static>> {
+    let theme = &app.theme;
+    let (word, since, done) = match &app.running {
+        Running::Live(live) => (stage_word(live), live.began, live.report.progress()),
+        Running::Asked(reason, since) => (asked_word(*reason), *since, None),
+        Running::No => return Vec::new(),
+    };
+    let turn = ["◐", "◓", "◑", "◒"][(app.now.as_millis() / 200 % 4) as usize];
+    let mut line = vec![Span::styled(format!("{turn} {}", word.to_uppercase()), theme.title(true))];
+    if let Some((done, all)) = done.filter(|(_, all)| *all > 0) {
+        let full = (done.min(all).saturating_mul(BAR) / all).min(BAR);
+        line.push(Span::styled(format!("  {}", "▰".repeat(full as usize)), theme.accent()));
+        line.push(Span::styled("▱".repeat((BAR - full) as usize), theme.quiet()));
+        line.push(Span::raw(format!(" {done}/{all}")));
+    }
+    let time = format::elapsed(app.now.saturating_sub(since));
+    line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
+    line
+}
+
+fn asked_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Restored => "restored",
+        _ => "start",
+    }
+}

@@ -1,0 +1,218 @@
+//! Is it right? What the compiler said, the gates as they arrive with their values and limits, the
+//! difference per step as a strip, the workloads as a table.
+
+mod strip;
+mod table;
+
+use super::super::app::{App, Running};
+use super::super::format;
+use super::super::text::{pad, pad_left, printable, width, wrap};
+use super::super::theme::Theme;
+use super::{Pane, titled};
+use crate::session::verdict::Outcome;
+use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+/// Diagnostics shown; all of them are in run.log.
+const DIAGNOSTICS: usize = 20;
+
+#[derive(Clone, Debug, Default)]
+pub struct CorrectnessState {
+    pub scroll: usize,
+}
+
+impl CorrectnessState {
+    pub fn scroll(&mut self, by: isize) {
+        self.scroll = self.scroll.saturating_add_signed(by);
+    }
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let lines = lines(app, usize::from(area.width.saturating_sub(2)));
+    let rows = usize::from(area.height.saturating_sub(1));
+    let scroll = app.panes.correctness.scroll.min(lines.len().saturating_sub(rows));
+    app.panes.correctness.scroll = scroll;
+    let below = lines.len().saturating_sub(scroll + rows);
+    let note = if below > 0 { format!("{below} more below") } else { String::new() };
+    let inner = titled(frame, area, app, Pane::Correctness, &note);
+    for (row, line) in lines.into_iter().skip(scroll).take(rows).enumerate() {
+        frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
+    }
+}
+
+/// Rows that everything takes.
+pub fn rows(app: &App) -> usize {
+    lines(app, 60).len()
+}
+
+fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let theme = &app.theme;
+    let last = app.last.as_ref();
+    let (report, verdict) = match (&app.running, last) {
+        (Running::Live(live), _) => (&*live.report, None),
+        (Running::No, Some(last)) => (&*last.report, Some(&last.verdict)),
+        // Not to blank what was there for the blink of an eye between two runs.
+        (Running::Asked(..), Some(last)) => (&*last.report, None),
+        (_, None) => return vec![Line::styled("what a run proves is shown here", theme.quiet())],
+    };
+    let build_failed = verdict.is_some_and(|v| v.build_failed);
+    let mut out = Vec::new();
+    if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
+        let style = theme.verdict(verdict.outcome);
+        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate() {
+            let sign = if index == 0 { verdict.outcome.sign() } else { " " };
+            out.push(Line::styled(format!("{sign} {text}"), style));
+        }
+    }
+    out.extend(diagnostics(report, build_failed, columns, theme));
+    out.extend(build(report, theme));
+    let pending = match (&app.running, last) {
+        (Running::No, _) | (_, None) => Vec::new(),
+        (_, Some(last)) => last.report.gates(),
+    };
+    out.extend(gates(report, &pending, columns, theme));
+    out.extend(others(app, report, columns, theme));
+    out.extend(table::lines(&report.workloads(), columns, theme));
+    for caveat in report.caveats() {
+        for text in wrap(&printable(caveat), columns.saturating_sub(2)) {
+            out.push(Line::styled(format!("! {text}"), theme.warn()));
+        }
+    }
+    out
+}
+
+/// Errors of a failed build first and whole; warnings of one that went well in a line each.
+fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut found: Vec<&Diagnostic> = report.diagnostics().iter().collect();
+    // Stable: notes stay behind what they explain where the build failed.
+    found.sort_by_key(|d| failed && d.severity == Severity::Warning);
+    let left_out = found.len().saturating_sub(DIAGNOSTICS);
+    let mut out = Vec::new();
+    for diagnostic in found.into_iter().take(DIAGNOSTICS) {
+        let (sign, style) = match diagnostic.severity {
+            Severity::Error => ("✗", theme.bad()),
+            Severity::Warning => ("!", theme.warn()),
+            Severity::Note => (" ", theme.quiet()),
+        };
+        let file = diagnostic.file.rsplit('/').next().unwrap_or(&diagnostic.file);
+        let column = diagnostic.column.map(|c| format!(":{c}")).unwrap_or_default();
+        let place = format!("{sign} {}:{}{column}", printable(file), diagnostic.line);
+        let message = printable(&diagnostic.message).into_owned();
+        if width(&place) + 2 + width(&message) <= columns {
+            out.push(Line::from(vec![
+                Span::styled(place, style),
+                Span::styled(format!("  {message}"), theme.text()),
+            ]));
+            continue;
+        }
+        out.push(Line::styled(place, style));
+        let limit = if failed { usize::MAX } else { 1 };
+        for text in wrap(&message, columns.saturating_sub(4)).into_iter().take(limit) {
+            out.push(Line::styled(format!("    {text}"), theme.text()));
+        }
+    }
+    if left_out > 0 {
+        out.push(Line::styled(format!("  {left_out} more in run.log"), theme.quiet()));
+    }
+    out
+}
+
+/// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
+fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+    let mut facts = Vec::new();
+    facts.extend(report.number("build_s").map(format::seconds));
+    facts.extend(report.number("registers").map(|n| format!("{n:.0} registers")));
+    facts.extend(report.number("spill_bytes").map(|n| {
+        if n > 0.0 { format!("{} spilled", format::bytes(n)) } else { "no spills".to_owned() }
+    }));
+    facts.extend(report.number("shared_bytes").map(|n| format!("{} shared", format::bytes(n))));
+    if facts.is_empty() {
+        return None;
+    }
+    Some(Line::from(vec![
+        Span::styled("✓ ", theme.good()),
+        Span::styled("build", theme.text()),
+        Span::styled(format!("  {}", facts.join("   ")), theme.quiet()),
+    ]))
+}
+
+/// A row a gate: sign, name, value, limit; below it its strip. Gates that the last run had and this one
+/// has not reached yet stand there already, so that nothing jumps.
+fn gates(report: &Report, pending: &[Gate], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let gates = report.gates();
+    let waiting: Vec<&Gate> = pending.iter().filter(|p| gates.iter().all(|g| g.name != p.name)).collect();
+    let names = gates.iter().map(|g| &g.name).chain(waiting.iter().map(|g| &g.name));
+    let name_columns = names.map(|n| width(n)).max().unwrap_or(0).min(columns.saturating_sub(24));
+    let mut out = Vec::new();
+    for gate in &gates {
+        out.push(gate_line(gate, name_columns, columns, theme));
+        let series = series_name(report, &gate.name).and_then(|name| Some((name, report.series(name)?)));
+        if let Some((_, points)) = series.filter(|(_, points)| points.len() > 1) {
+            out.push(strip::line(&points, gate.limit, columns, theme));
+        }
+    }
+    for gate in waiting {
+        out.push(Line::styled(format!("· {}  …", pad(&gate.name, name_columns)), theme.quiet()));
+    }
+    out
+}
+
+fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) -> Line<'static> {
+    let passes = gate.passes();
+    let (sign, style) = if passes { ("✓", theme.good()) } else { ("✗", theme.bad()) };
+    let relation = if passes { "≤" } else { ">" };
+    let mut spans = vec![
+        Span::styled(format!("{sign} "), style),
+        Span::styled(pad(&gate.name, name_columns), if passes { theme.text() } else { style }),
+        Span::styled(format!(" {}", pad_left(&format::gate(gate.value), 9)), if passes { theme.strong() } else { style }),
+        Span::styled(format!(" {relation} {}", pad(&format::gate(gate.limit), 7)), theme.quiet()),
+    ];
+    let used: usize = spans.iter().map(Span::width).sum();
+    // How much of the limit is used: most gates have room to spare, and one that has not is seen.
+    let share = gate.value / gate.limit;
+    if passes && share.is_finite() && gate.limit > 0.0 && used + 5 <= columns {
+        spans.push(Span::styled(format!("{:>4.0} %", share * 100.0), theme.quiet()));
+    }
+    Line::from(spans)
+}
+
+/// The series that belongs to a gate: `NAME_series` for gate NAME, or for a gate that goes on
+/// after NAME (`teacher_prob_series` under `teacher_prob_max_diff`).
+fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
+    let names = report.entries().filter_map(|(key, _)| key.strip_suffix("_series"));
+    names.filter(|name| gate == *name || gate.strip_prefix(name).is_some_and(|r| r.starts_with('_'))).max_by_key(|n| n.len())
+}
+
+/// Result lines that no other place shows: counts of samples, notes of an external harness.
+fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    const SHOWN: [&str; 8] =
+        ["stage", "progress", "device", "build_s", "registers", "spill_bytes", "shared_bytes", "correctness"];
+    let rest: Vec<(&str, &str)> = report
+        .entries()
+        .filter(|(key, value)| {
+            !SHOWN.contains(key) && !key.ends_with("_series") && attribute(value, "limit").is_none()
+        })
+        .collect();
+    let name_columns = rest.iter().map(|(key, _)| width(key)).max().unwrap_or(0).min(columns / 2);
+    let mut out = Vec::new();
+    if let Some(value) = report.value("correctness") {
+        let passes = first_word(value) == "pass";
+        let style = if passes { theme.good() } else { theme.bad() };
+        let sign = if passes { "✓" } else { "✗" };
+        out.push(Line::from(vec![
+            Span::styled(format!("{sign} "), style),
+            Span::styled("correctness  ", theme.text()),
+            Span::styled(printable(value).into_owned(), style),
+        ]));
+    }
+    for (key, value) in rest {
+        let style = if key == app.setup.objective { theme.strong() } else { theme.text() };
+        out.push(Line::from(vec![
+            Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
+            Span::styled(printable(value).into_owned(), style),
+        ]));
+    }
+    out
+}

@@ -1,0 +1,199 @@
+//! What lies on top: help, questions, the line to type a description.
+
+use super::super::app::App;
+use super::super::keymap::{Place, TABLE, labels};
+use super::super::overlay::Overlay;
+use super::super::text::{fit, pad, printable, slice, width, wrap};
+use super::super::theme::Theme;
+use super::super::format;
+use super::run_log::cursor;
+use crate::session::run::RunId;
+use crate::session::verdict::Outcome;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
+use tui_input::Input;
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
+    let Some(top) = app.overlays.last() else { return };
+    match top {
+        Overlay::Help { scroll } => help(frame, area, *scroll, &app.theme),
+        Overlay::Keep { run, input, problem } => {
+            let ask = "What did you try? This becomes the commit's subject.";
+            describe(frame, area, app, "Keep", *run, ask, input, problem.as_deref());
+        }
+        Overlay::Discard { run, input, problem, .. } => {
+            let ask = format!("What did you try? Left empty: \"{}\".", app.own_words());
+            describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
+        }
+        Overlay::DiscardNewer { text, .. } => {
+            question(frame, area, "Discard newer bytes?", &[text.clone()], &app.theme);
+        }
+        Overlay::Trust { command } => {
+            let text = [
+                "This lab.toml wants to run a command that you have not trusted yet:".to_owned(),
+                String::new(),
+                format!("    {}", printable(command)),
+                String::new(),
+                "It runs with your rights at every save. Run it?".to_owned(),
+            ];
+            question(frame, area, "Trust this harness?", &text, &app.theme);
+        }
+        // Drawn by the pane that is searched.
+        Overlay::Search { .. } => {}
+    }
+}
+
+/// A box in the middle; returns the room inside.
+fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme) -> Rect {
+    let columns = area.width.saturating_sub(4).min(84);
+    let rows = (rows as u16 + 2).min(area.height);
+    let place = Rect {
+        x: area.x + (area.width - columns) / 2,
+        y: area.y + (area.height - rows) / 3,
+        width: columns,
+        height: rows,
+    };
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(theme.rule(true))
+        .style(theme.text())
+        .title(Span::styled(format!(" {title} "), theme.title(true)))
+        .padding(Padding::horizontal(1));
+    let inner = block.inner(place);
+    frame.render_widget(Clear, place);
+    frame.render_widget(block, place);
+    inner
+}
+
+fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    for text in texts {
+        let indent = text.len() - text.trim_start().len();
+        let lines = wrap(text, columns.saturating_sub(indent));
+        if lines.is_empty() {
+            out.push(String::new());
+        }
+        out.extend(lines.into_iter().map(|line| " ".repeat(indent) + &line));
+    }
+    out
+}
+
+fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], theme: &Theme) {
+    let columns = usize::from(area.width.saturating_sub(8)).min(80);
+    let mut text = wrapped(texts, columns);
+    // The keys must be seen, however long the text is.
+    text.truncate(usize::from(area.height).saturating_sub(4));
+    let inner = window(frame, area, title, text.len() + 2, theme);
+    let mut lines: Vec<Line> = text.into_iter().map(Line::from).collect();
+    lines.push(Line::default());
+    lines.push(Line::from(vec![
+        Span::styled("y", theme.key()),
+        Span::raw(" yes    "),
+        Span::styled("n", theme.key()),
+        Span::raw(" no"),
+    ]));
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+#[expect(clippy::too_many_arguments, reason = "they are the words of one dialog")]
+fn describe(
+    frame: &mut Frame,
+    area: Rect,
+    app: &App,
+    verb: &str,
+    run: RunId,
+    ask: &str,
+    input: &Input,
+    problem: Option<&str>,
+) {
+    let theme = &app.theme;
+    let columns = usize::from(area.width.saturating_sub(8)).min(80);
+    let mut lines = vec![subject(app, run), Line::default()];
+    lines.extend(wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+    let at = lines.len();
+    lines.push(Line::default());
+    match problem {
+        Some(problem) => {
+            lines.extend(wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
+        }
+        None => lines.push(Line::default()),
+    }
+    lines.push(Line::from(vec![
+        Span::styled("Enter", theme.key()),
+        Span::raw(format!(" {}    ", verb.to_lowercase())),
+        Span::styled("Esc", theme.key()),
+        Span::raw(" go back"),
+    ]));
+    let inner = window(frame, area, &format!("{verb} run {run}"), lines.len(), theme);
+    frame.render_widget(Paragraph::new(lines), inner);
+    let row = inner.y + at as u16;
+    if row < inner.bottom() {
+        draw_input(frame, Rect { y: row, height: 1, ..inner }, "› ", input, theme);
+    }
+}
+
+/// What the decision is about: the verdict and its number.
+fn subject(app: &App, run: RunId) -> Line<'static> {
+    let Some(last) = app.last.as_ref().filter(|last| last.start.id == run) else {
+        return Line::styled("a newer run has ended meanwhile", app.theme.warn());
+    };
+    let verdict = &last.verdict;
+    let mut spans = vec![Span::styled(
+        format!("{} {}", verdict.outcome.sign(), verdict.outcome.word()),
+        app.theme.verdict(verdict.outcome),
+    )];
+    if verdict.outcome == Outcome::Pass {
+        if let Some(measure) = verdict.objective {
+            let unit = format::unit(&app.setup.objective);
+            spans.push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
+        }
+        if let Some(change) = verdict.change {
+            spans.push(Span::raw(format!("  {} vs incumbent", format::percent(change.ratio))));
+        }
+    } else {
+        spans.push(Span::raw(format!("  {}", printable(&verdict.why))));
+    }
+    Line::from(spans)
+}
+
+/// A line that is typed into: the part around the cursor, and the terminal's cursor in it.
+pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, theme: &Theme) {
+    let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
+    let from = input.visual_scroll(room);
+    let shown = slice(input.value(), from, room).into_owned();
+    frame.render_widget(Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]), area);
+    let column = width(prompt) + input.visual_cursor().saturating_sub(from);
+    frame.set_cursor_position(cursor(area, column));
+}
+
+fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
+    let mut lines = Vec::new();
+    let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
+    for place in Place::ALL {
+        lines.push(Line::styled(place.heading(), theme.strong()));
+        for binding in TABLE.iter().filter(|b| b.place == place) {
+            lines.push(Line::from(vec![
+                Span::styled(format!("  {}  ", pad(&labels(binding), key_columns)), theme.key()),
+                Span::raw(binding.doc),
+            ]));
+        }
+        lines.push(Line::default());
+    }
+    lines.pop();
+    let title = "Keys";
+    let rows = lines.len();
+    let inner = window(frame, area, title, rows, theme);
+    let last = rows.saturating_sub(usize::from(inner.height));
+    let first = scroll.min(last);
+    let shown: Vec<Line> = lines.into_iter().skip(first).collect();
+    frame.render_widget(Paragraph::new(shown), inner);
+    if last > first {
+        let more = fit(" j for more ", usize::from(inner.width)).into_owned();
+        let place = Rect { y: inner.bottom(), height: 1, ..inner };
+        if place.y < area.bottom() {
+            frame.render_widget(Line::styled(more, theme.quiet()).right_aligned(), place);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The two rows at the foot: a message or where things stand, and the hints with their reasons.
+
+use super::super::app::App;
+use super::super::keymap::{Place, TABLE, label};
+use super::super::status::Level;
+use super::super::text::{fit, printable, width};
+use super::Pane;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
+    let hints = Rect { y: area.bottom() - 1, height: 1, ..area };
+    if area.height > 1 {
+        draw_message(frame, Rect { height: 1, ..area }, app);
+        draw_hints(frame, hints, app);
+    } else if app.message.message().is_some() {
+        draw_message(frame, hints, app);
+    } else {
+        draw_hints(frame, hints, app);
+    }
+}
+
+fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
+    let theme = &app.theme;
+    let watching = if app.paused { "not watching" } else { "watching" };
+    let right = format!("{watching} {} ", printable(&app.setup.kernel));
+    let mut room = usize::from(area.width);
+    let needed = app.message.message().map_or(0, |m| width(&m.text) + 4);
+    if needed + width(&right) < room {
+        frame.render_widget(Line::styled(right.clone(), theme.quiet()).right_aligned(), area);
+        room -= width(&right);
+    }
+    if let Some(message) = app.message.message() {
+        let style = match message.level {
+            Level::Info => theme.text(),
+            Level::Warning => theme.warn(),
+            Level::Error => theme.bad(),
+        };
+        let text = format!(" {} {}", message.level.sign(), message.text);
+        let line = Line::styled(fit(&text, room.saturating_sub(1)).into_owned(), style);
+        frame.render_widget(line, area);
+    }
+}
+
+/// Every hint of the table; one that cannot be used now is dim and says why. Where the row is too
+/// short the reasons go first, then the last hints but help and quit.
+fn draw_hints(frame: &mut Frame, area: Rect, app: &App) {
+    for with_reasons in [true, false] {
+        let spans = hints(app, with_reasons);
+        let used: usize = spans.iter().map(Span::width).sum();
+        if used <= usize::from(area.width) || !with_reasons {
+            frame.render_widget(Line::from(spans), area);
+            return;
+        }
+    }
+}
+
+fn hints(app: &App, with_reasons: bool) -> Vec<Span<'static>> {
+    let theme = &app.theme;
+    let in_log = app.panes.focus == Pane::Log;
+    let mut spans = vec![Span::raw(" ")];
+    let shown = TABLE.iter().filter(|b| !b.hint.is_empty() && (b.place == Place::Screen || in_log));
+    for binding in shown {
+        let key = label(binding.keys.first().copied().unwrap_or(""));
+        match app.usable(binding.action) {
+            Ok(()) => {
+                spans.push(Span::styled(key, theme.key()));
+                spans.push(Span::styled(format!(" {}  ", word(app, binding.name, binding.hint)), theme.text()));
+            }
+            Err(reason) if with_reasons => {
+                spans.push(Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet()));
+            }
+            Err(_) => spans.push(Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())),
+        }
+    }
+    spans
+}
+
+/// A switch says what its key would do now.
+fn word(app: &App, name: &str, hint: &'static str) -> &'static str {
+    match name {
+        "pause" if app.paused => "watch",
+        "zoom" if app.panes.zoom => "unzoom",
+        "freeze" if app.log.is_frozen() => "let go",
+        _ => hint,
+    }
+}
