@@ -121,7 +121,8 @@ fn kernels_below(folder: &Path, depth: u32, found: &mut Vec<PathBuf>) {
 
 fn relative(path: &Path, folder: &Path) -> Result<String> {
     let inside = path.strip_prefix(folder);
-    let inside = inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
+    let inside =
+        inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
     Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
 }
 

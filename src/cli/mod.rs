@@ -7,7 +7,7 @@ mod init;
 mod log;
 mod restore;
 mod run;
-mod screen;
+pub mod screen;
 mod trust;
 
 use crate::session::project::Project;
@@ -77,7 +77,9 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
-        None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref())),
+        None => {
+            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
+        }
         // These three say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),

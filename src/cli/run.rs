@@ -7,8 +7,8 @@ use crate::session::project::Project;
 use crate::session::record::Record;
 use crate::session::records::Records;
 use crate::session::run::Reason;
-use crate::session::verdict::{Outcome, Verdict};
 use crate::session::supervise as supervisor;
+use crate::session::verdict::{Outcome, Verdict};
 use anyhow::Result;
 use clap::Args;
 use harness::device::Target;
@@ -102,7 +102,9 @@ fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
 }
 
 fn report(project: &Project, options: &Options, record: &Record) -> ExitCode {
-    let Some(verdict) = &record.verdict else { return failed(options, "the run has no verdict", Exit::Crashed) };
+    let Some(verdict) = &record.verdict else {
+        return failed(options, "the run has no verdict", Exit::Crashed);
+    };
     if options.json {
         say_json(&as_json(project, record, verdict));
     } else {
@@ -112,7 +114,8 @@ fn report(project: &Project, options: &Options, record: &Record) -> ExitCode {
 }
 
 fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
-    let mut text = format!("\n{} {}  run {}", verdict.outcome.sign(), verdict.outcome.word(), record.start.id);
+    let mut text =
+        format!("\n{} {}  run {}", verdict.outcome.sign(), verdict.outcome.word(), record.start.id);
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -130,7 +133,9 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
         text += &format!("\n  caveat: {caveat}");
     }
     match verdict.outcome {
-        Outcome::Pass => text += "\n  `lab keep -m TEXT` commits it, `lab discard -m TEXT` puts the incumbent back",
+        Outcome::Pass => {
+            text += "\n  `lab keep -m TEXT` commits it, `lab discard -m TEXT` puts the incumbent back"
+        }
         Outcome::Fail | Outcome::Crash => text += "\n  `lab discard -m TEXT` puts the incumbent back",
         Outcome::Void => {}
     }

@@ -11,7 +11,8 @@ pub fn main() -> Result<ExitCode> {
     let from = here()?;
     let root = repo::work_tree(&from)?;
     let from = from.canonicalize().context("the current folder is gone")?;
-    let file = Config::find(&from, &root).with_context(|| format!("no {FILE} here or above: `lab init` writes one"))?;
+    let file = Config::find(&from, &root)
+        .with_context(|| format!("no {FILE} here or above: `lab init` writes one"))?;
     match Config::read(&file)?.harness {
         Some(command) => {
             trust::grant_file(&file)?;

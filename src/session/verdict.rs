@@ -231,7 +231,10 @@ mod tests {
             objective: "throughput_sps",
             time_limit_s: 60.0,
             output_limit_mib: 64,
-            last_words: log.lines().rfind(|l| !l.contains("limit=") && !l.contains("correctness")).unwrap_or(""),
+            last_words: log
+                .lines()
+                .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
+                .unwrap_or(""),
         })
     }
 
