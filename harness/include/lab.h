@@ -38,3 +38,108 @@ struct LabShape {
     }                                                                                                  \
     __device__ void lab_shape_##entry([[maybe_unused]] const LabDims& dims,                            \
                                       [[maybe_unused]] const LabDevice& device, LabShape& launch)
+
+// ---- Helpers: the same results on both devices -------------------------------------------------
+
+// The sum of `value` over the 32 lanes of a full warp, in every lane: five xor shuffles of 16, 8, 4, 2, 1, each
+// followed by one f32 addition. The cpu device does the same additions in the same order in one rendezvous.
+__device__ inline float lab_warp_sum(float value) {
+#ifdef LAB_CPU
+    return lab_cpu_warp_sum(value);
+#else
+    for (int bits = 16; bits > 0; bits /= 2) value += __shfl_xor_sync(0xffffffffu, value, bits);
+    return value;
+#endif
+}
+
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): four random words from a counter and a key.
+__device__ inline uint4 lab_philox(uint4 counter, uint2 key) {
+    for (int round = 0; round < 10; ++round) {
+        const unsigned high0 = __umulhi(0xD2511F53u, counter.x), low0 = 0xD2511F53u * counter.x;
+        const unsigned high1 = __umulhi(0xCD9E8D57u, counter.z), low1 = 0xCD9E8D57u * counter.z;
+        counter = make_uint4(high1 ^ counter.y ^ key.x, low1, high0 ^ counter.w ^ key.y, low0);
+        key.x += 0x9E3779B9u;
+        key.y += 0xBB67AE85u;
+    }
+    return counter;
+}
+
+// The natural logarithm of a normal, positive x, within 2 units in the last place, also where a compile option such as
+// --use_fast_math turns logf into the hardware's, which is wrong by up to 8e-3 in a Gumbel. x = m * 2^e with m in
+// [2/3, 4/3); log(1 + f) = f - f^2/2 + f^3 P(f), P fitted at Chebyshev points (3e-9 of the result at worst).
+__device__ inline float lab_log(float x) {
+    const int bits = int(__float_as_uint(x)), exponent = (bits - 0x3f2aaaab) >> 23;
+    const float f = __uint_as_float(unsigned(bits - exponent * (1 << 23))) - 1.0f, e = float(exponent);
+    float p = fmaf(0.11619525f, f, -0.12429866f);
+    p = fmaf(p, f, 0.108516574f);
+    p = fmaf(p, f, -0.12287237f);
+    p = fmaf(p, f, 0.14296292f);
+    p = fmaf(p, f, -0.16673398f);
+    p = fmaf(p, f, 0.19999851f);
+    p = fmaf(p, f, -0.24999943f);
+    p = fmaf(p, f, 0.33333334f);
+    const float f2 = f * f;
+    // ln 2 in two parts, the first with so few bits that its product with e is exact.
+    const float small = fmaf(e, -2.12194440e-4f, fmaf(f2 * f, p, -0.5f * f2));
+    return fmaf(e, 0.693359375f, f + small);
+}
+
+// Gumbel noise from one random word: -ln(-ln(uniform)), uniform = ((word >> 9) + 0.5) / 2^23, which f32 holds exactly.
+__device__ inline float lab_gumbel_of(unsigned word) {
+    const float uniform = (float(word >> 9) + 0.5f) * (1.0f / 8388608.0f);
+    return -lab_log(-lab_log(uniform));
+}
+
+// The noise of one token at one step: word token % 4 of Philox at counter (token / 4, step, 0, 0), keyed by the seed.
+// Who needs the noise of four neighbouring tokens calls lab_philox once and lab_gumbel_of four times.
+__device__ inline float lab_gumbel(unsigned seed_low, unsigned seed_high, unsigned step, unsigned token) {
+    const uint4 words = lab_philox(make_uint4(token / 4, step, 0, 0), make_uint2(seed_low, seed_high));
+    const unsigned low = token & 1 ? words.y : words.x, high = token & 1 ? words.w : words.z;
+    return lab_gumbel_of(token & 2 ? high : low);
+}
+
+// ---- Exchange between blocks of a cooperative launch --------------------------------------------
+
+// A load for polling: it goes past the first-level cache, and on the cpu device lets other threads run first.
+template <class T>
+__device__ inline T lab_poll(const T* address) {
+#ifdef LAB_CPU
+    return lab_cpu_poll(address);
+#else
+    return *static_cast<const volatile T*>(address);
+#endif
+}
+
+// A tagged word carries a float (low half) and the number of the exchange it belongs to (high half), in one 8-byte
+// access: whoever sees the tag has the value, with no fence, no flag and no reset. Memory starts as zeros, so that
+// epochs begin at 1. A word may be written again only when all its readers are known to have read it: with two words
+// used in turn, that follows from the exchange after.
+__device__ inline void lab_store_tagged(unsigned long long* word, float value, unsigned epoch) {
+    *static_cast<volatile unsigned long long*>(word) =
+        static_cast<unsigned long long>(epoch) << 32 | __float_as_uint(value);
+}
+
+// Waits until the word carries `epoch`, and gives its value. It says nothing about other memory.
+__device__ inline float lab_load_tagged(const unsigned long long* word, unsigned epoch) {
+    unsigned long long seen;
+    do seen = lab_poll(word);
+    while (static_cast<unsigned>(seen >> 32) != epoch);
+    return __uint_as_float(static_cast<unsigned>(seen));
+}
+
+// A barrier over all threads of a cooperative launch, cheaper than cg::this_grid().sync(). Every thread of every block
+// calls it. What was written before it, by any thread, is visible to all after it. `arrivals` points to a word
+// that is zero before the launch and that nothing else touches; it only ever counts up, so nothing resets it.
+__device__ inline void lab_grid_barrier(unsigned* arrivals) {
+    __syncthreads();
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+        const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+        __threadfence();
+        const unsigned before = atomicAdd(arrivals, 1u);
+        const unsigned goal = before - before % blocks + blocks;
+        while (static_cast<int>(lab_poll(arrivals) - goal) < 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}

@@ -5,6 +5,7 @@
 //! [`device::Target`] and starts the [`process`]es; nothing else of it.
 
 pub mod device;
+pub mod dtype;
 pub mod gates;
 pub mod measure;
 pub mod problem;

@@ -219,3 +219,18 @@ pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
         _ => cpu::open(),
     }
 }
+
+/// One thing that `lab doctor` looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub what: String,
+    pub ok: bool,
+    pub says: String,
+    /// What to do; `None` where nothing is to be done, or where `says` ends with it.
+    pub remedy: Option<String>,
+}
+
+/// What this machine has for the devices, and what is missing.
+pub fn findings() -> Vec<Finding> {
+    cuda::findings()
+}

@@ -25,6 +25,9 @@ pub struct Context<'a> {
     pub device: &'a DeviceInfo,
     /// Folder for what outlives a run: references, weights.
     pub cache_dir: &'a Path,
+    /// What this run draws its inputs, start states and orders from; another one in every run
+    /// unless the user fixed it.
+    pub seed: u64,
     /// Where the result lines go.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device, for a reference that runs there.
@@ -48,6 +51,13 @@ pub enum Stop {
     /// The lab's own side failed (disk, device, process). Exit 3.
     #[error("{0}")]
     Lab(String),
+}
+
+/// Result lines are the only thing that problems write.
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Stop::Lab(format!("writing the result lines: {error}"))
+    }
 }
 
 /// A verdict on correctness. The gates themselves were written as result lines.
@@ -78,6 +88,15 @@ pub trait Problem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
+    /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
+    /// between `verify` and `measure`, whatever the verdict.
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop>;
 }
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.
@@ -90,7 +109,7 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
         #[serde(default)]
         kind: Option<String>,
     }
-    let head: Head = toml::from_str(&text).map_err(|e| Stop::Problem(format!("{}: {e}", path.display())))?;
+    let head: Head = toml::from_str(&text).map_err(|e| toml_error(&path, &text, &e))?;
     match head.kind.as_deref() {
         Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
@@ -99,4 +118,12 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
             path.display()
         ))),
     }
+}
+
+/// A TOML error in the form of a compiler's, so that the lab finds its place.
+fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    Stop::Problem(format!("{}:{line}:{column}: error: {}", path.display(), error.message()))
 }

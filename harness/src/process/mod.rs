@@ -3,8 +3,13 @@
 //! [`compiler`] builds and can be killed when a build never ends; the [`worker`] holds the device
 //! and runs the kernel, and is replaced whenever it is not provably clean.
 
+pub mod child;
 pub mod compiler;
 pub mod judge;
+mod leash;
+mod link;
+mod output;
+mod sink;
 pub mod wire;
 pub mod worker;
 
@@ -22,4 +27,15 @@ pub enum Exit {
     Crashed = 3,
     /// Wrong usage.
     Usage = 64,
+}
+
+/// How a child ends whose judge is gone, or that a person started.
+fn child_exit(name: &str, served: Result<(), wire::WireError>) -> std::process::ExitCode {
+    match served {
+        Ok(()) | Err(wire::WireError::Closed) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{name} is started by `lab harness`, not by hand: {error}");
+            std::process::ExitCode::from(Exit::Usage as u8)
+        }
+    }
 }

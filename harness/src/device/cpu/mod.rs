@@ -1,13 +1,29 @@
 //! The emulated device: the host C++ compiler builds `kernel.cu` against a small header that
 //! speaks CUDA, and every CUDA thread is a coroutine scheduled here.
 
+mod abi;
+mod block;
+mod build;
+mod calls;
+mod driver;
+mod headers;
+mod launch;
+mod lex;
+mod report;
+mod rewrite;
+mod shared;
+mod stacks;
+#[cfg(test)]
+mod tests;
+mod worker;
+
 use super::{Builder, DeviceError, Driver};
 
 /// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Err(DeviceError::Unavailable("the cpu device is not there yet".into()))
+    Ok(Box::new(build::Host::find()?))
 }
 
 pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
-    Err(DeviceError::Unavailable("the cpu device is not there yet".into()))
+    Ok(Box::new(driver::Cpu::open()))
 }

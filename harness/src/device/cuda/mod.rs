@@ -1,17 +1,51 @@
-//! NVIDIA GPUs: NVRTC to a cubin, and the driver API through cudarc, both loaded at run time.
+//! NVIDIA GPUs: NVRTC to a cubin, and the driver API through cudarc, both loaded at run time, so
+//! that the binary starts where no CUDA is installed.
+
+mod build;
+mod driver;
+mod findings;
+mod headers;
+mod launch;
+mod nvrtc;
+mod pch;
+mod ptxas;
+mod toolkit;
+mod words;
+
+pub use build::NvrtcBuilder;
+pub use findings::findings;
 
 use super::{Builder, DeviceError, Driver};
+use toolkit::{Surroundings, Toolkit};
 
 /// Whether a CUDA driver and at least one device are here. Never panics, never loads twice.
 pub fn available() -> bool {
-    false
+    driver::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-/// NVRTC, found from `CUDA_HOME`, the loader's path, or pip's wheels.
+/// NVRTC, found from `CUDA_HOME`, the usual folders, the loader's path, or pip's wheels.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Err(DeviceError::Unavailable("the cuda device is not there yet".into()))
+    Ok(Box::new(nvrtc_builder()?))
 }
 
-pub fn open(_ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
-    Err(DeviceError::Unavailable("the cuda device is not there yet".into()))
+/// The same, with what only measurements and tests of this device need.
+pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
+    let toolkit = toolkits().into_iter().next().ok_or_else(|| {
+        DeviceError::Unavailable(format!("there is no NVRTC here. {}", findings::INSTALL_NVRTC))
+    })?;
+    NvrtcBuilder::new(toolkit)
+}
+
+pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
+    Ok(Box::new(driver::CudaDriver::open(ordinal)?))
+}
+
+/// Every toolkit on this machine, the one to use first.
+fn toolkits() -> Vec<Toolkit> {
+    let surroundings = Surroundings {
+        variable: &|name| std::env::var_os(name),
+        current_dir: std::env::current_dir().ok(),
+        root: "/".into(),
+    };
+    toolkit::find(&surroundings, driver::version().ok().map(|(major, _)| major))
 }

@@ -1,8 +1,238 @@
-//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust.
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust. Every key of
+//! problem.toml is explained in kernels/README.md.
 
-use super::{Problem, Stop};
-use std::path::Path;
+mod bench;
+mod dump;
+mod expression;
+mod file;
+mod reference;
+mod spec;
+mod tally;
+mod timing;
+mod values;
 
-pub fn open(path: &Path, _text: &str) -> Result<Box<dyn Problem>, Stop> {
-    Err(Stop::Problem(format!("{}: tensor problems are not there yet", path.display())))
+use super::{BuildNeeds, Context, Correctness, Problem, Stop};
+use crate::device::{DeviceInfo, Order};
+use crate::process::worker::{Breach, ModuleId, Worker};
+use bench::{Bench, Inputs, Outputs};
+use file::Wrong;
+use reference::Reference;
+use spec::{Case, Spec};
+use std::path::{Path, PathBuf};
+use tally::Tally;
+
+pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    let spec = file::parse(text).map_err(|wrong| match wrong {
+        Wrong::Toml(error) => super::toml_error(path, text, &error),
+        Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
+    })?;
+    let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
+    let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
+    Ok(Box::new(TensorProblem { name, folder, spec, reference: None, chosen: Vec::new() }))
+}
+
+struct TensorProblem {
+    name: String,
+    folder: PathBuf,
+    spec: Spec,
+    reference: Option<Reference>,
+    /// The cases that this device runs, as indices into the spec's.
+    chosen: Vec<usize>,
+}
+
+/// A case with inputs and what is expected of them.
+struct Prepared<'a> {
+    case: &'a Case,
+    sets: Vec<Inputs>,
+    expected: Vec<Outputs>,
+}
+
+impl Problem for TensorProblem {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
+    }
+
+    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop> {
+        self.reference = Some(Reference::start(&self.spec, &self.folder, cx)?);
+        let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
+        let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
+        self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
+        let left_out = self.spec.cases.len() - self.chosen.len();
+        if self.chosen.is_empty() {
+            return Err(Stop::Problem("cpu_max_cells leaves no workload on the emulated device".into()));
+        }
+        if left_out > 0 {
+            cx.out.caveat(format_args!(
+                "the emulated device runs {} of {} workloads: cpu_max_cells leaves out the large ones",
+                self.chosen.len(),
+                self.spec.cases.len()
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn verify(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        let mut tally = Tally::new(&self.spec);
+        for (done, index) in self.chosen.iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            let case = &self.spec.cases[*index];
+            let prepared = prepare_case(&self.spec, case, &mut self.reference, cx.seed)?;
+            tally.begin_case();
+            verify_case(&self.spec, &prepared, &mut tally, cx, worker, module)?;
+            // Live: a long problem shows its gates as they fill.
+            tally.write(&self.spec, cx.out)?;
+            if tally.breached() {
+                // On the emulated device a stray store may have hit the worker itself.
+                cx.out.text("a store out of bounds ends the verification")?;
+                break;
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        Ok(tally.verdict())
+    }
+
+    fn measure(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        let mut tally = Tally::new(&self.spec);
+        let mut timed = Vec::new();
+        let cases: Vec<&Case> =
+            self.chosen.iter().map(|i| &self.spec.cases[*i]).filter(|c| !c.held_out).collect();
+        for (done, case) in cases.iter().enumerate() {
+            cx.out.progress(done as u64, cases.len() as u64)?;
+            // Other inputs than those that were verified.
+            let prepared = prepare_case(&self.spec, case, &mut self.reference, cx.seed ^ TIMED)?;
+            tally.begin_case();
+            timed.push(timing::time_case(&self.spec, &prepared, &mut tally, cx, worker, module)?);
+        }
+        if tally.verdict() == Correctness::Fail {
+            tally.write(&self.spec, cx.out)?;
+            return Ok(Correctness::Fail);
+        }
+        timing::write(&timed, cx.out)?;
+        Ok(Correctness::Pass)
+    }
+
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        for index in &self.chosen {
+            let prepared = prepare_case(&self.spec, &self.spec.cases[*index], &mut self.reference, cx.seed)?;
+            let bench = Bench::set_up(&self.spec, prepared.case, worker, module, &prepared.sets[..1])?;
+            bench.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
+            let got = bench.outputs(worker)?;
+            bench.take_down(worker)?;
+            dump::write(folder, &self.spec, &prepared, &got)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the timed launches' inputs others than the verified ones.
+const TIMED: u64 = 0x7469_6d65_645f_7365;
+
+/// Draws inputs and asks the reference what is expected of them.
+fn prepare_case<'a>(
+    spec: &Spec,
+    case: &'a Case,
+    reference: &mut Option<Reference>,
+    seed: u64,
+) -> Result<Prepared<'a>, Stop> {
+    let reference = reference.as_mut().expect("the judge calls prepare before verify and measure");
+    // Two sets, so that no launch can know which one it gets; of a huge case one is time enough.
+    let sets = if case.cells() > HUGE { 1 } else { 2 };
+    let sets: Vec<Inputs> = (0..sets).map(|set| bench::draw(spec, case, seed, set)).collect();
+    let expected = sets.iter().map(|inputs| reference.expect(spec, case, inputs));
+    Ok(Prepared { case, expected: expected.collect::<Result<_, _>>()?, sets })
+}
+
+/// More cells than this take the lab itself most of a second to draw, copy and compare.
+const HUGE: usize = 8 << 20;
+
+/// Launches in several orders (which only the emulated device heeds) and on each set.
+fn verify_case(
+    spec: &Spec,
+    prepared: &Prepared,
+    tally: &mut Tally,
+    cx: &mut Context,
+    worker: &mut Worker,
+    module: ModuleId,
+) -> Result<(), Stop> {
+    let bench = Bench::set_up(spec, prepared.case, worker, module, &prepared.sets)?;
+    let orders = [Order::Forward, Order::Reverse, Order::Shuffled(cx.seed)];
+    let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
+    for (i, order) in orders.iter().enumerate() {
+        let set = i % prepared.sets.len();
+        let how = match (cx.device.emulated, order) {
+            (false, _) => format!("launch {}", i + 1),
+            (true, Order::Forward) => "threads in order".into(),
+            (true, Order::Reverse) => "threads in reverse order".into(),
+            (true, Order::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+        };
+        bench.launch(worker, set, &prepared.sets[set], *order)?;
+        let got = bench.outputs(worker)?;
+        tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
+        check_breaches(&bench, prepared.case, &how, tally, cx, worker)?;
+    }
+    bench.take_down(worker)
+}
+
+fn check_breaches(
+    bench: &Bench,
+    case: &Case,
+    how: &str,
+    tally: &mut Tally,
+    cx: &mut Context,
+    worker: &mut Worker,
+) -> Result<(), Stop> {
+    for breach in worker.breaches()? {
+        let input = matches!(breach, Breach::InputChanged { .. });
+        tally.breach(case, how, &bench.describe(&breach), input, cx.out)?;
+    }
+    Ok(())
+}
+
+/// ` (did you mean 'cols'?)` where one of `names` is near, else nothing.
+fn suggest(unknown: &str, names: &[&str]) -> String {
+    let near = |name: &&&str| distance(unknown, name) <= 1 + unknown.len() / 4;
+    match names.iter().filter(near).min_by_key(|name| distance(unknown, name)) {
+        Some(name) => format!(" (did you mean '{name}'?)"),
+        None if names.is_empty() => String::new(),
+        None => format!(" (there are {})", names.join(", ")),
+    }
+}
+
+/// Levenshtein's distance: letters to insert, delete or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }

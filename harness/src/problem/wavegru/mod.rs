@@ -1,8 +1,155 @@
 //! The WaveGRU 1024×2 generator: model, reference, gates, measures.
+//!
+//! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`pool`]
+//! holds the runs that launches are drawn from, kept by [`cache`]. [`bench`] launches the kernel,
+//! [`verify`] compares, [`timing`] measures, [`dump`] writes everything out.
 
-use super::{Problem, Stop};
-use std::path::Path;
+mod bench;
+mod cache;
+pub mod config;
+mod dump;
+pub mod philox;
+mod pool;
+pub mod reference;
+mod team;
+mod timing;
+mod verify;
+pub mod weights;
 
-pub fn open(path: &Path, _text: &str) -> Result<Box<dyn Problem>, Stop> {
-    Err(Stop::Problem(format!("{}: wavegru is not there yet", path.display())))
+use super::{BuildNeeds, Context, Correctness, Problem, Stop};
+use crate::device::{DeviceInfo, Order};
+use crate::process::worker::{ModuleId, Worker};
+use bench::Bench;
+use config::Config;
+use pool::Pool;
+use reference::Sampling;
+use std::path::{Path, PathBuf};
+use weights::Weights;
+
+pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+    let config = Config::read(path, text)?;
+    Ok(Box::new(WaveGru { path: path.to_owned(), config, prepared: None }))
 }
+
+struct WaveGru {
+    /// Of problem.toml.
+    path: PathBuf,
+    config: Config,
+    prepared: Option<Prepared>,
+}
+
+struct Prepared {
+    sampling: Sampling,
+    weights: Weights,
+    pool: Pool,
+}
+
+impl WaveGru {
+    fn prepared(&self) -> Result<&Prepared, Stop> {
+        self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
+    }
+
+    /// On the cpu device checked launches run in several orders; a GPU has its own.
+    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<Order> {
+        let count = if device.emulated { self.config.orders } else { 1 };
+        let order = |turn: u64| match turn {
+            0 => Order::Shuffled(seed),
+            1 => Order::Reverse,
+            2 => Order::Forward,
+            more => Order::Shuffled(seed.wrapping_add(more)),
+        };
+        (0..count as u64).map(order).collect()
+    }
+
+    /// Exact parity is only fair where no token of the reference hangs on a rounding.
+    fn require_margin(&self, pool: &Pool) -> Result<(), Stop> {
+        let Some(run) = pool.narrowest().filter(|run| run.expected.margin < self.config.margin) else {
+            return Ok(());
+        };
+        Err(Stop::Problem(format!(
+            "{}: run seed {} comes within {:.1e} of another token at step {}, nearer than margin = {:.1e}: take \
+             another seed (cargo run --release -p lab-harness --example wavegru_seeds -- {} finds some)",
+            self.path.display(),
+            run.start.seed,
+            run.expected.margin,
+            run.expected.margin_step,
+            self.config.margin,
+            self.path.display(),
+        )))
+    }
+}
+
+impl Problem for WaveGru {
+    fn name(&self) -> &str {
+        let folder = self.path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        folder.unwrap_or(bench::ENTRY)
+    }
+
+    fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds {
+            defines: vec![("LAB_HIDDEN".into(), self.config.hidden.to_string())],
+            problem_header: bench::HEADER.into(),
+        }
+    }
+
+    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop> {
+        let sampling = self.config.sampling(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let pool = Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?;
+        self.require_margin(&pool)?;
+        if let Some(run) = pool.narrowest() {
+            let (margin, seed, step) = (run.expected.margin, run.start.seed, run.expected.margin_step);
+            let line = format!("{margin:.2e} run_seed={seed} step={step}");
+            cx.out.line("sample_margin", line)?;
+        }
+        self.prepared = Some(Prepared { sampling, weights, pool });
+        Ok(())
+    }
+
+    fn verify(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        let Prepared { sampling, weights, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let orders = self.orders(cx.device, cx.seed);
+        let verdict = verify::verify(&mut bench, pool, &self.config.limits, &orders, cx)?;
+        bench.close()?;
+        Ok(verdict)
+    }
+
+    fn measure(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        let Prepared { sampling, weights, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let launches = if cx.device.emulated { 1 } else { self.config.timed_launches };
+        let verdict = timing::measure(&mut bench, pool, launches, cx)?;
+        bench.close()?;
+        Ok(verdict)
+    }
+
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        let Prepared { sampling, weights, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let run = pool.draw(cx.seed, 0);
+        let sampled = bench.sample(run, Order::Forward)?;
+        let taught = bench.teach(run, Order::Forward)?;
+        bench.close()?;
+        dump::dump(folder, weights, *sampling, run, &sampled, &taught)
+    }
+}
+
+#[cfg(test)]
+mod tests;

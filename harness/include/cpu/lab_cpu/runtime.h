@@ -1,0 +1,165 @@
+// The contract with the scheduler (Rust, device/cpu/abi.rs): the layouts here and there are the same.
+#pragma once
+
+struct uint3 {
+    unsigned x, y, z;
+};
+
+struct dim3 {
+    unsigned x = 1, y = 1, z = 1;
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return {x, y, z}; }
+};
+
+// Where in the user's source a barrier, a rendezvous or a failure stands.
+struct lab_cpu_at {
+    const char* file;
+    unsigned line;
+    static constexpr lab_cpu_at here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+        return {file, line};
+    }
+};
+
+struct lab_cpu_block {
+    uint3 index;
+    dim3 dim;
+    dim3 grid;
+    // What the last block barrier gathered from the threads' predicates.
+    unsigned count, any, all;
+    // Dynamic shared memory, and one slot for each static declaration: null until its first use in this block.
+    char* dynamic;
+    void** slots;
+};
+
+struct lab_cpu_thread {
+    uint3 thread_index;
+    unsigned lane;
+    lab_cpu_block* block;
+    // Counts polling loads, so that one in many yields.
+    unsigned polls;
+    // Lanes that took part in the last rendezvous of the warp.
+    unsigned participants;
+};
+
+struct lab_cpu_runtime_table {
+    // Meets the lanes of the mask; answers with the 64-bit values of all of them, by lane.
+    const unsigned long long* (*gather)(lab_cpu_thread*, unsigned mask, unsigned long long value, const char* what,
+                                        const char* file, unsigned line);
+    float (*warp_sum)(lab_cpu_thread*, unsigned mask, float value, const char* file, unsigned line);
+    // The lanes of the warp that run together here.
+    unsigned (*active)(lab_cpu_thread*, const char* file, unsigned line);
+    void (*block_barrier)(lab_cpu_thread*, unsigned predicate, const char* what, const char* file, unsigned line);
+    void (*grid_barrier)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
+    void (*yield)(lab_cpu_thread*);
+    // Storage for static shared memory, at its first use in a block.
+    void* (*shared)(lab_cpu_thread*, unsigned slot, size_t size, size_t align);
+    [[noreturn]] void (*fail)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
+};
+
+struct lab_cpu_entry {
+    const char* name;
+    void (*call)(void** arguments);
+    const unsigned* sizes;
+    unsigned arguments;
+    lab_cpu_entry* next;
+};
+
+// A kernel.cu and the headers it includes are one translation unit, so these exist once in a module.
+extern "C" {
+__attribute__((visibility("default"), tls_model("initial-exec"))) inline thread_local lab_cpu_thread* lab_cpu_self = nullptr;
+__attribute__((visibility("default"))) inline const lab_cpu_runtime_table* lab_cpu_runtime = nullptr;
+__attribute__((visibility("default"))) inline lab_cpu_entry* lab_cpu_entries = nullptr;
+__attribute__((visibility("default"))) inline unsigned lab_cpu_shared_slots = 0;
+
+// What the loader calls.
+__attribute__((visibility("default"), used)) inline lab_cpu_thread** lab_cpu_self_slot() { return &lab_cpu_self; }
+__attribute__((visibility("default"), used)) inline void lab_cpu_install(const lab_cpu_runtime_table* table) {
+    lab_cpu_runtime = table;
+}
+__attribute__((visibility("default"), used)) inline const lab_cpu_entry* lab_cpu_first_entry() { return lab_cpu_entries; }
+__attribute__((visibility("default"), used)) inline unsigned lab_cpu_slot_count() { return lab_cpu_shared_slots; }
+__attribute__((visibility("default"), used)) inline void lab_cpu_flush() { std::fflush(stdout); }
+}
+
+// Static __shared__ memory. The lab rewrites
+//     __shared__ float tile[32];
+// to  struct lab_cpu_shared_1 { float tile[32]; }; auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
+// A local struct is a type of its own in each function and each instantiation of a template: so is its slot.
+template <class T>
+inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
+
+template <class T>
+inline T& lab_cpu_shared() {
+    static_assert(sizeof(T) <= 48 * 1024,
+                  "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes");
+    void*& slot = lab_cpu_self->block->slots[lab_cpu_slot<T>];
+    if (__builtin_expect(!slot, 0)) {
+        slot = lab_cpu_runtime->shared(lab_cpu_self, lab_cpu_slot<T>, sizeof(T), alignof(T));
+    }
+    return *static_cast<T*>(slot);
+}
+
+inline void* lab_cpu_dynamic() { return lab_cpu_self->block->dynamic; }
+
+// One entry: a kernel's name, and how to call it with arguments given as an array of addresses.
+template <auto kernel>
+struct lab_cpu_call;
+
+template <class... P, void (*kernel)(P...)>
+struct lab_cpu_call<kernel> {
+    static constexpr unsigned sizes[sizeof...(P) + 1] = {sizeof(P)..., 0};
+
+    template <size_t... i>
+    static void apply([[maybe_unused]] void** arguments, std::index_sequence<i...>) {
+        kernel(*static_cast<std::remove_cv_t<P>*>(arguments[i])...);
+    }
+    static void call(void** arguments) { apply(arguments, std::index_sequence_for<P...>{}); }
+    static constexpr unsigned count = sizeof...(P);
+};
+
+struct lab_cpu_register : lab_cpu_entry {
+    template <class Call>
+    lab_cpu_register(const char* name, Call)
+        : lab_cpu_entry{name, &Call::call, Call::sizes, Call::count, lab_cpu_entries} {
+        lab_cpu_entries = this;
+    }
+};
+
+#define LAB_CPU_ENTRY(name) static lab_cpu_register lab_cpu_entry_##name{#name, lab_cpu_call<&name>{}};
+
+inline void lab_yield() { lab_cpu_runtime->yield(lab_cpu_self); }
+
+// For loads and atomics that a spin may be made of: one in 64 lets the others run.
+inline void lab_cpu_polled() {
+    if (__builtin_expect((++lab_cpu_self->polls & 63) == 0, 0)) lab_yield();
+}
+
+template <class T>
+inline T lab_cpu_poll(const T* address) {
+    lab_yield();
+    return *static_cast<const volatile T*>(address);
+}
+
+inline void __syncthreads(lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->block_barrier(lab_cpu_self, 0, "__syncthreads()", at.file, at.line);
+}
+inline int __syncthreads_count(int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->block_barrier(lab_cpu_self, predicate != 0, "__syncthreads_count()", at.file, at.line);
+    return int(lab_cpu_self->block->count);
+}
+inline int __syncthreads_and(int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->block_barrier(lab_cpu_self, predicate != 0, "__syncthreads_and()", at.file, at.line);
+    return int(lab_cpu_self->block->all);
+}
+inline int __syncthreads_or(int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->block_barrier(lab_cpu_self, predicate != 0, "__syncthreads_or()", at.file, at.line);
+    return int(lab_cpu_self->block->any);
+}
+
+[[noreturn]] inline void __trap(lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->fail(lab_cpu_self, "__trap()", at.file, at.line);
+}
+[[noreturn]] inline void __brkpt(lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_runtime->fail(lab_cpu_self, "__brkpt()", at.file, at.line);
+}

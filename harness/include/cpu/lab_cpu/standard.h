@@ -1,0 +1,21 @@
+// The standard headers that CUDA's own headers bring along, once, before any CUDA word becomes a macro.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>

@@ -1,0 +1,137 @@
+// Warp intrinsics: each is one rendezvous of the lanes in the mask, then every lane computes from all the values.
+#pragma once
+
+inline const unsigned long long* lab_cpu_gather(unsigned mask, unsigned long long value, const char* what,
+                                                lab_cpu_at at) {
+    return lab_cpu_runtime->gather(lab_cpu_self, mask, value, what, at.file, at.line);
+}
+
+inline float lab_cpu_warp_sum(float value, unsigned mask = 0xffffffffu, lab_cpu_at at = lab_cpu_at::here()) {
+    return lab_cpu_runtime->warp_sum(lab_cpu_self, mask, value, at.file, at.line);
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, lab_cpu_at at = lab_cpu_at::here()) {
+    lab_cpu_gather(mask, 0, "__syncwarp()", at);
+}
+
+inline unsigned __activemask(lab_cpu_at at = lab_cpu_at::here()) {
+    return lab_cpu_runtime->active(lab_cpu_self, at.file, at.line);
+}
+
+inline unsigned lab_cpu_laneid() { return lab_cpu_self->lane; }
+
+// Shuffles take any value of up to eight bytes; wider ones go in pieces.
+template <class T>
+inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* what, lab_cpu_at at) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T result = value;
+    for (size_t done = 0; done < sizeof(T); done += 8) {
+        const size_t size = sizeof(T) - done < 8 ? sizeof(T) - done : 8;
+        unsigned long long bits = 0;
+        std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
+        const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
+        std::memcpy(reinterpret_cast<char*>(&result) + done, &all[source], size);
+    }
+    return result;
+}
+
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned lane = lab_cpu_self->lane, segment = lane & ~unsigned(width - 1);
+    return lab_cpu_shuffle(mask, value, segment | (unsigned(source) & unsigned(width - 1)), "__shfl_sync()", at);
+}
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned lane = lab_cpu_self->lane, segment = lane & ~unsigned(width - 1);
+    const int source = int(lane) - int(delta);
+    return lab_cpu_shuffle(mask, value, source < int(segment) ? lane : unsigned(source), "__shfl_up_sync()", at);
+}
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned lane = lab_cpu_self->lane, end = (lane | unsigned(width - 1)) + 1;
+    const unsigned source = lane + delta;
+    return lab_cpu_shuffle(mask, value, source >= end ? lane : source, "__shfl_down_sync()", at);
+}
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned lane = lab_cpu_self->lane, end = (lane | unsigned(width - 1)) + 1;
+    const unsigned source = lane ^ unsigned(bits);
+    return lab_cpu_shuffle(mask, value, source >= end ? lane : source & 31, "__shfl_xor_sync()", at);
+}
+
+inline unsigned lab_cpu_ballot(unsigned mask, bool predicate, const char* what, lab_cpu_at at) {
+    const unsigned long long* all = lab_cpu_gather(mask, predicate, what, at);
+    unsigned result = 0;
+    for (unsigned rest = lab_cpu_self->participants; rest; rest &= rest - 1) {
+        const unsigned lane = unsigned(__builtin_ctz(rest));
+        result |= unsigned(all[lane]) << lane;
+    }
+    return result;
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    return lab_cpu_ballot(mask, predicate != 0, "__ballot_sync()", at);
+}
+inline int __any_sync(unsigned mask, int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    return lab_cpu_ballot(mask, predicate != 0, "__any_sync()", at) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned yes = lab_cpu_ballot(mask, predicate != 0, "__all_sync()", at);
+    return yes == lab_cpu_self->participants;
+}
+inline int __uni_sync(unsigned mask, int predicate, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned yes = lab_cpu_ballot(mask, predicate != 0, "__uni_sync()", at);
+    return yes == 0 || yes == lab_cpu_self->participants;
+}
+
+template <class T>
+inline unsigned __match_any_sync(unsigned mask, T value, lab_cpu_at at = lab_cpu_at::here()) {
+    static_assert(sizeof(T) <= 8);
+    unsigned long long bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    const unsigned long long* all = lab_cpu_gather(mask, bits, "__match_any_sync()", at);
+    unsigned result = 0;
+    for (unsigned rest = lab_cpu_self->participants; rest; rest &= rest - 1) {
+        const unsigned lane = unsigned(__builtin_ctz(rest));
+        result |= unsigned(all[lane] == bits) << lane;
+    }
+    return result;
+}
+template <class T>
+inline unsigned __match_all_sync(unsigned mask, T value, int* same, lab_cpu_at at = lab_cpu_at::here()) {
+    const unsigned equal = __match_any_sync(mask, value, at);
+    *same = equal == lab_cpu_self->participants;
+    return *same ? equal : 0;
+}
+
+// Combines the participants' values in the order of their lanes.
+template <class T, class Op>
+inline T lab_cpu_reduce(unsigned mask, T value, Op op, const char* what, lab_cpu_at at) {
+    static_assert(sizeof(T) <= 8);
+    unsigned long long bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
+    unsigned rest = lab_cpu_self->participants;
+    T result;
+    std::memcpy(&result, &all[__builtin_ctz(rest)], sizeof(T));
+    for (rest &= rest - 1; rest; rest &= rest - 1) {
+        T next;
+        std::memcpy(&next, &all[__builtin_ctz(rest)], sizeof(T));
+        result = op(result, next);
+    }
+    return result;
+}
+
+#define LAB_CPU_REDUCE(name, type, expression)                                                    \
+    inline type name(unsigned mask, type value, lab_cpu_at at = lab_cpu_at::here()) {             \
+        return lab_cpu_reduce(mask, value, [](type a, type b) { return type(expression); }, #name "()", at); \
+    }
+LAB_CPU_REDUCE(__reduce_add_sync, unsigned, a + b)
+LAB_CPU_REDUCE(__reduce_add_sync, int, unsigned(a) + unsigned(b))
+LAB_CPU_REDUCE(__reduce_min_sync, unsigned, a < b ? a : b)
+LAB_CPU_REDUCE(__reduce_min_sync, int, a < b ? a : b)
+LAB_CPU_REDUCE(__reduce_max_sync, unsigned, a > b ? a : b)
+LAB_CPU_REDUCE(__reduce_max_sync, int, a > b ? a : b)
+LAB_CPU_REDUCE(__reduce_and_sync, unsigned, a & b)
+LAB_CPU_REDUCE(__reduce_or_sync, unsigned, a | b)
+LAB_CPU_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
+#undef LAB_CPU_REDUCE

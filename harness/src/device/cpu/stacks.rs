@@ -1,0 +1,142 @@
+//! Coroutines to carry threads, on stacks from a few large mappings. Guard pages for tens of thousands of stacks would
+//! exceed the kernel's limit on mappings, so each stack ends in a canary instead.
+#![allow(unsafe_code)]
+
+use super::abi::Thread;
+use corosensei::stack::{Stack, StackPointer};
+use corosensei::{Coroutine, Yielder};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ffi::c_void;
+use std::num::NonZeroUsize;
+
+/// What a carrier runs: threads, one after another, handed in by `resume`.
+pub type Carrier = Coroutine<*mut Thread, (), (), Slice>;
+pub type Pause = Yielder<*mut Thread, ()>;
+
+/// Bytes of one stack. Not a power of two: frames at the same depth must not share a cache set, and
+/// the canary of one stack lies in the page where its lower neighbour begins, so it costs no page.
+pub const STACK_BYTES: usize = 64 * 1024 + 9 * 64;
+const STACKS_PER_MAPPING: usize = 256;
+const CANARY: [u64; 8] = [0x6c61_6220_7374_6b21; 8];
+
+/// One stack. Owned by its [`Mapping`], which outlives it.
+#[derive(Clone, Copy)]
+pub struct Slice {
+    low: usize,
+}
+
+// SAFETY: the memory from `low` to `low + STACK_BYTES` is mapped and used by nobody else. In place of the
+// guard page that the trait asks for there is a canary, checked by `Slice::intact`.
+unsafe impl Stack for Slice {
+    fn base(&self) -> StackPointer {
+        NonZeroUsize::new(self.low + STACK_BYTES).expect("a mapping does not end at address 0")
+    }
+    fn limit(&self) -> StackPointer {
+        NonZeroUsize::new(self.low).expect("a mapping does not begin at address 0")
+    }
+}
+
+impl Slice {
+    fn canary(&self) -> *mut [u64; 8] {
+        self.low as *mut [u64; 8]
+    }
+
+    /// Whether the stack never ran over its end.
+    pub fn intact(&self) -> bool {
+        // SAFETY: the canary lies inside this stack's mapping.
+        unsafe { self.canary().read() == CANARY }
+    }
+}
+
+struct Mapping {
+    at: *mut c_void,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn new() -> Result<Mapping, String> {
+        let bytes = STACKS_PER_MAPPING * STACK_BYTES;
+        // SAFETY: a fresh private mapping.
+        let at = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(|e| format!("no memory for the stacks of the emulated threads: {e}; use fewer threads"))?;
+        Ok(Mapping { at, bytes })
+    }
+
+    fn slices(&self) -> impl Iterator<Item = Slice> + use<> {
+        let low = self.at as usize;
+        (0..STACKS_PER_MAPPING).map(move |i| Slice { low: low + i * STACK_BYTES })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this size; the carriers on it are gone (see `Carriers`).
+        let _ = unsafe { munmap(self.at, self.bytes) };
+    }
+}
+
+/// The carriers of one worker, kept from launch to launch.
+#[derive(Default)]
+pub struct Carriers {
+    // Before the mappings: dropped first.
+    all: Vec<(Carrier, Slice)>,
+    pub idle: Vec<u32>,
+    spare: Vec<Slice>,
+    mappings: Vec<Mapping>,
+}
+
+impl Carriers {
+    /// A carrier that waits for a thread.
+    pub fn take(&mut self, body: fn(&Pause, *mut Thread)) -> Result<u32, String> {
+        if let Some(carrier) = self.idle.pop() {
+            return Ok(carrier);
+        }
+        if self.spare.is_empty() {
+            let mapping = Mapping::new()?;
+            self.spare.extend(mapping.slices());
+            self.mappings.push(mapping);
+        }
+        let slice = self.spare.pop().expect("a mapping holds stacks");
+        // SAFETY: inside the mapping.
+        unsafe { slice.canary().write(CANARY) };
+        self.all.push((Carrier::with_stack(slice, body), slice));
+        Ok((self.all.len() - 1) as u32)
+    }
+
+    /// # Safety
+    /// `this` is valid, `carrier` came from [`Carriers::take`] and is suspended, `thread` stays valid while it
+    /// runs. By pointer, because the carrier itself reaches `idle` while it runs.
+    #[inline]
+    pub unsafe fn resume(this: *mut Carriers, carrier: u32, thread: *mut Thread) {
+        // SAFETY: as promised by the caller; `all` does not move while a carrier runs.
+        unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).0.resume(thread) };
+    }
+
+    pub fn intact(&self, carrier: u32) -> bool {
+        self.all[carrier as usize].1.intact()
+    }
+
+    /// Throws every carrier away, those in the middle of a thread too.
+    pub fn reset(&mut self) {
+        for (mut carrier, slice) in self.all.drain(..) {
+            // SAFETY: what lies on the stack is device code, which has nothing to drop (exceptions are off), and the frames
+            // of `sched`, which hold no owned value while suspended.
+            unsafe { carrier.force_reset() };
+            self.spare.push(slice);
+        }
+        self.idle.clear();
+    }
+}
+
+impl Drop for Carriers {
+    fn drop(&mut self) {
+        self.reset();
+    }
+}

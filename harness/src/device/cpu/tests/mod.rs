@@ -1,0 +1,78 @@
+//! Small `.cu` sources in, values out.
+#![allow(clippy::unwrap_used)]
+
+mod basics;
+
+use super::{builder, open};
+use crate::device::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
+
+/// Builds a source as `kernel.cu`.
+fn build(source: &str) -> Built {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("snapshot.cu");
+    std::fs::write(&path, source).unwrap();
+    let request = BuildRequest {
+        source: path,
+        shown_as: "kernels/t/kernel.cu".into(),
+        include_dirs: Vec::new(),
+        defines: Vec::new(),
+        options: Vec::new(),
+        problem_header: "struct LabDims { int n; };\n".into(),
+        arch: String::new(),
+        cache_dir: cache(),
+    };
+    builder().unwrap().build(&request).unwrap()
+}
+
+/// One cache for all tests of a run: the headers are compiled once.
+fn cache() -> std::path::PathBuf {
+    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
+}
+
+/// A loaded module and a device to run it on.
+struct Bench {
+    device: Box<dyn Driver>,
+    module: u32,
+}
+
+impl Bench {
+    fn new(source: &str) -> Bench {
+        let built = build(source);
+        let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log));
+        let mut device = open().unwrap();
+        let module = device.load(&image.path).unwrap();
+        Bench { device, module }
+    }
+
+    /// Runs a kernel that takes `(const T* in, T* out, int n)` with `n` the number of outputs.
+    fn run<I: bytemuck::Pod, O: bytemuck::Pod>(
+        &mut self,
+        kernel: &str,
+        shape: &Shape,
+        input: &[I],
+        outputs: usize,
+        order: Order,
+    ) -> Result<Vec<O>, DeviceError> {
+        let bytes: &[u8] = bytemuck::cast_slice(input);
+        let from = self.device.alloc(bytes.len())?;
+        let to = self.device.alloc(outputs * size_of::<O>())?;
+        self.device.upload(from, bytes)?;
+        self.device.fill(to, (outputs * size_of::<O>()).next_multiple_of(4) / 4 * 4, 0x7fff_7fff)?;
+        let entry = self.device.entry(self.module, kernel)?.expect("the kernel is in the module");
+        let args =
+            [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec(), (outputs as i32).to_le_bytes().to_vec()];
+        let launched = self.device.launch(entry, shape, &args, order);
+        let mut out = vec![O::zeroed(); outputs];
+        self.device.download(to, bytemuck::cast_slice_mut(&mut out))?;
+        self.device.free(from)?;
+        self.device.free(to)?;
+        launched.map(|_| out)
+    }
+}
+
+fn shape(grid: u32, block: u32) -> Shape {
+    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false }
+}
+
+const ORDERS: [Order; 4] = [Order::Forward, Order::Reverse, Order::Shuffled(1), Order::Shuffled(2)];

@@ -1,0 +1,98 @@
+//! The headers that every kernel finds without any folder: the lab's own, and the small part of the
+//! C library's that kernels name. NVRTC has no host headers; the functions and types are built in.
+
+/// Name and text. `lab_problem.h` is added by each build.
+pub const EMBEDDED: &[(&str, &str)] = &[
+    ("lab.h", include_str!("../../../include/lab.h")),
+    ("stdint.h", STDINT),
+    ("cstdint", STDINT),
+    ("limits.h", LIMITS),
+    ("climits", LIMITS),
+    ("float.h", FLOAT),
+    ("cfloat", FLOAT),
+    ("math.h", MATH),
+    ("cmath", MATH),
+    ("stddef.h", NOTHING),
+    ("cstddef", NOTHING),
+    ("stdio.h", NOTHING),
+    ("cstdio", NOTHING),
+    ("assert.h", NOTHING),
+    ("cassert", NOTHING),
+];
+
+/// `size_t`, `printf` and `assert` are known to NVRTC without a header.
+const NOTHING: &str = "#pragma once\n";
+
+/// The same types as CCCL's under NVRTC: an alias may be declared twice where both agree.
+const STDINT: &str = "\
+#pragma once
+#include <limits.h>
+using int8_t = signed char;
+using int16_t = signed short;
+using int32_t = signed int;
+using int64_t = signed long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+using intptr_t = int64_t;
+using uintptr_t = uint64_t;
+#ifndef INT32_MAX
+#define INT8_MIN SCHAR_MIN
+#define INT16_MIN SHRT_MIN
+#define INT32_MIN INT_MIN
+#define INT64_MIN LLONG_MIN
+#define INT8_MAX SCHAR_MAX
+#define INT16_MAX SHRT_MAX
+#define INT32_MAX INT_MAX
+#define INT64_MAX LLONG_MAX
+#define UINT8_MAX UCHAR_MAX
+#define UINT16_MAX USHRT_MAX
+#define UINT32_MAX UINT_MAX
+#define UINT64_MAX ULLONG_MAX
+#endif
+";
+
+const LIMITS: &str = "\
+#pragma once
+#ifndef INT_MAX
+#define CHAR_BIT 8
+#define SCHAR_MIN (-128)
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define SHRT_MIN (-32768)
+#define SHRT_MAX 32767
+#define USHRT_MAX 65535
+#define INT_MIN (-2147483647 - 1)
+#define INT_MAX 2147483647
+#define UINT_MAX 4294967295U
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#define LLONG_MAX 9223372036854775807LL
+#define ULLONG_MAX 18446744073709551615ULL
+#endif
+";
+
+const FLOAT: &str = "\
+#pragma once
+#ifndef FLT_MAX
+#define FLT_MAX 3.402823466e+38F
+#define FLT_MIN 1.175494351e-38F
+#define FLT_EPSILON 1.192092896e-07F
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#endif
+";
+
+const MATH: &str = "\
+#pragma once
+#ifndef INFINITY
+#define INFINITY __builtin_bit_cast(float, 0x7f800000u)
+#endif
+#ifndef NAN
+#define NAN __builtin_bit_cast(float, 0x7fc00000u)
+#endif
+#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
+";

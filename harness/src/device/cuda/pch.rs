@@ -1,0 +1,198 @@
+//! Precompiled headers: the toolkit headers that a kernel begins with are most of its build time
+//! (`cooperative_groups.h` alone takes about a second), and they never change.
+//!
+//! NVRTC's automatic `--pch` is not used: it takes in every header up to the first declaration and
+//! does not notice when a local or an in-memory one has changed, so that a verdict could belong to
+//! other bytes; and it starts over, for longer than it saves, whenever a `#define` at the top of a
+//! kernel is edited. Here only the leading `#include <…>` of headers from the toolkit are
+//! precompiled, under a name of their own, by a thread that works after a build was answered. A
+//! build never waits for it: one that comes earlier cancels it and starts it again afterwards.
+//!
+//! A file made by one process is of no use to another, because NVRTC maps it to a fixed address.
+
+use super::nvrtc::{Input, Nvrtc};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// What is precompiled: the include lines and the options that they were read with, which must be
+/// the same ones when the file is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    pub lines: String,
+    pub options: Vec<String>,
+}
+
+/// The precompiled headers of this process; one at a time, because a file has 100 to 260 MB.
+#[derive(Default)]
+pub struct Pch {
+    folder: Option<PathBuf>,
+    ready: Option<(Prefix, PathBuf)>,
+    making: Option<Making>,
+}
+
+struct Making {
+    prefix: Prefix,
+    cancel: Arc<AtomicBool>,
+    thread: JoinHandle<Option<PathBuf>>,
+}
+
+impl Pch {
+    /// The options that use what is ready for this prefix; none where nothing is. Work that is still
+    /// under way is cancelled, because NVRTC would make the build wait for it.
+    pub fn options(&mut self, prefix: &Prefix) -> Vec<String> {
+        self.settle();
+        match &self.ready {
+            Some((ready, file)) if ready == prefix => {
+                vec![format!("--use-pch={}", file.display()), "--pch-messages=false".into()]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Starts to precompile, where it is not done already.
+    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, cache_dir: &Path) {
+        let is_ready = self.ready.as_ref().is_some_and(|(ready, _)| ready == prefix);
+        if is_ready || prefix.lines.is_empty() || !nvrtc.has_pch() {
+            return;
+        }
+        self.settle();
+        let Some(folder) = self.folder(cache_dir) else { return };
+        if let Some((_, old)) = self.ready.take() {
+            let _ = std::fs::remove_file(old);
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        let (flag, job) = (cancel.clone(), prefix.clone());
+        let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
+        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name), &flag));
+        self.making = Some(Making { prefix: prefix.clone(), cancel, thread });
+    }
+
+    /// Waits until the work under way is done, and says whether headers are ready: for measurements
+    /// and tests.
+    pub fn wait(&mut self) -> bool {
+        if let Some(making) = self.making.take() {
+            self.keep(making);
+        }
+        self.ready.is_some()
+    }
+
+    fn settle(&mut self) {
+        if let Some(making) = self.making.take() {
+            making.cancel.store(true, Ordering::Relaxed);
+            self.keep(making);
+        }
+    }
+
+    fn keep(&mut self, making: Making) {
+        if let Ok(Some(file)) = making.thread.join() {
+            self.ready = Some((making.prefix, file));
+        }
+    }
+
+    /// A folder of this process. Those of processes that are gone are removed on the way.
+    fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
+        if self.folder.is_none() {
+            for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let owner = name.to_str().and_then(|n| n.strip_prefix("pch-")).and_then(|n| n.parse().ok());
+                if owner.is_some_and(|owner: u32| !Path::new("/proc").join(owner.to_string()).exists()) {
+                    let _ = std::fs::remove_dir_all(entry.path());
+                }
+            }
+            let folder = cache_dir.join(format!("pch-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).ok()?;
+            self.folder = Some(folder);
+        }
+        self.folder.clone()
+    }
+}
+
+impl Drop for Pch {
+    fn drop(&mut self) {
+        self.settle();
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// `None` where it was cancelled or did not work; builds are then only slower.
+fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf, cancel: &AtomicBool) -> Option<PathBuf> {
+    let mut options = prefix.options.clone();
+    options.push(format!("--create-pch={}", file.display()));
+    options.push("--pch-messages=false".into());
+    let input =
+        Input { text: prefix.lines.as_bytes(), name: "precompiled.cu", headers: &[], options: &options };
+    let made = nvrtc.compile(&input, Some(cancel)).is_ok_and(|output| output.cubin.is_some());
+    (made && file.is_file()).then_some(file)
+}
+
+/// The leading `#include <…>` lines of a source for which `is_toolkit` says yes, comments left out.
+/// Ends at the first line that is anything else.
+pub fn leading_includes(source: &str, is_toolkit: impl Fn(&str) -> bool) -> String {
+    let mut lines = String::new();
+    let mut rest = source;
+    loop {
+        rest = after_comments(rest);
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        match included(line) {
+            Some(header) if is_toolkit(header) => lines.push_str(&format!("#include <{header}>\n")),
+            _ => return lines,
+        }
+        rest = after;
+    }
+}
+
+fn after_comments(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        if let Some(comment) = text.strip_prefix("//") {
+            text = comment.split_once('\n').map_or("", |(_, after)| after);
+        } else if let Some(comment) = text.strip_prefix("/*") {
+            text = comment.split_once("*/").map_or("", |(_, after)| after);
+        } else {
+            return text;
+        }
+    }
+}
+
+/// `cooperative_groups.h` of `#include <cooperative_groups.h>`, with nothing but a comment after it.
+fn included(line: &str) -> Option<&str> {
+    let directive = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    let (header, after) = directive.trim_start().strip_prefix('<')?.split_once('>')?;
+    let after = after.trim();
+    (after.is_empty() || after.starts_with("//")).then_some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(source: &str, expected: &str) {
+        let toolkit = ["cooperative_groups.h", "cuda_bf16.h"];
+        assert_eq!(leading_includes(source, |header| toolkit.contains(&header)), expected, "{source}");
+    }
+
+    #[test]
+    fn the_toolkit_headers_at_the_top_are_taken() {
+        check(
+            "// A kernel.\n/* of\n many words */\n\n#include <cooperative_groups.h>  // grid\n  # include <cuda_bf16.h>\n#include \"lab.h\"\n",
+            "#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n",
+        );
+    }
+
+    #[test]
+    fn whatever_could_change_a_header_ends_them() {
+        check("#define N 4\n#include <cooperative_groups.h>\n", "");
+        check("#include \"lab.h\"\n#include <cooperative_groups.h>\n", "");
+        check("#include <mine.h>\n#include <cooperative_groups.h>\n", "");
+        check(
+            "#include <cuda_bf16.h>\n#ifdef A\n#include <cooperative_groups.h>\n",
+            "#include <cuda_bf16.h>\n",
+        );
+        check("", "");
+        check("/* never closed #include <cuda_bf16.h>", "");
+    }
+}

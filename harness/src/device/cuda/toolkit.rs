@@ -1,0 +1,261 @@
+//! Where NVRTC and CUDA's headers are on this machine: `CUDA_HOME`, the usual folders, the
+//! loader's path, or pip's wheels. Looks at folders only; runs nothing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A library and the headers that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolkit {
+    pub library: PathBuf,
+    /// The major version, as in `libnvrtc.so.13`.
+    pub major: u32,
+    pub includes: Vec<PathBuf>,
+    /// What led here, as in `CUDA_HOME`.
+    pub found_by: String,
+}
+
+impl Toolkit {
+    /// Whether the kernel's usual headers are there; without them NVRTC builds only plain kernels.
+    pub fn has_header(&self, name: &str) -> bool {
+        self.includes.iter().any(|folder| folder.join(name).is_file())
+    }
+}
+
+/// What of the environment the search depends on.
+pub struct Surroundings<'a> {
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    pub current_dir: Option<PathBuf>,
+    /// Prefix of the usual folders: `/`, except in tests.
+    pub root: PathBuf,
+}
+
+/// The majors that this lab knows how to call.
+const MAJORS: [u32; 2] = [13, 12];
+
+/// A folder that may hold a toolkit, and how it is laid out.
+enum Place {
+    /// `lib64` and `include` below it.
+    Root(PathBuf),
+    /// A `site-packages` with NVIDIA's wheels in it.
+    Wheels(PathBuf),
+}
+
+/// Every toolkit found, the preferred one first: one that the driver can load cubins of before one
+/// that is too new for it, one with headers before one without, then in the order of the search.
+pub fn find(surroundings: &Surroundings, driver_major: Option<u32>) -> Vec<Toolkit> {
+    let mut found: Vec<Toolkit> = Vec::new();
+    for (found_by, place) in places(surroundings) {
+        for toolkit in MAJORS.into_iter().filter_map(|major| look(&place, major, &found_by)) {
+            if found.iter().all(|known| known.library != toolkit.library) {
+                found.push(toolkit);
+            }
+        }
+    }
+    let too_new = |t: &Toolkit| driver_major.is_some_and(|driver| t.major > driver);
+    found.sort_by_key(|t| (too_new(t), !t.has_header("cooperative_groups.h")));
+    found
+}
+
+fn places(surroundings: &Surroundings) -> Vec<(String, Place)> {
+    let variable = |name: &str| (surroundings.variable)(name).filter(|v| !v.is_empty());
+    let folders = |name: &str| -> Vec<PathBuf> {
+        variable(name).map(|v| std::env::split_paths(&v).collect()).unwrap_or_default()
+    };
+    let mut places = Vec::new();
+    for name in ["CUDA_HOME", "CUDA_PATH"] {
+        places.extend(variable(name).map(|v| (name.to_owned(), Place::Root(v.into()))));
+    }
+    for folder in folders("PATH").iter().filter(|f| f.join("nvcc").is_file()) {
+        places.extend(folder.parent().map(|p| ("nvcc on PATH".to_owned(), Place::Root(p.to_owned()))));
+    }
+    for folder in folders("LD_LIBRARY_PATH") {
+        // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent is laid out like a root.
+        let parent = folder.parent().map(Path::to_owned);
+        places.extend(parent.map(|p| ("LD_LIBRARY_PATH".to_owned(), Place::Root(p))));
+    }
+    let usual = ["usr/local/cuda", "usr/local/cuda-13", "usr/local/cuda-12", "opt/cuda", "usr"];
+    for folder in usual.map(|f| surroundings.root.join(f)) {
+        places.push((folder.display().to_string(), Place::Root(folder)));
+    }
+    let mut python_roots = Vec::new();
+    for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+        python_roots.extend(variable(name).map(|v| (name.to_owned(), PathBuf::from(v))));
+    }
+    if let Some(folder) = &surroundings.current_dir {
+        let above = folder.ancestors().map(|f| f.join(".venv")).filter(|f| f.is_dir());
+        python_roots.extend(above.map(|f| (f.display().to_string(), f)));
+    }
+    for folder in folders("PATH").iter().filter(|f| f.join("python3").exists()) {
+        python_roots.extend(folder.parent().map(|p| ("python3 on PATH".to_owned(), p.to_owned())));
+    }
+    python_roots.extend(variable("HOME").map(|h| ("~/.local".to_owned(), PathBuf::from(h).join(".local"))));
+    for (name, root) in python_roots {
+        places.extend(site_packages(&root).into_iter().map(|s| (name.clone(), Place::Wheels(s))));
+        // Conda's own packages are laid out like a root.
+        places.push((name, Place::Root(root)));
+    }
+    places
+}
+
+/// `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python prefix.
+fn site_packages(prefix: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(prefix.join("lib"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
+        .flat_map(|entry| ["site-packages", "dist-packages"].map(|name| entry.path().join(name)))
+        .filter(|folder| folder.join("nvidia").is_dir())
+        .collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+fn look(place: &Place, major: u32, found_by: &str) -> Option<Toolkit> {
+    let (libraries, includes) = match place {
+        Place::Root(root) => {
+            let (arch, target) = match std::env::consts::ARCH {
+                "aarch64" => ("aarch64", "sbsa-linux".to_owned()),
+                other => (other, format!("{other}-linux")),
+            };
+            let target = root.join("targets").join(target);
+            let multiarch = root.join("lib").join(format!("{arch}-linux-gnu"));
+            (
+                vec![root.join("lib64"), root.join("lib"), target.join("lib"), multiarch],
+                vec![root.join("include"), target.join("include")],
+            )
+        }
+        // From 13 on the wheels share one folder; before, each had its own.
+        Place::Wheels(site) if major >= 13 => {
+            let shared = site.join(format!("nvidia/cu{major}"));
+            (vec![shared.join("lib")], vec![shared.join("include")])
+        }
+        Place::Wheels(site) => (
+            vec![site.join("nvidia/cuda_nvrtc/lib")],
+            ["cuda_runtime", "cuda_cccl", "cuda_nvcc"]
+                .map(|wheel| site.join("nvidia").join(wheel).join("include"))
+                .to_vec(),
+        ),
+    };
+    let library = libraries
+        .iter()
+        .map(|folder| folder.join(format!("libnvrtc.so.{major}")))
+        .find(|file| file.is_file())?;
+    Some(Toolkit { library, major, includes: with_cccl(includes), found_by: found_by.to_owned() })
+}
+
+/// The folders that are there and hold CUDA's headers, each followed by its `cccl`, where the 13.x
+/// toolkits keep what `cuda_fp16.h` and `cooperative_groups.h` need.
+fn with_cccl(includes: Vec<PathBuf>) -> Vec<PathBuf> {
+    let marks = ["cooperative_groups.h", "nv/target", "crt"];
+    includes
+        .into_iter()
+        .filter(|folder| marks.iter().any(|mark| folder.join(mark).exists()))
+        .flat_map(|folder| [folder.clone(), folder.join("cccl")])
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Makes empty files below a temporary root.
+    fn machine(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    /// The libraries found, relative to the root, with what led there.
+    fn found(
+        root: &tempfile::TempDir,
+        variables: &[(&str, &str)],
+        driver_major: Option<u32>,
+    ) -> Vec<(String, String)> {
+        let variable = |name: &str| {
+            let (_, value) = variables.iter().find(|(n, _)| *n == name)?;
+            Some(root.path().join(value).into_os_string())
+        };
+        let surroundings = Surroundings {
+            variable: &variable,
+            current_dir: Some(root.path().join("home/me/project/src")),
+            root: root.path().to_owned(),
+        };
+        let relative = |path: &Path| path.strip_prefix(root.path()).unwrap().display().to_string();
+        find(&surroundings, driver_major)
+            .iter()
+            .map(|t| (relative(&t.library), t.found_by.replace(&root.path().display().to_string(), "")))
+            .collect()
+    }
+
+    fn pair(library: &str, found_by: &str) -> (String, String) {
+        (library.to_owned(), found_by.to_owned())
+    }
+
+    #[test]
+    fn nothing_is_found_on_a_machine_without_cuda() {
+        assert_eq!(found(&machine(&["usr/lib/libc.so"]), &[("HOME", "home/me")], None), []);
+    }
+
+    #[test]
+    fn cuda_home_goes_before_the_usual_folder() {
+        let root = machine(&[
+            "opt/mine/lib64/libnvrtc.so.12",
+            "opt/mine/include/cooperative_groups.h",
+            "usr/local/cuda/lib64/libnvrtc.so.13",
+            "usr/local/cuda/include/cooperative_groups.h",
+        ]);
+        let mine = pair("opt/mine/lib64/libnvrtc.so.12", "CUDA_HOME");
+        let usual = pair("usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda");
+        assert_eq!(found(&root, &[("CUDA_HOME", "opt/mine")], None), [mine, usual]);
+    }
+
+    #[test]
+    fn a_toolkit_that_is_too_new_for_the_driver_comes_last() {
+        let root = machine(&[
+            "usr/local/cuda/lib64/libnvrtc.so.13",
+            "usr/local/cuda/include/cooperative_groups.h",
+            "opt/cuda/lib64/libnvrtc.so.12",
+            "opt/cuda/include/cooperative_groups.h",
+        ]);
+        assert_eq!(found(&root, &[], Some(12))[0].0, "opt/cuda/lib64/libnvrtc.so.12");
+        assert_eq!(found(&root, &[], Some(13))[0].0, "usr/local/cuda/lib64/libnvrtc.so.13");
+    }
+
+    #[test]
+    fn a_library_without_headers_comes_after_one_with_them() {
+        let root = machine(&[
+            "usr/local/cuda/lib64/libnvrtc.so.12",
+            "home/me/project/.venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "home/me/project/.venv/lib/python3.12/site-packages/nvidia/cuda_runtime/include/cooperative_groups.h",
+        ]);
+        let first = &found(&root, &[], None)[0];
+        assert_eq!(first.1, "/home/me/project/.venv");
+    }
+
+    #[test]
+    fn the_wheels_of_both_generations_are_known() {
+        let root = machine(&[
+            "venv/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+            "venv/lib/python3.11/site-packages/nvidia/cu13/include/cooperative_groups.h",
+            "venv/lib/python3.11/site-packages/nvidia/cu13/include/cccl/nv/target",
+            "venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+            "venv/lib/python3.11/site-packages/nvidia/cuda_cccl/include/nv/target",
+            "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/include/cooperative_groups.h",
+        ]);
+        let variable = |name: &str| (name == "VIRTUAL_ENV").then(|| root.path().join("venv").into());
+        let surroundings =
+            Surroundings { variable: &variable, current_dir: None, root: root.path().to_owned() };
+        let found = find(&surroundings, None);
+        assert_eq!(found.iter().map(|t| t.major).collect::<Vec<_>>(), [13, 12]);
+        assert!(found.iter().all(|t| t.has_header("nv/target") && t.includes.len() == 2), "{found:?}");
+    }
+}

@@ -1,0 +1,413 @@
+//! problem.toml of a tensor problem: what it may say, and whether that makes sense.
+
+use super::expression::Expression;
+use super::spec::{Case, CaseTensor, Role, Scalar, Spec, Tensor};
+use super::suggest;
+use super::values::Values;
+use crate::dtype::Dtype;
+use crate::gates::Tolerance;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Reads the text of a problem.toml; an error names the place in it.
+pub fn parse(text: &str) -> Result<Spec, Wrong> {
+    let file: File = toml::from_str(text).map_err(|e| Wrong::Toml(Box::new(e)))?;
+    file.check().map_err(Wrong::Sense)
+}
+
+/// What is wrong with a problem.toml.
+#[derive(Debug)]
+pub enum Wrong {
+    /// It is no TOML, or has a key or value that is not known; this knows the line.
+    Toml(Box<toml::de::Error>),
+    /// It says something that makes no sense.
+    Sense(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "kind")]
+    _kind: Option<String>,
+    name: Option<String>,
+    entry: String,
+    #[serde(default)]
+    types: Vec<Dtype>,
+    dims: Vec<String>,
+    tensor: Vec<TensorText>,
+    #[serde(default)]
+    scalar: Vec<ScalarText>,
+    #[serde(default)]
+    tolerance: BTreeMap<Dtype, ToleranceText>,
+    objective: ObjectiveText,
+    bytes: Option<String>,
+    flops: Option<String>,
+    workload: Vec<WorkloadText>,
+    #[serde(default)]
+    held_out: Vec<WorkloadText>,
+    cpu_max_cells: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TensorText {
+    name: String,
+    role: Role,
+    #[serde(rename = "type")]
+    dtype: TensorType,
+    shape: Vec<ExtentText>,
+    values: Option<Values>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+enum TensorType {
+    #[serde(rename = "f32")]
+    F32,
+    #[serde(rename = "f16")]
+    F16,
+    #[serde(rename = "bf16")]
+    Bf16,
+    #[serde(rename = "i32")]
+    I32,
+    /// The type parameter.
+    T,
+}
+
+/// `"rows"`, `"2 * cols"` or a plain number.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an extent is a number or an expression in quotes")]
+enum ExtentText {
+    Number(u32),
+    Expression(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScalarText {
+    name: String,
+    #[serde(rename = "type")]
+    dtype: Dtype,
+    value: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToleranceText {
+    #[serde(default)]
+    atol: f64,
+    #[serde(default)]
+    rtol: f64,
+    #[serde(default = "all")]
+    matched: f64,
+}
+
+fn all() -> f64 {
+    1.0
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ObjectiveText {
+    samples: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadText {
+    dims: BTreeMap<String, i64>,
+    types: Option<Vec<Dtype>>,
+}
+
+/// The variable that holds the bytes of the type parameter.
+const SIZE_OF_T: &str = "sizeof_T";
+
+impl File {
+    fn check(self) -> Result<Spec, String> {
+        self.check_names()?;
+        self.check_types()?;
+        let names = self.names();
+        let tensors = self.tensors(&names)?;
+        let scalars = self.scalars()?;
+        let expression =
+            |key: &str, text: &str| Expression::parse(text, &names).map_err(|e| format!("{key}: {e}"));
+        let counts = Counts {
+            samples: expression("objective.samples", &self.objective.samples)?,
+            bytes: self.bytes.as_deref().map(|t| expression("bytes", t)).transpose()?,
+            flops: self.flops.as_deref().map(|t| expression("flops", t)).transpose()?,
+        };
+        let cases = self.cases(&tensors, &counts)?;
+        let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let (name, dims, cpu_max_cells) = (self.name, self.dims, self.cpu_max_cells);
+        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells })
+    }
+
+    /// What expressions may name.
+    fn names(&self) -> Vec<&str> {
+        let size = (!self.types.is_empty()).then_some(SIZE_OF_T);
+        self.dims.iter().map(String::as_str).chain(size).collect()
+    }
+
+    fn check_names(&self) -> Result<(), String> {
+        if self.dims.is_empty() {
+            return Err("dims: name at least one dimension, as in dims = [\"n\"]".into());
+        }
+        let dims = self.dims.iter().map(|n| ("dims", n));
+        let tensors = self.tensor.iter().map(|t| ("tensor", &t.name));
+        let scalars = self.scalar.iter().map(|s| ("scalar", &s.name));
+        let mut seen: Vec<&str> = Vec::new();
+        for (kind, name) in dims.chain(tensors).chain(scalars) {
+            if !is_identifier(name) {
+                return Err(format!("{kind}: '{name}' is no name: letters, digits and _, no digit first"));
+            }
+            if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
+                return Err(format!("{kind}: '{name}' has a meaning of its own: choose another name"));
+            }
+            if seen.contains(&name.as_str()) {
+                return Err(format!("{kind}: '{name}' is there twice"));
+            }
+            seen.push(name);
+        }
+        // Result lines are named after tensors, and their keys are lower case.
+        let shouting = |t: &&TensorText| t.role != Role::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
+        match self.tensor.iter().find(shouting) {
+            Some(t) => Err(format!("tensor: an output's name is lower case, unlike '{}'", t.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_types(&self) -> Result<(), String> {
+        let parameter = self.tensor.iter().find(|t| t.dtype == TensorType::T);
+        let pattern = self.entry.contains("{T}");
+        if let Some(tensor) = parameter.filter(|_| self.types.is_empty()) {
+            return Err(format!(
+                "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
+                tensor.name
+            ));
+        }
+        if !self.types.is_empty() && parameter.is_none() {
+            return Err("types is given, but no tensor has type \"T\"".into());
+        }
+        if pattern == self.types.is_empty() {
+            return Err(format!(
+                "entry: '{}': with types it contains {{T}}, as in \"rmsnorm_{{T}}\", and without it does not",
+                self.entry
+            ));
+        }
+        if !is_identifier(&self.entry.replace("{T}", "x")) {
+            return Err(format!("entry: '{}' is no name of a function", self.entry));
+        }
+        for (dtype, t) in &self.tolerance {
+            let right = t.atol.is_finite() && t.rtol.is_finite() && t.atol >= 0.0 && t.rtol >= 0.0;
+            if !right || !(t.matched > 0.0 && t.matched <= 1.0) {
+                return Err(format!(
+                    "tolerance.{dtype}: atol and rtol are not negative, matched is above 0 and at most 1"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn tensors(&self, names: &[&str]) -> Result<Vec<Shaped>, String> {
+        if self.tensor.iter().all(|t| t.role == Role::In) {
+            return Err("tensor: none has role \"out\" or \"inout\", so there is nothing to compare".into());
+        }
+        self.tensor
+            .iter()
+            .map(|t| self.tensor(t, names).map_err(|e| format!("tensor '{}': {e}", t.name)))
+            .collect()
+    }
+
+    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<Shaped, String> {
+        match (t.role, &t.values) {
+            (Role::Out, Some(_)) => return Err("an output has no values: the kernel writes them".into()),
+            (Role::In | Role::Inout, None) => {
+                return Err("an input needs values, as in values = { normal = { std = 1.0 } }".into());
+            }
+            (_, None) => {}
+            (_, Some(values)) => {
+                for dtype in self.concrete(t.dtype) {
+                    values.check(dtype).map_err(|e| format!("values: {e}"))?;
+                }
+            }
+        }
+        if t.role != Role::In {
+            let untold = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
+            if let Some(dtype) = self.concrete(t.dtype).into_iter().find(untold) {
+                return Err(format!(
+                    "it is compared as {dtype}, but there is no tolerance for that: add [tolerance.{dtype}] with atol and rtol"
+                ));
+            }
+        }
+        let shape = t.shape.iter().map(|extent| match extent {
+            ExtentText::Number(n) => Expression::parse(&n.to_string(), names),
+            ExtentText::Expression(text) => Expression::parse(text, names),
+        });
+        let shape: Vec<Expression> = shape.collect::<Result<_, _>>().map_err(|e| format!("shape: {e}"))?;
+        if shape.is_empty() {
+            return Err("shape: at least one extent, as in shape = [1]".into());
+        }
+        let tensor = Tensor { name: t.name.clone(), role: t.role, values: t.values };
+        Ok(Shaped { tensor, dtype: t.dtype, shape })
+    }
+
+    /// The types that a tensor has in one case or another.
+    fn concrete(&self, dtype: TensorType) -> Vec<Dtype> {
+        match dtype.fixed() {
+            Some(fixed) => vec![fixed],
+            None => self.types.clone(),
+        }
+    }
+
+    fn scalars(&self) -> Result<Vec<Scalar>, String> {
+        let scalar = |s: &ScalarText| {
+            let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
+            if !matches!(s.dtype, Dtype::F32 | Dtype::I32) || (s.dtype == Dtype::I32 && !whole) {
+                return Err(format!("scalar '{}': a scalar is an f32, or an i32 with a whole value", s.name));
+            }
+            let mut bytes = Vec::new();
+            s.dtype.encode(s.value, &mut bytes);
+            Ok(Scalar { bytes })
+        };
+        self.scalar.iter().map(scalar).collect()
+    }
+
+    fn cases(&self, tensors: &[Shaped], counts: &Counts) -> Result<Vec<Case>, String> {
+        if self.workload.is_empty() {
+            return Err("workload: at least one is needed".into());
+        }
+        let timed = self.workload.iter().map(|w| ("workload", w));
+        let held_out = self.held_out.iter().map(|w| ("held_out", w));
+        let mut cases = Vec::new();
+        for (i, (key, workload)) in timed.chain(held_out).enumerate() {
+            let number = if key == "workload" { i } else { i - self.workload.len() } + 1;
+            let place = |e: String| format!("{key} {number}: {e}");
+            let dims = self.extents(workload).map_err(place)?;
+            for dtype in self.case_types(workload).map_err(place)? {
+                let case = self.case(&dims, dtype, key == "held_out", tensors, counts);
+                cases.push(case.map_err(place)?);
+            }
+        }
+        Ok(cases)
+    }
+
+    /// The workload's dimensions, in the order of `dims`.
+    fn extents(&self, workload: &WorkloadText) -> Result<Vec<i32>, String> {
+        let names: Vec<&str> = self.dims.iter().map(String::as_str).collect();
+        if let Some(unknown) = workload.dims.keys().find(|k| !names.contains(&k.as_str())) {
+            return Err(format!("'{unknown}' is no dimension{}", suggest(unknown, &names)));
+        }
+        let extent = |name: &String| match workload.dims.get(name) {
+            None => Err(format!("dimension '{name}' is missing")),
+            Some(n) => i32::try_from(*n)
+                .ok()
+                .filter(|n| *n >= 1)
+                .ok_or_else(|| format!("{name} = {n}: an extent is from 1 to 2147483647")),
+        };
+        self.dims.iter().map(extent).collect()
+    }
+
+    /// The types that a workload runs in; `None` where there is no type parameter.
+    fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>, String> {
+        let Some(chosen) = &workload.types else {
+            let all = self.types.iter().copied().map(Some);
+            return Ok(if self.types.is_empty() { vec![None] } else { all.collect() });
+        };
+        match chosen.iter().find(|d| !self.types.contains(d)) {
+            Some(unknown) => Err(format!("types: {unknown} is not one of the problem's types")),
+            None => Ok(chosen.iter().copied().map(Some).collect()),
+        }
+    }
+
+    fn case(
+        &self,
+        dims: &[i32],
+        dtype: Option<Dtype>,
+        held_out: bool,
+        tensors: &[Shaped],
+        counts: &Counts,
+    ) -> Result<Case, String> {
+        let look_up = |name: &str| match self.dims.iter().position(|d| d == name) {
+            Some(i) => f64::from(dims[i]),
+            None => dtype.map_or(f64::NAN, |d| d.size() as f64),
+        };
+        let mut shaped = Vec::new();
+        for tensor in tensors {
+            let shape: Result<Vec<usize>, String> = tensor.shape.iter().map(|e| e.extent(look_up)).collect();
+            let shape = shape.map_err(|e| format!("shape of '{}': {e}", tensor.tensor.name))?;
+            let cells = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+            if cells.is_none_or(|n| n > MAX_CELLS) {
+                return Err(format!("'{}' has more than {MAX_CELLS} cells", tensor.tensor.name));
+            }
+            let fixed = tensor.dtype.fixed().or(dtype);
+            let dtype =
+                fixed.ok_or_else(|| format!("'{}' has type T, which is unknown here", tensor.tensor.name))?;
+            shaped.push(CaseTensor { dtype, shape, tolerance: self.tolerance_of(dtype) });
+        }
+        let moved = |(tensor, shaped): (&Shaped, &CaseTensor)| {
+            shaped.bytes() as f64 * if tensor.tensor.role == Role::Inout { 2.0 } else { 1.0 }
+        };
+        let bytes = match &counts.bytes {
+            Some(expression) => expression.value(look_up).map_err(|e| format!("bytes: {e}"))?,
+            None => tensors.iter().zip(&shaped).map(moved).sum(),
+        };
+        let flops = counts.flops.as_ref().map(|e| e.value(look_up)).transpose();
+        let samples = counts.samples.value(look_up).map_err(|e| format!("objective.samples: {e}"))?;
+        if samples <= 0.0 {
+            return Err(format!("objective.samples is {samples}: a launch makes at least something"));
+        }
+        let words = self.dims.iter().zip(dims).map(|(name, n)| format!("{name}={n}"));
+        let words: Vec<String> = words.chain(dtype.map(|d| format!("T={d}"))).collect();
+        Ok(Case {
+            label: words.join(" "),
+            entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
+            dims: dims.to_vec(),
+            tensors: shaped,
+            held_out,
+            samples,
+            bytes,
+            flops: flops.map_err(|e| format!("flops: {e}"))?,
+        })
+    }
+
+    fn tolerance_of(&self, dtype: Dtype) -> Tolerance {
+        self.tolerance.get(&dtype).map_or(Tolerance::EXACT, |t| Tolerance {
+            atol: t.atol,
+            rtol: t.rtol,
+            matched: t.matched,
+        })
+    }
+}
+
+/// A tensor of 4 GiB in f32; more does not pass through the lab in any reasonable time.
+const MAX_CELLS: usize = 1 << 30;
+
+/// A tensor whose shape is still expressions.
+struct Shaped {
+    tensor: Tensor,
+    dtype: TensorType,
+    shape: Vec<Expression>,
+}
+
+struct Counts {
+    samples: Expression,
+    bytes: Option<Expression>,
+    flops: Option<Expression>,
+}
+
+impl TensorType {
+    fn fixed(self) -> Option<Dtype> {
+        match self {
+            TensorType::F32 => Some(Dtype::F32),
+            TensorType::F16 => Some(Dtype::F16),
+            TensorType::Bf16 => Some(Dtype::Bf16),
+            TensorType::I32 => Some(Dtype::I32),
+            TensorType::T => None,
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut letters = name.bytes();
+    letters.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

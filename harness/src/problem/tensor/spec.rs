@@ -1,0 +1,113 @@
+//! A tensor problem that makes sense: every name is known, every shape is a number.
+
+use super::values::Values;
+use crate::dtype::Dtype;
+use crate::gates::Tolerance;
+use serde::Deserialize;
+
+/// What a problem.toml says.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub name: Option<String>,
+    pub dims: Vec<String>,
+    pub tensors: Vec<Tensor>,
+    pub scalars: Vec<Scalar>,
+    /// In the file's order, held-out ones last; one for each type.
+    pub cases: Vec<Case>,
+    pub cpu_max_cells: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: String,
+    pub role: Role,
+    /// Of inputs.
+    pub values: Option<Values>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    In,
+    Out,
+    /// Holds values before the launch and others after it.
+    Inout,
+}
+
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    /// The bytes that the kernel's parameter takes.
+    pub bytes: Vec<u8>,
+}
+
+/// A workload in one type: everything about it is a number.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// `rows=3 cols=257 T=f16`.
+    pub label: String,
+    pub entry: String,
+    pub dims: Vec<i32>,
+    /// In the order of the spec's tensors.
+    pub tensors: Vec<CaseTensor>,
+    /// Checked, never timed.
+    pub held_out: bool,
+    /// What one launch counts in `throughput_sps`.
+    pub samples: f64,
+    /// What one launch must move and compute.
+    pub bytes: f64,
+    pub flops: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CaseTensor {
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
+    pub tolerance: Tolerance,
+}
+
+impl CaseTensor {
+    pub fn cells(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.cells() * self.dtype.size()
+    }
+
+    /// `[2, 256]` of a flat index, row-major.
+    pub fn index(&self, flat: usize) -> String {
+        let mut rest = flat;
+        let mut places: Vec<String> = Vec::new();
+        for extent in self.shape.iter().rev() {
+            places.push((rest % extent).to_string());
+            rest /= extent;
+        }
+        places.reverse();
+        format!("[{}]", places.join(", "))
+    }
+}
+
+impl Case {
+    pub fn cells(&self) -> usize {
+        self.tensors.iter().map(CaseTensor::cells).sum()
+    }
+}
+
+impl Spec {
+    /// `lab_problem.h`.
+    pub fn header(&self) -> String {
+        let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();
+        format!("// Generated from problem.toml.\n#pragma once\nstruct LabDims {{\n{fields}}};\n")
+    }
+
+    /// Every entry that kernel.cu must have, each once.
+    pub fn entries(&self) -> Vec<&str> {
+        let mut entries: Vec<&str> = Vec::new();
+        for case in &self.cases {
+            if !entries.contains(&case.entry.as_str()) {
+                entries.push(&case.entry);
+            }
+        }
+        entries
+    }
+}

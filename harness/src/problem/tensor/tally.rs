@@ -1,0 +1,161 @@
+//! The gates of a tensor problem: what was found over all cases, and its result lines.
+
+use super::spec::{Case, Role, Spec};
+use crate::gates::{self, Cell, Comparison};
+use crate::problem::{Correctness, Stop};
+use crate::report::Writer;
+
+use super::bench::Outputs;
+
+/// What every launch so far came to.
+pub struct Tally {
+    /// In the order of the spec's tensors; `None` of pure inputs.
+    tensors: Vec<Option<Found>>,
+    breaches: u64,
+    inputs_changed: u64,
+    failures: u64,
+}
+
+/// The worst of one output.
+#[derive(Default)]
+struct Found {
+    error: f64,
+    /// Each case's largest error, in order.
+    errors: Vec<f64>,
+    /// The largest fraction of mismatched cells that one launch had, and what was allowed there.
+    mismatched: f64,
+    allowed: f64,
+    not_finite: u64,
+    unwritten: u64,
+}
+
+impl Tally {
+    pub fn new(spec: &Spec) -> Self {
+        let found = |role| (role != Role::In).then(Found::default);
+        let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
+        Tally { tensors, breaches: 0, inputs_changed: 0, failures: 0 }
+    }
+
+    pub fn verdict(&self) -> Correctness {
+        if self.failures == 0 { Correctness::Pass } else { Correctness::Fail }
+    }
+
+    /// A further case begins: it gets a point in each series.
+    pub fn begin_case(&mut self) {
+        self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
+    }
+
+    /// Compares what a launch wrote; `how` tells which launch it was.
+    pub fn compare(
+        &mut self,
+        spec: &Spec,
+        case: &Case,
+        how: &str,
+        got: &Outputs,
+        want: &Outputs,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        for (i, found) in self.tensors.iter_mut().enumerate() {
+            let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
+            let shaped = &case.tensors[i];
+            let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance);
+            found.add(&compared, gates::allowed_mismatch(&shaped.tolerance));
+            if compared.passes(&shaped.tolerance) {
+                continue;
+            }
+            self.failures += 1;
+            let name = &spec.tensors[i].name;
+            let what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
+            fail(out, self.failures, &case.label, how, &what)?;
+        }
+        Ok(())
+    }
+
+    /// A rule that a launch broke.
+    pub fn breach(
+        &mut self,
+        case: &Case,
+        how: &str,
+        what: &str,
+        input: bool,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        *(if input { &mut self.inputs_changed } else { &mut self.breaches }) += 1;
+        self.failures += 1;
+        fail(out, self.failures, &case.label, how, what)
+    }
+
+    pub fn breached(&self) -> bool {
+        self.breaches > 0
+    }
+
+    /// The gates' lines. May be written again: the last of a key stands.
+    pub fn write(&self, spec: &Spec, out: &mut Writer) -> Result<(), Stop> {
+        for (tensor, found) in spec.tensors.iter().zip(&self.tensors) {
+            let Some(found) = found else { continue };
+            let name = &tensor.name;
+            if found.allowed == 0.0 {
+                out.gate(&format!("{name}_error"), found.error, 1.0)?;
+            } else {
+                out.line(&format!("{name}_error"), format_args!("{:e}", found.error))?;
+            }
+            out.gate(&format!("{name}_mismatched"), found.mismatched, found.allowed)?;
+            out.count_gate(&format!("{name}_not_finite"), found.not_finite, 0)?;
+            out.count_gate(&format!("{name}_unwritten"), found.unwritten, 0)?;
+            out.series(&format!("{name}_error"), &found.errors)?;
+        }
+        out.count_gate("out_of_bounds", self.breaches, 0)?;
+        out.count_gate("inputs_changed", self.inputs_changed, 0)?;
+        Ok(())
+    }
+}
+
+impl Found {
+    fn add(&mut self, compared: &Comparison, allowed: f64) {
+        self.error = self.error.max(compared.error);
+        if let Some(last) = self.errors.last_mut() {
+            *last = last.max(compared.error);
+        }
+        // Types may have limits of their own: the line shows the pair that is nearest to failing.
+        let fraction = compared.mismatched_fraction();
+        if fraction - allowed >= self.mismatched - self.allowed {
+            (self.mismatched, self.allowed) = (fraction, allowed);
+        }
+        self.not_finite += compared.not_finite as u64;
+        self.unwritten += compared.unwritten as u64;
+    }
+}
+
+/// What is wrong first, the gravest kind before the others.
+fn first_wrong(compared: &Comparison, place: impl Fn(&Cell) -> String) -> String {
+    if let Some(cell) = &compared.first_unwritten {
+        let (at, n) = (place(cell), compared.unwritten);
+        return format!("never wrote {at}, expected {} ({n} cells unwritten)", cell.want);
+    }
+    if let Some(cell) = &compared.first_not_finite {
+        let (at, n) = (place(cell), compared.not_finite);
+        return format!("{at} is {}, expected {} ({n} cells not finite)", cell.got, cell.want);
+    }
+    match &compared.first_mismatch {
+        Some(cell) => {
+            let (at, n, all) = (place(cell), compared.mismatched, compared.cells);
+            let (got, want) = (cell.got, cell.want);
+            format!(
+                "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {:.3} times the tolerance)",
+                compared.error
+            )
+        }
+        None => "nothing is wrong".into(),
+    }
+}
+
+/// The first failure is a result line; further ones are text, and few of them.
+fn fail(out: &mut Writer, number: u64, label: &str, how: &str, what: &str) -> Result<(), Stop> {
+    const SHOWN: u64 = 20;
+    match number {
+        1 => out.line("first_failure", format_args!("{what}; {label}, {how}"))?,
+        2..=SHOWN => out.text(&format!("failure {number}: {what}; {label}, {how}"))?,
+        _ => {}
+    }
+    Ok(())
+}

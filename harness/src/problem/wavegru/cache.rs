@@ -1,0 +1,161 @@
+//! References on disk, so that a save never waits for one twice.
+//!
+//! A file is named by the digest of everything that determines its content, and ends in a digest
+//! of all that it holds. One that is damaged, or of another version, counts as missing.
+
+use super::reference::{Reference, Sampling, Start, VERSION};
+use bytemuck::{NoUninit, Pod};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Everything that determines a reference.
+pub struct Key {
+    digest: [u8; 32],
+    steps: usize,
+    hidden: usize,
+}
+
+impl Key {
+    pub fn new(weights: &[u8; 32], start: &Start, sampling: &Sampling) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&VERSION.to_le_bytes()).update(weights);
+        hasher.update(&start.seed.to_le_bytes()).update(&(start.h0.len() as u64).to_le_bytes());
+        hasher.update(bytemuck::cast_slice(&start.h0)).update(bytemuck::cast_slice(&start.h1));
+        hasher.update(&(sampling.steps as u64).to_le_bytes());
+        hasher.update(&(sampling.first_token as u64).to_le_bytes());
+        hasher.update(&sampling.temperature.to_le_bytes()).update(&sampling.min_p.to_le_bytes());
+        Key { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("wavegru-{}.reference", &blake3::Hash::from(self.digest).to_hex()[..32]))
+    }
+}
+
+/// `None` where there is none, or none that can be trusted.
+pub fn load(folder: &Path, key: &Key) -> Option<Reference> {
+    let bytes = std::fs::read(key.file(folder)).ok()?;
+    let (content, digest) = bytes.split_last_chunk::<32>()?;
+    if blake3::hash(content).as_bytes() != digest {
+        return None;
+    }
+    let mut rest = content.strip_prefix(&key.digest)?;
+    let reference = Reference {
+        tokens: take(&mut rest, key.steps)?,
+        teacher_prob: take(&mut rest, key.steps)?,
+        h0: take(&mut rest, key.hidden)?,
+        h1: take(&mut rest, key.hidden)?,
+        margin: *take(&mut rest, 1)?.first()?,
+        margin_step: *take(&mut rest, 1)?.first()?,
+        entropy: *take(&mut rest, 1)?.first()?,
+        min_p_changed: *take(&mut rest, 1)?.first()?,
+    };
+    rest.is_empty().then_some(reference)
+}
+
+/// Written beside and renamed, so that no reader sees half a file.
+pub fn store(folder: &Path, key: &Key, reference: &Reference) -> std::io::Result<()> {
+    let mut bytes = key.digest.to_vec();
+    put(&mut bytes, &reference.tokens);
+    put(&mut bytes, &reference.teacher_prob);
+    put(&mut bytes, &reference.h0);
+    put(&mut bytes, &reference.h1);
+    put(&mut bytes, &[reference.margin]);
+    put(&mut bytes, &[reference.margin_step]);
+    put(&mut bytes, &[reference.entropy]);
+    put(&mut bytes, &[reference.min_p_changed]);
+    let digest = blake3::hash(&bytes);
+    bytes.extend_from_slice(digest.as_bytes());
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&bytes)?;
+    file.persist(key.file(folder))?;
+    Ok(())
+}
+
+fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
+    bytes.extend_from_slice(bytemuck::cast_slice(values));
+}
+
+fn take<T: Pod>(bytes: &mut &[u8], count: usize) -> Option<Vec<T>> {
+    let (front, rest) = bytes.split_at_checked(count * size_of::<T>())?;
+    *bytes = rest;
+    Some(bytemuck::pod_collect_to_vec(front))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const SAMPLING: Sampling = Sampling { steps: 3, first_token: 128, temperature: 1.0, min_p: 0.05 };
+
+    fn example() -> (Key, Reference) {
+        let start = Start { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
+        let reference = Reference {
+            tokens: vec![1, 2, 3],
+            teacher_prob: vec![0.1, 0.2, 1.0 / 3.0],
+            h0: vec![0.5, 0.1],
+            h1: vec![-0.5, 0.3],
+            margin: 1e-4,
+            margin_step: 2,
+            entropy: 4.2,
+            min_p_changed: 12,
+        };
+        (Key::new(&[7; 32], &start, &SAMPLING), reference)
+    }
+
+    #[test]
+    fn what_was_stored_is_loaded_bit_by_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, reference) = example();
+        assert_eq!(load(folder.path(), &key), None);
+        store(folder.path(), &key, &reference).unwrap();
+        assert_eq!(load(folder.path(), &key), Some(reference));
+    }
+
+    #[test]
+    fn a_damaged_file_counts_as_missing_whichever_byte_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, reference) = example();
+        store(folder.path(), &key, &reference).unwrap();
+        let path = key.file(folder.path());
+        let good = std::fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&path, bad).unwrap();
+            assert_eq!(load(folder.path(), &key), None, "byte {at}");
+        }
+        std::fs::write(&path, &good[..good.len() / 2]).unwrap();
+        assert_eq!(load(folder.path(), &key), None);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(load(folder.path(), &key), None);
+    }
+
+    #[test]
+    fn every_thing_that_determines_a_reference_is_in_its_key() {
+        let start = Start { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
+        let mut keys = vec![Key::new(&[7; 32], &start, &SAMPLING), Key::new(&[8; 32], &start, &SAMPLING)];
+        for changed in [
+            Start { seed: 10, ..start.clone() },
+            Start { h0: vec![0.25, 0.5], ..start.clone() },
+            Start { h1: vec![0.125, 1.0], ..start.clone() },
+        ] {
+            keys.push(Key::new(&[7; 32], &changed, &SAMPLING));
+        }
+        for changed in [
+            Sampling { steps: 4, ..SAMPLING },
+            Sampling { first_token: 0, ..SAMPLING },
+            Sampling { temperature: 0.9, ..SAMPLING },
+            Sampling { min_p: 0.1, ..SAMPLING },
+        ] {
+            keys.push(Key::new(&[7; 32], &start, &changed));
+        }
+        let mut digests: Vec<_> = keys.iter().map(|k| k.digest).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), keys.len());
+    }
+}

@@ -1,0 +1,85 @@
+//! The pool of references that launches are drawn from.
+
+use super::cache::{self, Key};
+use super::config::Config;
+use super::philox;
+use super::reference::{Model, Reference, Sampling, Start};
+use super::weights::Weights;
+use crate::problem::Stop;
+use crate::report::Writer;
+use std::path::Path;
+
+/// A start and what must come of it.
+pub struct Run {
+    pub start: Start,
+    pub expected: Reference,
+}
+
+pub struct Pool {
+    pub runs: Vec<Run>,
+}
+
+impl Pool {
+    /// From the cache, or computed on every core and put there.
+    pub fn load(
+        config: &Config,
+        weights: &Weights,
+        sampling: Sampling,
+        cache_dir: &Path,
+        out: &mut Writer,
+    ) -> Result<Self, Stop> {
+        let digest = weights.digest();
+        let starts: Vec<Start> =
+            config.run_seeds.iter().map(|seed| Start::draw(config.hidden, *seed)).collect();
+        let key = |start: &Start| Key::new(&digest, start, &sampling);
+        let mut found: Vec<Option<Reference>> =
+            starts.iter().map(|start| cache::load(cache_dir, &key(start))).collect();
+
+        let missing: Vec<usize> = (0..starts.len()).filter(|i| found[*i].is_none()).collect();
+        if !missing.is_empty() {
+            out.text(&format!("computing {} references on the cpu, once", missing.len()))?;
+            let wanted: Vec<Start> = missing.iter().map(|i| starts[*i].clone()).collect();
+            let computed = compute(weights, &wanted, sampling, out)?;
+            for (i, reference) in missing.into_iter().zip(computed) {
+                if let Err(error) = cache::store(cache_dir, &key(&starts[i]), &reference) {
+                    let place = cache_dir.display();
+                    let text =
+                        format!("the reference cannot be kept in {place}: {error}; the next run waits again");
+                    out.caveat(text)?;
+                }
+                found[i] = Some(reference);
+            }
+        }
+        let runs = starts.into_iter().zip(found);
+        Ok(Pool { runs: runs.filter_map(|(start, r)| Some(Run { start, expected: r? })).collect() })
+    }
+
+    /// The `turn`-th run that a judgement with this seed draws.
+    pub fn draw(&self, seed: u64, turn: u32) -> &Run {
+        let word = philox::philox([turn, 0, 0, 0], philox::key(seed))[0];
+        &self.runs[word as usize % self.runs.len()]
+    }
+
+    /// The run whose tokens hang on the smallest difference.
+    pub fn narrowest(&self) -> Option<&Run> {
+        self.runs.iter().min_by(|a, b| a.expected.margin.total_cmp(&b.expected.margin))
+    }
+}
+
+fn compute(
+    weights: &Weights,
+    starts: &[Start],
+    sampling: Sampling,
+    out: &mut Writer,
+) -> Result<Vec<Reference>, Stop> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut written, mut percent) = (Ok(()), None);
+    let references = Model::new(weights).run(starts, sampling, threads, &mut |done, all| {
+        let now = Some(100 * done / all);
+        if written.is_ok() && percent != now {
+            (written, percent) = (out.progress(done, all), now);
+        }
+    });
+    written?;
+    Ok(references)
+}

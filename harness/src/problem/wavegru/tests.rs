@@ -1,0 +1,392 @@
+//! The circle of one judgement, on a device whose kernel knows the answers and may spoil them.
+#![allow(clippy::unwrap_used)]
+
+use super::bench::WORK_BYTES;
+use super::reference::{Model, Reference, Start};
+use super::*;
+use crate::device::{Arg, DeviceError, Driver, Entry, Shape};
+use crate::report::{Report, Writer};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SMALL: &str = r#"
+kind = "wavegru"
+hidden = 256
+steps = 48
+steps_cpu = 24
+temperature = 1.0
+min_p = 0.05
+first_token = 128
+weight_seed = 1
+run_seeds = [3, 6, 12, 16]
+margin = 1e-4
+timed_launches = 9
+orders = 2
+[limits]
+teacher_prob_max_diff = 3e-5
+teacher_prob_mean_diff = 3e-6
+h0_max_diff = 2e-5
+h1_max_diff = 2e-5
+"#;
+
+/// Where a launch finds its tensors in the fake device's memory, and what it was asked.
+struct Seen {
+    h0: usize,
+    h1: usize,
+    forced: usize,
+    tokens: usize,
+    teacher_prob: usize,
+    embed: usize,
+}
+
+type Spoil = fn(&mut [u8], &Seen);
+
+struct Fake {
+    memory: Vec<u8>,
+    emulated: bool,
+    answers: Arc<Vec<(Start, Reference)>>,
+    spoil: Spoil,
+}
+
+impl Fake {
+    fn put<T: bytemuck::NoUninit>(&mut self, at: usize, values: &[T]) {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn run(&mut self, args: &[Arg]) {
+        let address = |i: usize| u64::from_le_bytes(args[i].as_slice().try_into().unwrap()) as usize;
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&args[21]);
+        let seen = Seen {
+            h0: address(15),
+            h1: address(16),
+            forced: address(17),
+            tokens: address(18),
+            teacher_prob: address(19),
+            embed: address(0),
+        };
+        let seed = u64::from(words[2]) | u64::from(words[3]) << 32;
+        let answers = self.answers.clone();
+        let (start, expected) = answers.iter().find(|(start, _)| start.seed == seed).unwrap();
+        assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&start.h0));
+        assert_eq!(self.memory[address(20)..][..WORK_BYTES], vec![0; WORK_BYTES]);
+        let n = words[0] as usize;
+        assert_eq!(n, expected.tokens.len());
+        if seen.forced == 0 {
+            self.put(seen.tokens, &expected.tokens);
+        } else {
+            assert_eq!(
+                self.memory[seen.forced..][..4 * n],
+                *bytemuck::cast_slice::<i32, u8>(&expected.tokens)
+            );
+            let narrow: Vec<f32> = expected.teacher_prob.iter().map(|p| *p as f32).collect();
+            self.put(seen.teacher_prob, &narrow);
+        }
+        self.put(seen.h0, &expected.h0);
+        self.put(seen.h1, &expected.h1);
+        (self.spoil)(&mut self.memory, &seen);
+    }
+}
+
+impl Driver for Fake {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: "fake".into(),
+            emulated: self.emulated,
+            sms: 4,
+            arch: String::new(),
+            max_shared_bytes: 1000,
+            driver: String::new(),
+        }
+    }
+    fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
+        Ok(0)
+    }
+    fn unload(&mut self, _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+        let index = ["wavegru", "lab_launch_wavegru"].iter().position(|known| *known == name);
+        Ok(index.map(|i| Entry { module, index: i as u32 }))
+    }
+    fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
+        Ok(1)
+    }
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        // Address 0 is the null pointer.
+        let address = self.memory.len().next_multiple_of(256).max(256);
+        self.memory.resize(address + bytes, 0);
+        Ok(address as u64)
+    }
+    fn free(&mut self, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.put(address as usize, bytes);
+        Ok(())
+    }
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        bytes.copy_from_slice(&self.memory[address as usize..][..bytes.len()]);
+        Ok(())
+    }
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.put(address as usize, &vec![pattern; bytes / 4]);
+        Ok(())
+    }
+    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+        if entry.index == 0 {
+            self.run(args);
+        } else {
+            let out = u64::from_le_bytes(args[2].as_slice().try_into().unwrap()) as usize;
+            self.put(out, &[1u32, 1, 1, 256, 1, 1, 0, 1]);
+        }
+        Ok(0.5)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Judges a kernel that answers right and then spoils it; the log of the run.
+fn judge(emulated: bool, spoil: Spoil) -> String {
+    judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, None)
+}
+
+fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Path>) -> String {
+    let config = Config::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let steps = if emulated { config.steps_cpu } else { config.steps };
+    let starts: Vec<Start> = config.run_seeds.iter().map(|seed| Start::draw(256, *seed)).collect();
+    let sampling = Sampling { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
+    let expected = Model::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
+    let answers = Arc::new(starts.into_iter().zip(expected).collect());
+    let fake = Fake { memory: Vec::new(), emulated, answers, spoil };
+    let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
+    let device = worker.info().clone();
+
+    let log = Log::default();
+    let mut out = Writer::new(log.clone());
+    let mut cx = Context {
+        device: &device,
+        cache_dir,
+        seed: 5,
+        out: &mut out,
+        spawn_worker: &mut || Err(Stop::Lab("this problem needs no second worker".into())),
+        build: &mut |_, _| Err(Stop::Lab("this problem builds nothing else".into())),
+    };
+    let mut problem = open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    assert_eq!(problem.name(), "wavegru");
+    problem.prepare(&mut cx).unwrap();
+    let module = worker.load(Path::new("image")).unwrap();
+    let mut verdict = problem.verify(&mut cx, &mut worker, module).unwrap();
+    if let Some(folder) = dump {
+        problem.dump(&mut cx, &mut worker, module, folder).unwrap();
+    }
+    if verdict == Correctness::Pass {
+        verdict = problem.measure(&mut cx, &mut worker, module).unwrap();
+    }
+    cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
+    let bytes = log.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn fails(log: &str, gate: Option<&str>, failure: Option<&str>) {
+    let report = Report::read(log);
+    assert_eq!(report.correctness(), Some(false), "{log}");
+    assert_eq!(report.failing_gate().map(|g| g.name).as_deref(), gate, "{log}");
+    assert_eq!(report.value("first_failure"), failure, "{log}");
+    assert_eq!(report.value("throughput_sps"), None, "a wrong kernel has no speed");
+}
+
+#[test]
+fn a_right_kernel_passes_every_gate_and_is_timed() {
+    let report = Report::read(&judge(false, |_, _| {}));
+    assert_eq!(report.correctness(), Some(true));
+    assert_eq!(report.value("sample_steps"), Some("48"));
+    assert_eq!(report.value("sample_mismatches"), Some("0 limit=0"));
+    assert_eq!(report.value("sample_first_mismatch"), Some("-1"));
+    let names: Vec<String> = report.gates().into_iter().map(|g| g.name).collect();
+    let all = ["teacher_prob_max_diff", "teacher_prob_mean_diff", "h0_max_diff", "h1_max_diff"];
+    assert_eq!(names[1..5], all);
+    assert_eq!(report.series("teacher_prob_max_diff").unwrap().len(), 48);
+    // The fake device takes half a second for 48 samples, every time.
+    let measure = report.measure("throughput_sps").unwrap();
+    assert_eq!((measure.value, measure.low, measure.high), (96.0, Some(96.0), Some(96.0)));
+    assert_eq!(report.number("kernel_us"), Some(10416.6667));
+}
+
+#[test]
+fn on_the_emulated_device_two_orders_are_checked_and_one_launch_timed() {
+    let report = Report::read(&judge(true, |_, _| {}));
+    assert_eq!(report.correctness(), Some(true));
+    assert_eq!(report.value("sample_steps"), Some("48"), "24 steps in each order");
+    assert_eq!(report.value("throughput_sps"), Some("48.0"), "no interval of one launch");
+}
+
+#[test]
+fn one_wrong_token_fails_and_is_named() {
+    let log = judge(true, |memory, seen| {
+        if seen.forced == 0 {
+            memory[seen.tokens + 4 * 7] ^= 1;
+        }
+    });
+    fails(&log, Some("sample_mismatches"), Report::read(&log).value("first_failure"));
+    assert_eq!(Report::read(&log).value("sample_mismatches"), Some("2 limit=0"));
+    assert_eq!(Report::read(&log).value("sample_first_mismatch"), Some("7"));
+    assert!(log.contains("first_failure: step 7 gave token "), "{log}");
+}
+
+#[test]
+fn an_unwritten_token_fails_and_is_named() {
+    let log = judge(true, |memory, seen| {
+        if seen.forced == 0 {
+            memory[seen.tokens + 4 * 20..][..16].copy_from_slice(&[0xff, 0x7f, 0xff, 0x7f].repeat(4));
+        }
+    });
+    assert!(log.contains("\nfailure 2: tokens[20] was never written (4 of 24 cells were not)\n"), "{log}");
+    fails(&log, Some("sample_mismatches"), Report::read(&log).value("first_failure"));
+}
+
+#[test]
+fn a_probability_or_state_that_is_no_number_fails_and_is_named() {
+    let log = judge(true, |memory, seen| {
+        if seen.forced != 0 {
+            memory[seen.teacher_prob + 12..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
+        }
+    });
+    fails(&log, Some("teacher_prob_max_diff"), Some("teacher_prob[3] is NaN"));
+    let log = judge(true, |memory, seen| {
+        memory[seen.h1 + 1020..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    });
+    fails(&log, Some("h1_max_diff"), Some("h1[255] is inf"));
+}
+
+#[test]
+fn a_state_slightly_off_fails_its_own_gate() {
+    let log = judge(true, |memory, seen| {
+        let unit = &mut memory[seen.h0 + 400..][..4];
+        let value = f32::from_le_bytes(unit.try_into().unwrap()) + 1e-3;
+        unit.copy_from_slice(&value.to_le_bytes());
+    });
+    fails(&log, Some("h0_max_diff"), None);
+    let series = Report::read(&log).series("h0_max_diff").unwrap();
+    assert!((series[100] - 1e-3).abs() < 1e-6);
+}
+
+#[test]
+fn a_kernel_that_touches_what_is_not_its_own_fails() {
+    let log = judge(true, |memory, seen| memory[seen.tokens - 4] ^= 1);
+    fails(
+        &log,
+        Some("out_of_bounds"),
+        Some("the kernel wrote outside tokens: at byte -4 from its beginning"),
+    );
+    let log = judge(true, |memory, seen| memory[seen.embed + 9] ^= 1);
+    fails(&log, Some("inputs_changed"), Some("the kernel changed its input embed: first at byte 9"));
+}
+
+#[test]
+fn a_kernel_that_is_wrong_only_while_it_is_timed_has_no_speed() {
+    // It counts its launches: two orders twice, then a timed one.
+    let log = judge(true, |memory, seen| {
+        memory[0] += 1;
+        if memory[0] == 5 {
+            memory[seen.tokens + 8] ^= 1;
+        }
+    });
+    fails(&log, Some("sample_mismatches"), Report::read(&log).value("first_failure"));
+    assert!(log.contains("first_failure: timed launch 0: step 2 gave token"), "{log}");
+}
+
+#[test]
+fn references_come_from_the_cache_the_second_time() {
+    let cache = tempfile::tempdir().unwrap();
+    let computes = |log: &str| log.contains("computing 4 references");
+    assert!(computes(&judge_in(cache.path(), true, |_, _| {}, None)));
+    let again = judge_in(cache.path(), true, |_, _| {}, None);
+    assert!(!computes(&again), "{again}");
+    assert_eq!(Report::read(&again).correctness(), Some(true));
+
+    // A damaged one is computed again, alone.
+    let file = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[40] ^= 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    let log = judge_in(cache.path(), true, |_, _| {}, None);
+    assert!(log.contains("computing 1 references"), "{log}");
+    assert_eq!(Report::read(&log).correctness(), Some(true));
+}
+
+#[test]
+fn a_dump_is_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    judge_in(folder.path(), true, |_, _| {}, Some(folder.path()));
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(bytes("tokens_kernel.npy"), bytes("tokens_reference.npy"));
+    assert_eq!(bytes("h1_final_kernel.npy"), bytes("h1_final_reference.npy"));
+    let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
+    let start = Start::draw(256, facts["seed"].as_u64().unwrap());
+    let h0 = bytes("h0_start.npy");
+    assert_eq!(npyz::NpyFile::new(&h0[..]).unwrap().into_vec::<f32>().unwrap(), start.h0);
+}
+
+/// What is wrong with SMALL after a change of one line.
+fn complaint(from: &str, to: &str) -> String {
+    let text = SMALL.replace(from, to);
+    assert_ne!(text, SMALL);
+    match open(Path::new("wavegru/problem.toml"), &text) {
+        Err(Stop::Problem(text)) => text,
+        _ => panic!("{to} was taken"),
+    }
+}
+
+#[test]
+fn a_wrong_problem_toml_is_refused_in_words() {
+    assert!(
+        complaint("hidden = 256", "hidden = 100").ends_with("hidden = 100: a multiple of 256, up to 4096")
+    );
+    assert!(complaint("[3, 6, 12, 16]", "[3, 6, 12, 12]").contains("at least four seeds, all different"));
+    assert!(complaint("min_p = 0.05", "min_p = 0.0").contains("min_p = 0: it is above 0"));
+    assert!(complaint("orders = 2", "order = 2").contains("unknown field `order`"));
+    assert!(complaint("steps = 48", "steps = 0").starts_with("wavegru/problem.toml: steps"));
+}
+
+/// The committed problem, and the small one of the tests: no token of the pool hangs on a
+/// rounding, the distributions are neither flat nor sharp, and min-p matters.
+#[test]
+fn the_chosen_seeds_keep_their_promises() {
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/wavegru/problem.toml");
+    let committed = std::fs::read_to_string(committed).unwrap();
+    for (text, steps) in [(committed.as_str(), None), (SMALL, Some(48))] {
+        let config = Config::read(Path::new("problem.toml"), text).unwrap();
+        let steps = steps.unwrap_or(config.steps_cpu);
+        let sampling = Sampling {
+            steps,
+            first_token: config.first_token,
+            temperature: config.temperature,
+            min_p: config.min_p,
+        };
+        let starts: Vec<Start> =
+            config.run_seeds.iter().map(|seed| Start::draw(config.hidden, *seed)).collect();
+        let weights = Weights::draw(config.hidden, config.weight_seed);
+        for (start, run) in starts.iter().zip(Model::new(&weights).run(&starts, sampling, 2, &mut |_, _| {}))
+        {
+            let what = format!("run seed {} at H = {}", start.seed, config.hidden);
+            assert!(run.margin >= config.margin, "{what}: margin {}", run.margin);
+            assert!((3.0..=6.5).contains(&run.entropy), "{what}: median entropy {} bits", run.entropy);
+            if config.hidden == 1024 {
+                assert!(run.min_p_changed >= 10, "{what}: min-p changes {} tokens", run.min_p_changed);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The gates: exact tokens where the kernel samples, small differences where it is taught.
+
+use super::bench::{Bench, Broken, Sampled, Taught};
+use super::config::Limits;
+use super::pool::{Pool, Run};
+use crate::device::Order;
+use crate::problem::{Context, Correctness, Stop};
+
+/// Runs both kinds of launch once in each order, each from another draw of the pool, and writes
+/// the gates. The taught launches come after all that sample, because they bring the tokens.
+pub fn verify(
+    bench: &mut Bench,
+    pool: &Pool,
+    limits: &Limits,
+    orders: &[Order],
+    cx: &mut Context,
+) -> Result<Correctness, Stop> {
+    let mut turns = 0..;
+    let mut draw = |cx: &Context| pool.draw(cx.seed, turns.next().unwrap_or_default());
+    let all = 2 * orders.len() as u64;
+    let mut broken = Broken::default();
+
+    let mut tokens = Tokens::default();
+    for (done, order) in (0..).zip(orders) {
+        cx.out.progress(done, all)?;
+        let run = draw(cx);
+        let sampled = bench.sample(run, *order)?;
+        if let Some(difference) = tokens.compare(run, &sampled) {
+            let (order, seed) = (words(*order), run.start.seed);
+            broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
+        }
+        broken.join(sampled.broken);
+    }
+    cx.out.line("sample_steps", tokens.steps)?;
+    cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
+    let first = tokens.first.map_or(-1, |step| step as i64);
+    cx.out.line("sample_first_mismatch", first)?;
+
+    let mut teacher = Teacher::default();
+    for (done, order) in (orders.len() as u64..).zip(orders) {
+        cx.out.progress(done, all)?;
+        let run = draw(cx);
+        let taught = bench.teach(run, *order)?;
+        teacher.compare(run, &taught);
+        broken.join(taught.broken);
+    }
+    let mut passes = tokens.mismatches == 0;
+    let mean = teacher.prob.iter().sum::<f64>() / teacher.prob.len().max(1) as f64;
+    let gates = [
+        ("teacher_prob_max_diff", largest(&teacher.prob), limits.teacher_prob_max_diff, Some(&teacher.prob)),
+        ("teacher_prob_mean_diff", mean, limits.teacher_prob_mean_diff, None),
+        ("h0_max_diff", largest(&teacher.h0), limits.h0_max_diff, Some(&teacher.h0)),
+        ("h1_max_diff", largest(&teacher.h1), limits.h1_max_diff, Some(&teacher.h1)),
+    ];
+    for (name, value, limit, series) in gates {
+        cx.out.gate(name, value, limit)?;
+        if let Some(points) = series {
+            cx.out.series(name, points)?;
+        }
+        passes &= value <= limit;
+    }
+
+    // What the margin of the pool is to be compared with: no gate, because a token that must not
+    // change says more.
+    cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
+
+    cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
+    cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
+    for (number, words) in (1..).zip(&broken.words) {
+        match number {
+            1 => cx.out.line("first_failure", words)?,
+            _ => cx.out.text(&format!("failure {number}: {words}"))?,
+        }
+    }
+    Ok(if passes && broken.words.is_empty() { Correctness::Pass } else { Correctness::Fail })
+}
+
+fn words(order: Order) -> String {
+    match order {
+        Order::Forward => "blocks and threads in order".into(),
+        Order::Reverse => "blocks and threads in reverse order".into(),
+        Order::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
+    }
+}
+
+/// The first token that is another than expected, in words.
+pub fn first_difference(run: &Run, tokens: &[i32]) -> Option<(usize, String)> {
+    let expected = &run.expected.tokens;
+    let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
+    Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
+}
+
+/// Tokens compared so far.
+#[derive(Default)]
+struct Tokens {
+    steps: u64,
+    mismatches: u64,
+    first: Option<usize>,
+}
+
+impl Tokens {
+    fn compare(&mut self, run: &Run, sampled: &Sampled) -> Option<String> {
+        let pairs = run.expected.tokens.iter().zip(&sampled.tokens);
+        self.steps += run.expected.tokens.len() as u64;
+        self.mismatches += pairs.filter(|(a, b)| a != b).count() as u64;
+        let (step, words) = first_difference(run, &sampled.tokens)?;
+        self.first = Some(self.first.map_or(step, |earlier| earlier.min(step)));
+        Some(words)
+    }
+}
+
+/// The largest difference of each cell over the taught launches so far.
+#[derive(Default)]
+struct Teacher {
+    prob: Vec<f64>,
+    h0: Vec<f64>,
+    h1: Vec<f64>,
+    /// Of the logarithm of a probability, which is a score up to a constant.
+    score: f64,
+}
+
+impl Teacher {
+    fn compare(&mut self, run: &Run, taught: &Taught) {
+        let expected = &run.expected;
+        widen(&mut self.prob, &expected.teacher_prob, &taught.teacher_prob);
+        for (expected, found) in expected.teacher_prob.iter().zip(&taught.teacher_prob) {
+            self.score = larger(self.score, (f64::from(*found) / expected).ln().abs());
+        }
+        widen(&mut self.h0, &expected.h0, &taught.h0);
+        widen(&mut self.h1, &expected.h1, &taught.h1);
+    }
+}
+
+fn widen<T: Copy + Into<f64>>(worst: &mut Vec<f64>, expected: &[T], found: &[f32]) {
+    worst.resize(expected.len(), 0.0);
+    for ((worst, expected), found) in worst.iter_mut().zip(expected).zip(found) {
+        *worst = larger(*worst, ((*expected).into() - f64::from(*found)).abs());
+    }
+}
+
+/// NaN where either is NaN, so that none is overlooked.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+fn largest(differences: &[f64]) -> f64 {
+    differences.iter().copied().fold(0.0, larger)
+}

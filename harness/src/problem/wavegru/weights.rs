@@ -1,0 +1,134 @@
+//! The tensors of a model, drawn from a seed.
+//!
+//! Values are spread evenly, which needs no logarithm and so comes out the same on every machine.
+
+use super::philox::evenly;
+use half::bf16;
+
+/// Tokens: 8-bit µ-law samples.
+pub const VOCAB: usize = 256;
+
+/// What a tensor holds, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    Bf16(Vec<bf16>),
+    F32(Vec<f32>),
+}
+
+impl Values {
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Values::Bf16(v) => bytemuck::cast_slice(v),
+            Values::F32(v) => bytemuck::cast_slice(v),
+        }
+    }
+
+    /// As f32, which holds every bf16 exactly.
+    pub fn widened(&self) -> Vec<f32> {
+        match self {
+            Values::Bf16(v) => v.iter().map(|x| x.to_f32()).collect(),
+            Values::F32(v) => v.clone(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: &'static str,
+    pub shape: Vec<usize>,
+    pub values: Values,
+}
+
+/// Every tensor that a kernel is given, in the order of its parameters.
+pub struct Weights {
+    pub hidden: usize,
+    pub tensors: Vec<Tensor>,
+}
+
+/// Name, rows, columns (none for a vector), mean, and standard deviation; `H` stands for hidden.
+struct Recipe {
+    name: &'static str,
+    rows: usize,
+    columns: Option<usize>,
+    mean: f64,
+    deviation: f64,
+}
+
+fn recipes(hidden: usize) -> Vec<Recipe> {
+    let (h, root) = (hidden, (hidden as f64).sqrt());
+    let matrix = |name, rows, deviation| Recipe { name, rows, columns: Some(h), mean: 0.0, deviation };
+    let vector = |name, rows, mean| Recipe { name, rows, columns: None, mean, deviation: 0.1 };
+    vec![
+        matrix("embed", VOCAB, 0.003),
+        vector("rms_gain0", h, 1.0),
+        vector("rms_gain1", h, 1.0),
+        matrix("w_ih0", 3 * h, 1.0 / root),
+        matrix("w_hh0", 3 * h, 1.0 / root),
+        matrix("w_ih1", 3 * h, 1.0 / root),
+        matrix("w_hh1", 3 * h, 1.0 / root),
+        vector("b_ih0", 3 * h, 0.0),
+        vector("b_hh0", 3 * h, 0.0),
+        vector("b_ih1", 3 * h, 0.0),
+        vector("b_hh1", 3 * h, 0.0),
+        matrix("w_glu", 2 * h, 1.0 / root),
+        vector("b_glu", 2 * h, 0.0),
+        matrix("w_out", VOCAB, 12.0 / root),
+        vector("b_out", VOCAB, 0.0),
+    ]
+}
+
+impl Weights {
+    pub fn draw(hidden: usize, seed: u64) -> Self {
+        let tensors = (1..).zip(recipes(hidden)).map(|(stream, r)| {
+            let half_width = r.deviation * 3f64.sqrt();
+            let count = r.rows * r.columns.unwrap_or(1);
+            let values = evenly(seed, stream).take(count).map(|v| (r.mean + half_width * v) as f32);
+            match r.columns {
+                Some(columns) => Tensor {
+                    name: r.name,
+                    shape: vec![r.rows, columns],
+                    values: Values::Bf16(values.map(bf16::from_f32).collect()),
+                },
+                None => Tensor { name: r.name, shape: vec![r.rows], values: Values::F32(values.collect()) },
+            }
+        });
+        Weights { hidden, tensors: tensors.collect() }
+    }
+
+    pub fn get(&self, name: &str) -> &Values {
+        let found = self.tensors.iter().find(|t| t.name == name);
+        &found.expect("every name asked for is one of the recipes").values
+    }
+
+    /// Changes when any value does.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        for tensor in &self.tensors {
+            hasher.update(tensor.name.as_bytes());
+            hasher.update(tensor.values.bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_those_of_the_design() {
+        let weights = Weights::draw(256, 1);
+        for (name, expected) in [("embed", 0.003), ("w_hh1", 1.0 / 16.0), ("w_out", 0.75), ("b_glu", 0.1)] {
+            let values = weights.get(name).widened();
+            let square: f64 = values.iter().map(|v| f64::from(*v).powi(2)).sum();
+            let deviation = (square / values.len() as f64).sqrt();
+            assert!((deviation / expected - 1.0).abs() < 0.06, "{name}: {deviation}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_model_again_and_another_seed_another() {
+        assert_eq!(Weights::draw(64, 5).digest(), Weights::draw(64, 5).digest());
+        assert_ne!(Weights::draw(64, 5).digest(), Weights::draw(64, 6).digest());
+    }
+}

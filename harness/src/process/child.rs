@@ -1,0 +1,157 @@
+//! A child process of the judge: a socket on its stdin, its output forwarded, its end in words.
+
+use super::leash;
+use super::output;
+use rustix::process::Pid;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// What is started as a child.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+impl Program {
+    /// This executable itself, by a name that still works when the file was rebuilt or deleted.
+    pub fn this(args: &[&str]) -> Self {
+        let own = PathBuf::from("/proc/self/exe");
+        let path = if own.exists() { own } else { std::env::current_exe().unwrap_or(own) };
+        Program { path, args: args.iter().map(OsString::from).collect() }
+    }
+}
+
+/// Takes each line that a child prints, from several threads.
+pub type Forward = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A running child. Dropping it ends it and whatever it started.
+pub struct Child {
+    process: std::process::Child,
+    group: Pid,
+    /// Disconnects when both of its output streams are at their end.
+    printing: Receiver<()>,
+    status: Option<ExitStatus>,
+}
+
+/// How long the last words of an ended child are waited for: a stranger may hold its pipes open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A child that closed its socket is about to end by itself; its own way of ending says why.
+const LAST_STEPS: Duration = Duration::from_secs(2);
+
+impl Child {
+    /// Starts it as leader of its own process group. It lives no longer than the calling thread.
+    pub fn start(program: &Program, forward: Forward) -> io::Result<(Child, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(&program.path);
+        command
+            .arg0("lab")
+            .args(&program.args)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut groups = leash::groups();
+        let mut process = command.spawn()?;
+        let group = Pid::from_child(&process);
+        groups.push(group);
+        drop(groups);
+        let (at_end, printing) = channel::<()>();
+        let streams = [
+            process.stdout.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
+            process.stderr.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
+        ];
+        let child = Child { process, group, printing, status: None };
+        for stream in streams.into_iter().flatten() {
+            let (forward, at_end) = (forward.clone(), at_end.clone());
+            std::thread::Builder::new().name("forward".into()).spawn(move || {
+                output::forward(stream, |line| forward(line));
+                drop(at_end);
+            })?;
+        }
+        Ok((child, ours))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for a child that is ending by itself, and ends it if it does not. Its status is its
+    /// own where it has one.
+    pub fn reap(&mut self) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + LAST_STEPS;
+        while self.status.is_none() && Instant::now() < deadline {
+            let mut groups = leash::groups();
+            self.status = self.process.try_wait()?;
+            if self.status.is_some() {
+                // The leader is gone; what it started is not.
+                leash::end_group(self.group);
+                groups.retain(|g| *g != self.group);
+            }
+            drop(groups);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.end()
+    }
+
+    /// Ends it now, with everything it started.
+    pub fn end(&mut self) -> io::Result<ExitStatus> {
+        let status = match self.status {
+            Some(status) => status,
+            None => {
+                let mut groups = leash::groups();
+                leash::end_group(self.group);
+                let status = self.process.wait();
+                groups.retain(|g| *g != self.group);
+                *self.status.insert(status?)
+            }
+        };
+        // Nothing is ever sent: this ends by disconnection or by time.
+        let _ = self.printing.recv_timeout(LAST_WORDS);
+        Ok(status)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// How a process ended, as the end of a sentence that begins with its name.
+pub fn ended(status: ExitStatus) -> String {
+    let Some(signal) = status.signal() else {
+        return format!("ended with exit code {}", status.code().unwrap_or(-1));
+    };
+    let (name, meaning) = match signal {
+        4 => ("SIGILL", "__trap() or an illegal instruction"),
+        5 => ("SIGTRAP", "__brkpt() or a debugger's trap"),
+        6 => ("SIGABRT", "an assertion or the C++ runtime gave up"),
+        7 => ("SIGBUS", "a misaligned access or memory that is not there"),
+        8 => ("SIGFPE", "an integer division by zero"),
+        9 => ("SIGKILL", "ended from outside, or the machine is out of memory"),
+        11 => ("SIGSEGV", "an access outside every buffer, or a stack that overflowed"),
+        15 => ("SIGTERM", "ended from outside"),
+        other => return format!("was ended by signal {other}"),
+    };
+    format!("was ended by {name} ({meaning})")
+}
+
+/// The child's side: takes the socket from stdin, which becomes `/dev/null`, and asks for `signal`
+/// when the judge dies.
+pub fn adopt(signal: rustix::process::Signal) -> io::Result<UnixStream> {
+    leash::die_with_parent(signal)?;
+    leash::no_core_files();
+    let socket = rustix::stdio::stdin().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    Ok(UnixStream::from(socket))
+}

@@ -1,0 +1,73 @@
+//! Requests and answers between the judge and one child. Each answer names its request, so that
+//! no stale or invented one passes for another.
+
+use super::child::{self, Child};
+use super::wire::{self, Until, WireError};
+use serde::{Serialize, de::DeserializeOwned};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// The judge's end.
+pub struct Link {
+    stream: UnixStream,
+    /// `None` where the other end is a thread of this process.
+    child: Option<Child>,
+    requests: u64,
+}
+
+impl Link {
+    pub fn new(stream: UnixStream, child: Option<Child>) -> Self {
+        Link { stream, child, requests: 0 }
+    }
+
+    pub fn child(&self) -> Option<&Child> {
+        self.child.as_ref()
+    }
+
+    /// Sends a request and returns its number, for [`Link::answer`].
+    pub fn ask(&mut self, request: &impl Serialize, body: &[u8], limit: Duration) -> Result<u64, WireError> {
+        self.requests += 1;
+        let mut stream = Until::new(&self.stream, Instant::now() + limit);
+        wire::send(&mut stream, &(self.requests, request), body)?;
+        Ok(self.requests)
+    }
+
+    pub fn answer<A: DeserializeOwned>(
+        &mut self,
+        number: u64,
+        body_limit: usize,
+        limit: Duration,
+    ) -> Result<(A, Vec<u8>), WireError> {
+        let mut stream = Until::new(&self.stream, Instant::now() + limit);
+        let ((answers, answer), body) = wire::receive::<(u64, A)>(&mut stream, body_limit)?;
+        if answers == number {
+            Ok((answer, body))
+        } else {
+            Err(WireError::Garbled("an answer to another request".into()))
+        }
+    }
+
+    /// Waits for a child that closed its end; how it ended, as the end of a sentence.
+    pub fn how_it_ended(&mut self) -> String {
+        match self.child.as_mut().map(Child::reap) {
+            Some(Ok(status)) => child::ended(status),
+            Some(Err(error)) => format!("cannot be waited for: {error}"),
+            None => "ended".into(),
+        }
+    }
+
+    /// Ends the child and whatever it started.
+    pub fn end(&mut self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        let _ = self.child.as_mut().map(Child::end);
+    }
+}
+
+/// The child's end: waits for the next request; `None` when the judge is gone.
+pub fn next<R: DeserializeOwned>(stream: &mut UnixStream) -> Result<Option<(u64, R, Vec<u8>)>, WireError> {
+    match wire::receive(stream, usize::MAX) {
+        Ok(((number, request), body)) => Ok(Some((number, request, body))),
+        Err(WireError::Closed) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

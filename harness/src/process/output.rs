@@ -1,0 +1,129 @@
+//! What a child process prints, made fit for run.log: whole lines, bounded in length and number.
+
+use std::io::Read;
+
+/// A longer line is cut; what is behind the cut is counted.
+const LINE_LIMIT: usize = 4 << 10;
+
+/// A stream that prints more than this is still drained, so that the child never blocks, but the
+/// rest is only counted.
+const STREAM_LIMIT: usize = 2 << 20;
+
+/// Reads `from` to its end and hands over each line, without its newline.
+pub fn forward(mut from: impl Read, mut line: impl FnMut(&str)) {
+    let mut lines = Lines::default();
+    let mut buffer = [0; 16 << 10];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => lines.push(&buffer[..n], &mut line),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    lines.finish(&mut line);
+}
+
+#[derive(Default)]
+struct Lines {
+    /// The line so far, up to its limit.
+    line: Vec<u8>,
+    /// Bytes of this line behind the cut.
+    cut: usize,
+    shown: usize,
+    left_out: usize,
+}
+
+impl Lines {
+    fn push(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(&str)) {
+        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
+            self.extend(&bytes[..end]);
+            self.end_line(emit);
+            bytes = &bytes[end + 1..];
+        }
+        self.extend(bytes);
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let fits = bytes.len().min(LINE_LIMIT - self.line.len());
+        self.line.extend_from_slice(&bytes[..fits]);
+        self.cut += bytes.len() - fits;
+    }
+
+    fn end_line(&mut self, emit: &mut impl FnMut(&str)) {
+        let length = self.line.len() + self.cut + 1;
+        if self.shown < STREAM_LIMIT {
+            let mut text = clean(&self.line);
+            if self.cut > 0 {
+                text.push_str(&format!("… ({} bytes more in this line)", self.cut));
+            }
+            emit(&text);
+            self.shown += self.line.len() + 1;
+        } else {
+            self.left_out += length;
+        }
+        self.line.clear();
+        self.cut = 0;
+    }
+
+    fn finish(mut self, emit: &mut impl FnMut(&str)) {
+        if !self.line.is_empty() {
+            self.end_line(emit);
+        }
+        if self.left_out > 0 {
+            emit(&format!("… ({} bytes more were printed and are left out)", self.left_out));
+        }
+    }
+}
+
+/// Text without control characters: what a kernel prints may be any bytes.
+fn clean(bytes: &[u8]) -> String {
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let mut text = String::with_capacity(bytes.len());
+    for letter in String::from_utf8_lossy(bytes).chars() {
+        match letter {
+            '\t' => text.push(letter),
+            c if c.is_control() => text.extend(c.escape_default()),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut all = Vec::new();
+        forward(bytes, |l| all.push(l.to_owned()));
+        all
+    }
+
+    #[test]
+    fn lines_come_whole_and_the_last_needs_no_newline() {
+        assert_eq!(lines(b"one\r\n\ntwo\tthree\nfour"), ["one", "", "two\tthree", "four"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_shown_harmlessly() {
+        assert_eq!(lines(b"\x1b[31mred\xff\x07\n"), ["\\u{1b}[31mred\u{fffd}\\u{7}"]);
+    }
+
+    #[test]
+    fn a_line_that_never_ends_takes_no_memory() {
+        let endless = std::io::repeat(b'x').take(100 << 20);
+        let mut all = Vec::new();
+        forward(endless, |l| all.push(l.to_owned()));
+        assert_eq!(all.len(), 1);
+        assert!(all[0].ends_with("x… (104853504 bytes more in this line)"), "{}", &all[0][4000..]);
+    }
+
+    #[test]
+    fn a_flood_of_lines_is_cut_and_counted() {
+        let flood = b"0123456789abcde\n".repeat((STREAM_LIMIT / 16) + 10);
+        let all = lines(&flood);
+        assert_eq!(all.len(), STREAM_LIMIT / 16 + 1);
+        assert_eq!(all[all.len() - 1], "… (160 bytes more were printed and are left out)");
+    }
+}

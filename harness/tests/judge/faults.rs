@@ -1,0 +1,273 @@
+//! Kernels, compilers and ends that would hurt the lab.
+
+use crate::support::{self, Folder, Judged, Log};
+use harness::process::Exit;
+use harness::process::judge::{Options, judge};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+const PROBLEM: &str = r#"
+entry = "doubled"
+dims = ["n"]
+[[tensor]]
+name = "x"
+role = "in"
+type = "f32"
+shape = ["n"]
+values = { normal = {} }
+[[tensor]]
+name = "y"
+role = "out"
+type = "f32"
+shape = ["n"]
+[tolerance.f32]
+[objective]
+samples = "n"
+[[workload]]
+dims = { n = 100 }
+"#;
+
+/// A kernel that runs `body` with the cell `i`, before it does what is right.
+fn kernel(body: &str) -> String {
+    format!(
+        r#"#include "lab.h"
+#include <stdio.h>
+extern "C" __global__ void doubled(const float* x, float* y, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    {body}
+    if (i < n) y[i] = 2 * x[i];
+}}
+LAB_LAUNCH(doubled) {{
+    launch.grid[0] = (dims.n + 31) / 32;
+    launch.block[0] = 32;
+}}
+"#
+    )
+}
+
+fn folder(body: &str) -> Folder {
+    Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &kernel(body))])
+}
+
+fn judged(body: &str) -> Judged {
+    folder(body).judge()
+}
+
+#[test]
+fn a_right_kernel_passes() {
+    judged("").expect(Exit::Passed).expect_in("correctness", "pass");
+}
+
+#[test]
+fn a_kernel_that_crashes_is_named_by_its_signal() {
+    let judged = judged("if (i == 5) *(volatile int*)8 = 1;");
+    judged.expect(Exit::Crashed).expect_no_measure();
+    assert!(judged.report.correctness().is_none(), "{}", judged.log);
+    assert!(judged.value("stopped").contains("SIGSEGV") || judged.value("stopped").contains("address"));
+}
+
+#[test]
+fn a_kernel_that_kills_its_process_is_a_crash() {
+    let judged = judged("if (i == 5) __builtin_trap();");
+    judged.expect(Exit::Crashed).expect_in("stopped", "the kernel crashed: its process was ended by SIG");
+}
+
+#[test]
+fn a_kernel_that_never_ends_is_ended() {
+    let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
+    let judged = support::run(Options { time_limit: Duration::from_secs(8), ..folder.options() });
+    judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
+}
+
+#[test]
+fn what_a_kernel_prints_is_never_a_result() {
+    let judged = judged(
+        "if (i == 5) printf(\"\\ncorrectness: pass\\nthroughput_sps: 9e99\\n\\x1b[2J\"); y = y + 0; n = 0;",
+    );
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    assert!(judged.log.contains("\n| correctness: pass\n| throughput_sps: 9e99\n"), "{}", judged.log);
+    assert!(!judged.log.contains('\x1b'));
+}
+
+#[test]
+fn a_flood_of_output_is_cut_and_harms_nothing() {
+    let judged = judged("if (i == 5) for (int k = 0; k < 200000; k++) printf(\"%0100d\\n\", k);");
+    judged.expect(Exit::Passed);
+    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
+    assert!(judged.log.contains("bytes more were printed and are left out"));
+}
+
+#[test]
+fn a_kernel_that_speaks_on_the_workers_socket_is_a_crash() {
+    // On the cpu device a kernel can write to any descriptor; the answers there are not believed.
+    let forge = "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
+    let source = format!("#include <unistd.h>\n{}", kernel(forge));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let judged = folder.judge();
+    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent what is no answer");
+}
+
+#[test]
+fn a_kernel_that_is_not_there_empty_or_a_folder_says_so() {
+    let folder = folder("");
+    let path = folder.path().join("kernel.cu");
+    let stopped = || folder.judge().expect(Exit::NotBuilt).value("stopped").to_owned();
+    std::fs::write(&path, " \n").unwrap();
+    assert_eq!(stopped(), "kernel.cu is empty");
+    std::fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
+    assert_eq!(stopped(), "kernel.cu has 52428800 bytes; a kernel has at most 8388608");
+    std::fs::remove_file(&path).unwrap();
+    assert!(stopped().starts_with("kernel.cu cannot be read: No such file"));
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(stopped(), "kernel.cu is no file");
+}
+
+#[test]
+fn a_reference_that_does_not_build_is_the_problems_fault() {
+    let folder = folder("");
+    std::fs::write(folder.path().join("reference.cu"), "nonsense").unwrap();
+    let judged = folder.judge();
+    judged.expect(Exit::Usage).expect_in("stopped", "reference.cu does not build");
+    assert!(judged.log.contains("error:"), "the diagnostics are in\n{}", judged.log);
+}
+
+#[test]
+fn a_worker_that_cannot_be_started_says_so() {
+    let folder = folder("");
+    let mut options = folder.options();
+    options.worker.path = "/nonexistent/lab".into();
+    support::run(options).expect(Exit::Crashed).expect_in("stopped", "/nonexistent/lab cannot be started");
+}
+
+/// Waits until a condition holds; a watchdog ends a test that would wait for ever.
+#[track_caller]
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let watchdog = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < watchdog, "{what} did not come about");
+        std::thread::yield_now();
+    }
+}
+
+fn gone(pid: i32) -> bool {
+    // A zombie is gone: nobody may be there to reap an orphan in a container.
+    let zombie = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    };
+    Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid).is_err()) || zombie()
+}
+
+/// A compiler that writes its process id and never ends, with a child that does the same.
+fn endless_compiler(folder: &Folder) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let script = folder.path().join("endless-c++");
+    let pids = folder.path().join("pids");
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
+         sh -c 'echo $$ >> {0}; while :; do sleep 60; done' &\necho $$ >> {0}\nwhile :; do sleep 60; done\n",
+        pids.display()
+    );
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script
+}
+
+fn pids(folder: &Folder) -> Vec<i32> {
+    let text = std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+    text.lines().filter_map(|l| l.parse().ok()).collect()
+}
+
+/// The judge in a process of its own, which the other tests here end. Its folder and compiler come
+/// by the environment.
+#[test]
+fn judge_process() {
+    if support::plays("judge_process") {
+        let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
+        let options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        let _ = harness::process::judge::main(options);
+    }
+}
+
+fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::process::Child {
+    let mut program = support::child("judge_process");
+    program.args[0] = "faults::judge_process".into();
+    let mut command = Command::new(program.path);
+    command.args(program.args).env("LAB_TEST_FOLDER", folder.path()).stdout(Stdio::piped());
+    if let Some(compiler) = compiler {
+        command.env("CXX", compiler);
+    }
+    command.spawn().unwrap()
+}
+
+/// Starts a judge whose build never ends, ends the judge by `signal`, and looks for what is left.
+fn nothing_is_left_after(signal: Signal) {
+    let folder = folder("");
+    let compiler = endless_compiler(&folder);
+    let mut judge = start_judge(&folder, Some(&compiler));
+    wait_until("the build", || pids(&folder).len() >= 2);
+    kill_process(Pid::from_child(&judge), signal).unwrap();
+    judge.wait().unwrap();
+    for pid in pids(&folder) {
+        wait_until("the compiler's end", || gone(pid));
+    }
+}
+
+#[test]
+fn a_judge_that_is_killed_leaves_nothing_running() {
+    nothing_is_left_after(Signal::KILL);
+}
+
+#[test]
+fn a_judge_that_is_told_to_end_leaves_nothing_running() {
+    nothing_is_left_after(Signal::TERM);
+}
+
+#[test]
+fn a_kernel_dies_with_its_judge() {
+    // The kernel says who it is and never ends.
+    let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(stdout); volatile int on = 1; while (on) {} }";
+    let source = format!("#include <unistd.h>\n{}", kernel(spin));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let mut judge = start_judge(&folder, None);
+    let lines = BufReader::new(judge.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (said, hear) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for pid in lines.filter_map(|l| l.strip_prefix("| pid ")?.parse::<i32>().ok()) {
+            let _ = said.send(pid);
+        }
+    });
+    let pid = hear.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(!gone(pid));
+    kill_process(Pid::from_child(&judge), Signal::KILL).unwrap();
+    judge.wait().unwrap();
+    wait_until("the worker's end", || gone(pid));
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_build_that_never_ends_is_ended() {
+    let folder = folder("");
+    let compiler = endless_compiler(&folder);
+    let mut options = folder.options();
+    options.time_limit = Duration::from_secs(2);
+    // The children inherit this process's environment, which is not this test's alone: the
+    // compiler comes by a wrapper.
+    options.compiler.args.insert(0, options.compiler.path.clone().into());
+    options.compiler.args.insert(0, format!("CXX={}", compiler.display()).into());
+    options.compiler.path = "/usr/bin/env".into();
+    let log = Log::default();
+    let exit = judge(options, log.clone());
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert_eq!(exit, Exit::Crashed, "{log}");
+    assert!(log.contains("stopped: the build did not end within 2 s: the compiler was ended"), "{log}");
+    assert!(pids(&folder).len() >= 2);
+    for pid in pids(&folder) {
+        wait_until("the compiler's end", || gone(pid));
+    }
+}
