@@ -2,7 +2,7 @@
 //! C library's that kernels name. NVRTC has no host headers; the functions and types are built in.
 
 /// Name and text.
-pub const EMBEDDED: &[(&'static str, &'static str)] = &[
+pub const EMBEDDED: &[(&str, &str)] = &[
     ("lab.h", include_str!("../../../include/lab.h")),
     ("stdint.h", STDINT),
     ("cstdint", STDINT),
