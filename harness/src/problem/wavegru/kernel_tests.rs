@@ -15,7 +15,14 @@ const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
 struct Built {
     image: PathBuf,
     worker: Worker,
-    folder: tempfile::TempDir,
+    /// Holds the source while it is in use.
+    _folder: tempfile::TempDir,
+}
+
+/// One cache for all of these tests: the compiler's headers are prepared once.
+fn cache() -> PathBuf {
+    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
 }
 
 fn build(source: &str, problem_header: &str) -> Built {
@@ -30,20 +37,20 @@ fn build(source: &str, problem_header: &str) -> Built {
         options: Vec::new(),
         problem_header: problem_header.into(),
         arch: String::new(),
-        cache_dir: folder.path().to_owned(),
+        cache_dir: cache(),
     };
     let built = device::builder(Target::Cpu).unwrap().build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log)).path;
     let open = || -> Result<_, DeviceError> { device::open(Target::Cpu) };
     let worker = Worker::on_a_thread(open, Duration::from_secs(120)).unwrap();
-    Built { image, worker, folder }
+    Built { image, worker, _folder: folder }
 }
 
 /// Judges kernel.cu with some text replaced.
 fn judge(from: &str, to: &str) -> Report {
     assert!(KERNEL.contains(from), "kernel.cu has no '{from}'");
     let built = build(&KERNEL.replace(from, to), bench::HEADER);
-    let log = circle(built.worker, &built.image, built.folder.path(), None);
+    let log = circle(built.worker, &built.image, &cache(), None);
     Report::read(&log)
 }
 
@@ -77,7 +84,7 @@ fn a_kernel_that_forgets_a_barrier_fails() {
 
 /// Launches a kernel that takes one buffer; what it left there.
 fn run(source: &str, order: Order, content: &[u32]) -> Vec<u32> {
-    let Built { image, mut worker, folder: _folder } = build(source, "struct LabDims { int n; };\n");
+    let Built { image, mut worker, _folder } = build(source, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
     let buffer: BufferId = worker.buffer("cells", 4 * content.len()).unwrap();
     worker.write(buffer, bytemuck::cast_slice(content)).unwrap();
@@ -134,18 +141,18 @@ fn a_warp_sum_adds_in_the_order_that_lab_h_says() {
 
 #[test]
 fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
-    // Every thread hands its number on to the next one, 20 times through tagged words (two in turn)
+    // Every thread hands its number on to the next one, 5 times through tagged words (two in turn)
     // and 20 times through plain memory between two barriers.
     let source = r#"
         #include "lab.h"
-        constexpr int N = 4 * 64;
+        constexpr int N = 4 * 32;
         extern "C" __global__ void k(unsigned* cells) {
             unsigned long long* words = reinterpret_cast<unsigned long long*>(cells);
             unsigned* arrivals = cells + 4 * N;
             volatile unsigned* plain = cells + 4 * N + 1;
             const int me = blockIdx.x * blockDim.x + threadIdx.x, before = (me + N - 1) % N;
             float value = float(me);
-            for (unsigned epoch = 1; epoch <= 20; ++epoch) {
+            for (unsigned epoch = 1; epoch <= 5; ++epoch) {
                 unsigned long long* turn = words + epoch % 2 * N;
                 lab_store_tagged(turn + me, value, epoch);
                 // A reader of all words, so that none is overwritten before all have read it.
@@ -161,12 +168,12 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
             }
             plain[me] = unsigned(value);
         }
-        LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 64; launch.cooperative = 1; }
+        LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
-    let n = 256u32;
+    let n = 128u32;
     for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
         let found = run(source, order, &vec![0; 5 * n as usize + 1]);
-        let expected: Vec<u32> = (0..n).map(|me| (me + n - 40) % n).collect();
+        let expected: Vec<u32> = (0..n).map(|me| (me + n - 25) % n).collect();
         assert_eq!(found[4 * n as usize + 1..], expected, "{order:?}");
         assert_eq!(found[4 * n as usize], 4 * 40, "arrivals count up");
     }
