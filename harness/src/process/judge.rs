@@ -110,8 +110,9 @@ fn stopped(out: &mut Writer, why: &str) -> io::Result<()> {
 fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctness, Stop> {
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
-    let snapshot = Snapshot::take(options)?;
+    out.line("problem", problem.name())?;
     let cache_dir = cache_dir(options)?;
+    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
     let target = options.device.resolve();
 
     // Side by side: the one loads its compiler while the other opens its device.
@@ -198,7 +199,8 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn take(options: &Options) -> Result<Self, Stop> {
+    /// Copies the kernel into a new folder under `place`.
+    fn take(options: &Options, place: &Path) -> Result<Self, Stop> {
         let kernel = options.kernel.clone().unwrap_or_else(|| options.folder.join("kernel.cu"));
         let shown_as = options.shown_as.clone().unwrap_or_else(|| kernel.display().to_string());
         // Compared with a file's size first: a source is small, and 50 MB of anything is a mistake.
@@ -218,14 +220,28 @@ impl Snapshot {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Stop::Build(format!("{shown_as} is empty")));
         }
-        let lab = |e: io::Error| Stop::Lab(format!("a temporary folder for the snapshot: {e}"));
-        let folder = tempfile::Builder::new().prefix("lab-").tempdir().map_err(lab)?;
+        let lab = |e: io::Error| Stop::Lab(format!("the snapshot in {}: {e}", place.display()));
+        std::fs::create_dir_all(place).map_err(lab)?;
+        forget_old(place);
+        let folder = tempfile::tempdir_in(place).map_err(lab)?;
         std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
         let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut include_dirs = vec![own.to_owned(), options.folder.clone()];
         include_dirs.extend(options.include_dirs.iter().cloned());
         include_dirs.dedup();
         Ok(Snapshot { folder, shown_as, include_dirs })
+    }
+}
+
+/// A judge that is killed, as one is by every newer save, leaves its snapshot: it goes with a later
+/// run. What cannot be removed is no harm.
+fn forget_old(place: &Path) {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|m| m.modified());
+        if made.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > DAY)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -99,7 +99,9 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             let is_stale = app.is_stale();
             let faded = |style: Style| if is_stale { theme.quiet() } else { style };
             let mut words = vec![(verdict.outcome.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
-            if let Some(measure) = verdict.objective.filter(|_| verdict.outcome == Outcome::Pass) {
+            // An emulated device's time is no figure to be read from across the room.
+            let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
+            if let Some(measure) = verdict.objective.filter(|_| counts) {
                 words.push((format::count(measure.value), faded(theme.strong())));
             }
             if let Some(change) = verdict.change {
@@ -217,8 +219,12 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
     let mut line = Vec::new();
     match verdict.objective {
         Some(measure) => {
-            line.push(Span::styled(format::count(measure.value), theme.strong()));
+            let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
+            line.push(Span::styled(format::count(measure.value), style));
             line.push(Span::styled(format!(" {}", format::unit(&app.setup.objective)), theme.quiet()));
+            if verdict.emulated {
+                line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
+            }
         }
         None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
     }

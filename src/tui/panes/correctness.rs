@@ -6,11 +6,11 @@ mod table;
 
 use super::super::app::{App, Running};
 use super::super::format;
-use super::super::text::{pad, pad_left, printable, width, wrap};
+use super::super::text::{fit, pad, pad_left, printable, width, wrap};
 use super::super::theme::Theme;
 use super::{Pane, titled};
 use crate::session::verdict::Outcome;
-use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word};
+use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word, number};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -38,8 +38,20 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let note = if below > 0 { format!("{below} more below") } else { String::new() };
     let inner = titled(frame, area, app, Pane::Correctness, &note);
     for (row, line) in lines.into_iter().skip(scroll).take(rows).enumerate() {
+        let line = fit_line(line, usize::from(inner.width));
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
+}
+
+/// A line that is too long ends in `…`.
+fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
+    let mut room = columns;
+    for span in &mut line.spans {
+        let cut = fit(&span.content, room).into_owned();
+        room = room.saturating_sub(width(&span.content));
+        span.content = cut.into();
+    }
+    line
 }
 
 /// Rows that everything takes.
@@ -219,8 +231,19 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         let style = if key == app.setup.objective { theme.strong() } else { theme.text() };
         out.push(Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(printable(value).into_owned(), style),
+            Span::styled(in_words(value), style),
         ]));
     }
     out
+}
+
+/// A measure with its interval as a person reads it; anything else as it is.
+fn in_words(value: &str) -> String {
+    let end = |name| attribute(value, name).and_then(number);
+    match (number(first_word(value)), end("low"), end("high")) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{}  ({} … {})", format::count(value), format::count(low), format::count(high))
+        }
+        _ => printable(value).into_owned(),
+    }
 }

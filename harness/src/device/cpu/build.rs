@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// How device code is compiled. Contraction stays off: an FMA is one only where the source says so. CUDA kernels view memory
@@ -37,9 +38,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// `$CXX`, or the first of `g++`, `clang++`, `c++` on the path.
-    pub fn find() -> Result<Host, DeviceError> {
-        let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
+    /// The compiler that is named, or the first of `g++`, `clang++`, `c++` on the path.
+    pub fn find(named: Option<OsString>) -> Result<Host, DeviceError> {
+        let named = named.filter(|name| !name.is_empty());
         let candidates: Vec<OsString> = match &named {
             Some(name) => vec![name.clone()],
             None => ["g++", "clang++", "c++"].map(OsString::from).to_vec(),
@@ -58,8 +59,7 @@ impl Host {
         )))
     }
 
-    fn run(&self, folder: &Path, arguments: &[OsString]) -> Result<Output, DeviceError> {
-        let _ = folder;
+    fn run(&self, arguments: &[OsString]) -> Result<Output, DeviceError> {
         Command::new(&self.compiler)
             .args(arguments)
             .env("LC_ALL", "C")
@@ -81,12 +81,15 @@ impl Host {
             hasher.update(flag.as_encoded_bytes()).update(&[0]);
         }
         let folder = cache.join(format!("cpu-{}", &hasher.finalize().to_hex()[..16]));
+        // One at a time makes them; the others find them made.
+        static MAKING: Mutex<()> = Mutex::new(());
+        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         if folder.join("ready").is_file() {
             return Ok(folder);
         }
         let wrong = |e: io::Error| cannot_write(cache, &e);
         std::fs::create_dir_all(cache).map_err(wrong)?;
-        // Made aside and moved into place whole: several builders may be at it.
+        // Made aside and moved into place whole: other processes may be at it.
         let aside = tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(cache).map_err(wrong)?;
         headers::write(aside.path()).map_err(wrong)?;
         let mut arguments = self.flags();
@@ -94,7 +97,7 @@ impl Host {
         arguments.push(aside.path().join("lab_cpu.h").into());
         arguments.push("-o".into());
         arguments.push(aside.path().join(if self.clang { "lab_cpu.h.pch" } else { "lab_cpu.h.gch" }).into());
-        let output = self.run(aside.path(), &arguments)?;
+        let output = self.run(&arguments)?;
         if !output.status.success() {
             return Err(DeviceError::Unavailable(format!(
                 "{} cannot compile the cpu device's headers; it needs C++20 (g++ 11 or clang++ 14, or later):\n{}",
@@ -176,7 +179,7 @@ impl Builder for Host {
         arguments.push(unit_source.into());
         arguments.push("-o".into());
         arguments.push(image.clone().into());
-        let output = self.run(unit.path(), &arguments)?;
+        let output = self.run(&arguments)?;
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() {
             return Ok(failed(log));

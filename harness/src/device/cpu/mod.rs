@@ -12,6 +12,7 @@ mod lex;
 mod report;
 mod rewrite;
 mod shared;
+mod signal;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -21,9 +22,9 @@ use super::{Builder, DeviceError, Driver};
 
 /// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(build::Host::find()?))
+    Ok(Box::new(build::Host::find(std::env::var_os("CXX"))?))
 }
 
 pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
-    Ok(Box::new(driver::Cpu::open()))
+    Ok(Box::new(driver::Cpu::open()?))
 }
