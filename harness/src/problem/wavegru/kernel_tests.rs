@@ -115,7 +115,7 @@ fn the_noise_of_lab_h_is_that_of_the_reference() {
             found.iter().zip(gumbel(0x0123_4567_89ab_cdef, step, 256)).enumerate()
         {
             let found = f64::from(f32::from_bits(*found));
-            // Half a unit in the last place of the largest noise there is, 16.6, and a little.
+            // Five units of rounding where the largest noise there is, 16.6, is rounded to f32.
             assert!((found - expected).abs() < 1.1e-6, "step {step} token {token}: {found}, not {expected}");
         }
     }

@@ -24,10 +24,10 @@ margin = 1e-4
 timed_launches = 9
 orders = 2
 [limits]
-teacher_prob_max_diff = 3e-5
-teacher_prob_mean_diff = 3e-6
-h0_max_diff = 2e-5
-h1_max_diff = 2e-5
+teacher_prob_max_diff = 2e-5
+teacher_prob_mean_diff = 2.5e-6
+h0_max_diff = 1e-5
+h1_max_diff = 1.5e-5
 "#;
 
 /// Where a launch finds its tensors in the fake device's memory, and what it was asked.
