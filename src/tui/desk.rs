@@ -152,9 +152,9 @@ impl Clerk {
         let project = Arc::clone(&self.project);
         let act = move || decide::discard(&project, Some(run), &description, confirmed);
         match &self.watcher {
-            Some(watcher) => watcher
-                .expect(act)
-                .unwrap_or_else(|| Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))),
+            Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
+                Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))
+            }),
             None => act(),
         }
     }
