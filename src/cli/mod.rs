@@ -1,7 +1,127 @@
 //! The command line: one module per subcommand.
 
+mod decide;
+mod doctor;
+mod harness;
+mod init;
+mod log;
+mod restore;
+mod run;
 pub mod screen;
+mod trust;
 
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+use crate::session::project::Project;
+use ::harness::process::Exit;
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A workbench for CUDA kernel experiments: save kernel.cu, get a verdict, keep or discard.
+///
+/// Without a subcommand the screen opens.
+#[derive(Parser, Debug)]
+#[command(name = "lab", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    kernel: Kernel,
+    /// Colour scheme of the screen
+    #[arg(long)]
+    theme: Option<String>,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Kernel {
+    /// The kernel, or its folder; without one lab.toml tells, or kernel.cu is it
+    #[arg(value_name = "KERNEL_OR_FOLDER")]
+    kernel: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Write a lab.toml for the kernel and the harness that are here
+    Init(init::Options),
+    /// Judge the present bytes once
+    Run(run::Options),
+    /// Commit the bytes of the last run, and write their row
+    Keep(decide::Keep),
+    /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
+    Discard(decide::Discard),
+    /// List the experiments
+    Log(log::Options),
+    /// Put kernel.cu of an experiment or a commit on disk
+    Restore(restore::Options),
+    /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
+    Doctor,
+    /// Let the harness command of this lab.toml run
+    Trust,
+    /// Judge one problem folder and print the run.log lines
+    Harness(harness::Options),
+    #[command(hide = true)]
+    HarnessCompiler,
+    #[command(hide = true)]
+    HarnessWorker,
+    #[command(hide = true)]
+    Supervise(run::Supervise),
+}
+
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
+        }
+    };
+    let outcome = match cli.command {
+        None => {
+            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
+        }
+        // These three say their errors themselves: their exit codes are the protocol's.
+        Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Supervise(options)) => return run::supervise(&options),
+        Some(Command::Harness(options)) => return harness::main(options),
+        Some(Command::HarnessCompiler) => return harness::compiler(),
+        Some(Command::HarnessWorker) => return harness::worker(),
+        Some(Command::Init(options)) => init::main(&options),
+        Some(Command::Keep(options)) => decide::keep(&options),
+        Some(Command::Discard(options)) => decide::discard(&options),
+        Some(Command::Log(options)) => log::main(&options),
+        Some(Command::Restore(options)) => restore::main(&options),
+        Some(Command::Doctor) => doctor::main(),
+        Some(Command::Trust) => trust::main(),
+    };
+    outcome.unwrap_or_else(|error| {
+        complain(&format!("{error:#}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn code(exit: Exit) -> ExitCode {
+    ExitCode::from(exit as u8)
+}
+
+fn here() -> Result<PathBuf> {
+    std::env::current_dir().context("the current folder is gone: `cd` into one that is there")
+}
+
+fn open(kernel: Option<&Path>) -> Result<Project> {
+    Project::open(&here()?, kernel)
+}
+
+/// One line on stdout. Nobody may be reading any more (`lab log | head`): that is no error.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "lab: {text}");
+}
+
+/// The answer of a `--json` command: this, and nothing else, on stdout.
+fn say_json(value: &serde_json::Value) {
+    say(&format!("{value:#}"));
 }

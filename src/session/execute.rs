@@ -15,6 +15,7 @@ use harness::device::Target;
 use harness::report::Measure;
 use jiff::Timestamp;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -202,6 +203,7 @@ fn point_to_log(project: &Project, log: &Path) {
 
 fn command(project: &Project, order: &Order, snapshot: &Path) -> Command {
     let mut command = Command::new(&order.program);
+    command.arg0("lab");
     let device = order.device.unwrap_or(project.config.device);
     match &project.config.harness {
         Some(line) => {

@@ -2,7 +2,7 @@
 //! clean lines for the screen, however fast it comes.
 
 use super::sanitise::{self, LogLine};
-use harness::report::{LINE_LIMIT, Report, parse};
+use harness::report::{LINE_LIMIT, Report, first_word, number, parse};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
@@ -127,7 +127,7 @@ impl Follow {
                 self.report_grew = true;
             }
         }
-        if raw.iter().any(|b| b.is_ascii_graphic()) && !result {
+        if raw.iter().any(|b| b.is_ascii_graphic()) && !(result && is_figure(&raw)) {
             self.last_words = sanitise::line(&raw).trim().to_owned();
         }
         if self.pending.len() == BATCH_LINES {
@@ -141,6 +141,19 @@ impl Follow {
 fn is_result(raw: &[u8]) -> bool {
     let text = String::from_utf8_lossy(raw);
     parse(text.trim_end_matches(['\n', '\r'])).is_some()
+}
+
+/// A result line that tells a fact of the run. `sh: 1: nvc: not found` is one by its form only: to
+/// a person it is words.
+fn is_figure(raw: &[u8]) -> bool {
+    const OF_THE_PROTOCOL: [&str; 8] =
+        ["caveat", "correctness", "device", "progress", "stage", "stopped", "workload", "compiler"];
+    let text = String::from_utf8_lossy(raw);
+    parse(text.trim_end()).is_some_and(|entry| {
+        OF_THE_PROTOCOL.contains(&entry.key)
+            || entry.key.ends_with("_series")
+            || number(first_word(entry.value)).is_some()
+    })
 }
 
 /// run.log: everything up to the limit, then a word about what is left out, then the end.
@@ -232,6 +245,17 @@ mod tests {
         assert_eq!(batch.lines.iter().map(|l| l.result).collect::<Vec<_>>(), [false, false, true]);
         assert_eq!(follow.report().correctness(), None);
         assert_eq!(follow.report().value("h0_max_diff"), Some("2 limit=1"));
+    }
+
+    #[test]
+    fn the_last_words_are_words() {
+        let words = |log: &str| {
+            let (_file, mut follow) = follow(1000);
+            follow.take(log.as_bytes());
+            follow.last_words().to_owned()
+        };
+        assert_eq!(words("sh: 1: nvc: not found\nstage: done\n"), "sh: 1: nvc: not found");
+        assert_eq!(words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"), "h0 is off");
     }
 
     #[test]

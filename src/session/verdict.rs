@@ -2,7 +2,7 @@
 
 use super::run::Ending;
 use harness::process::Exit;
-use harness::report::{Measure, Report, Severity, parse};
+use harness::report::{Measure, Report, Severity};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,11 +167,15 @@ fn first_error(report: &Report) -> Option<String> {
     Some(format!("{}:{}: {}", error.file, error.line, error.message))
 }
 
+/// What it was, and what the harness had to say for itself: the judge's own reason, else the first
+/// error of a compiler, else the last line that was words.
 fn or_last_words(what: &str, facts: &Facts) -> String {
+    if let Some(reason) = facts.report.value("stopped").filter(|_| !facts.external) {
+        return reason.to_owned();
+    }
     let first = first_error(facts.report);
     let detail = first.as_deref().unwrap_or(facts.last_words);
-    // The line that says fail says no more than that.
-    if detail.is_empty() || parse(detail).is_some() { what.to_owned() } else { format!("{what}: {detail}") }
+    if detail.is_empty() { what.to_owned() } else { format!("{what}: {detail}") }
 }
 
 /// A signal as a person knows it.
@@ -227,7 +231,10 @@ mod tests {
             objective: "throughput_sps",
             time_limit_s: 60.0,
             output_limit_mib: 64,
-            last_words: log.lines().last().unwrap_or(""),
+            last_words: log
+                .lines()
+                .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
+                .unwrap_or(""),
         })
     }
 
@@ -281,6 +288,8 @@ mod tests {
         assert_eq!(built_in.why, "kernel.cu:3: 'x' was not declared");
         assert_eq!(built_in.exit(), Exit::NotBuilt);
         assert!(!judged(log, Ending::Exited(2), true).build_failed);
+        let stopped = judged("stopped: kernel.cu has no entry\n", Ending::Exited(3), false);
+        assert_eq!(stopped.why, "kernel.cu has no entry");
     }
 
     #[test]

@@ -88,10 +88,10 @@ impl LogView {
     }
 
     pub fn push(&mut self, skipped: u64, lines: Vec<LogLine>) {
-        let gap = (skipped > 0).then(|| LogLine {
-            text: format!("… {skipped} lines more: they are in run.log"),
-            result: false,
-        });
+        let gap = (skipped > 0)
+            .then(|| LogLine {
+                text: format!("… {skipped} lines more: they are in run.log"), result: false
+            });
         let dropped = self.live.push(gap.into_iter().chain(lines));
         if self.frozen.is_none() {
             self.top = self.top.saturating_sub(dropped);

@@ -8,6 +8,7 @@ use super::super::status::Level;
 use super::super::text::printable;
 use super::{App, Deciding};
 use crate::session::run::{Reason, RunId};
+use crate::session::verdict::Outcome;
 use harness::report::Severity;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
 use tui_input::Input;
@@ -181,12 +182,19 @@ impl App {
     }
 
     fn ask_description(&mut self, what: Deciding) {
-        let Some(run) = self.last.as_ref().map(|last| last.start.id) else { return };
+        let Some(last) = &self.last else { return };
+        let run = last.start.id;
+        let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
         let newer = self.is_stale() || self.status.as_ref().is_some_and(|s| s.discard_asks);
         match what {
             Deciding::Keep => {
                 self.overlays.push(Overlay::Keep { run, input: Input::default(), problem: None });
             }
+            Deciding::Discard if newer && !judged => self.ask_discard(format!(
+                "No verdict belongs to the present bytes of {}. Discard them unjudged? They are kept in git, but no \
+                 row is written.",
+                self.setup.kernel
+            )),
             Deciding::Discard if newer => self.ask_discard(format!(
                 "kernel.cu has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             )),

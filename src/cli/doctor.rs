@@ -1,0 +1,177 @@
+//! `lab doctor`: what is here and what is missing, each with its remedy.
+
+use super::{here, say};
+use crate::session::project::Project;
+use crate::session::{repo, trust};
+use anyhow::Result;
+use harness::device::{self, Finding, Target};
+use std::fs;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Exits with 1 where something is missing that a verdict, or a decision, needs.
+pub fn main() -> Result<ExitCode> {
+    let folder = here()?;
+    let essential = [git(), repository(&folder)];
+    let cpu = compiler();
+    let devices = device::findings();
+    let runs_somewhere = cpu.ok || Target::Auto.resolve() != Target::Cpu;
+    let well = essential.iter().all(|f| f.ok) && runs_somewhere;
+    let rest = [project(&folder), terminal(), watching(&folder)];
+    for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&rest) {
+        show(finding);
+    }
+    let target = match Target::Auto.resolve() {
+        Target::Cpu => {
+            "cpu (emulated: its verdicts on correctness are real, its times say nothing)".to_owned()
+        }
+        other => other.to_string(),
+    };
+    say(&format!("\ndevice auto is {target}"));
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(finding: &Finding) {
+    say(&format!("{} {:<12} {}", if finding.ok { "✓" } else { "✗" }, finding.what, finding.says));
+    if let Some(remedy) = &finding.remedy {
+        say(&format!("  {:<12} → {remedy}", ""));
+    }
+}
+
+fn well(what: &str, says: impl Into<String>) -> Finding {
+    Finding { what: what.into(), ok: true, says: says.into(), remedy: None }
+}
+
+fn ill(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    Finding { what: what.into(), ok: false, says: says.into(), remedy: Some(remedy.into()) }
+}
+
+/// Well, but there is something to know.
+fn note(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    Finding { ok: true, ..ill(what, says, remedy) }
+}
+
+/// The library that the lab links does without; hooks and signatures need the program.
+fn git() -> Finding {
+    match Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            well("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => note(
+            "git",
+            "the git program does not run",
+            "install git: commit hooks and signed commits need it",
+        ),
+    }
+}
+
+fn repository(folder: &Path) -> Finding {
+    match repo::work_tree(folder) {
+        Ok(root) => well("repository", root.display().to_string()),
+        Err(error) => {
+            let text = format!("{error:#}");
+            let (says, remedy) = text.split_once(": ").unwrap_or((&text, "`git init`"));
+            ill("repository", says, remedy)
+        }
+    }
+}
+
+fn compiler() -> Finding {
+    match device::builder(Target::Cpu) {
+        Ok(builder) => well("C++ compiler", builder.version()),
+        Err(error) => {
+            Finding { what: "C++ compiler".into(), ok: false, says: error.to_string(), remedy: None }
+        }
+    }
+}
+
+fn project(folder: &Path) -> Finding {
+    let project = match Project::open(folder, None) {
+        Ok(project) => project,
+        Err(error) => {
+            return ill("project", format!("{error:#}"), "`lab init` writes a lab.toml for what is here");
+        }
+    };
+    let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
+    let says = format!("{} by {harness}", project.kernel_name);
+    match (trust::check(&project), repo::obstacle(&project)) {
+        (Ok(trust::Trust::Needed { .. }), _) => {
+            ill("project", says, "read the harness command, then `lab trust`")
+        }
+        (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
+        (_, Ok(Some(obstacle))) => ill("project", format!("{says}; keep does not work now"), obstacle),
+        _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
+            "project",
+            format!("{says}, but there is no problem.toml beside it"),
+            "write one (kernels/README.md), or set `harness` in lab.toml",
+        ),
+        _ => well("project", says),
+    }
+}
+
+fn terminal() -> Finding {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
+    let term = env("TERM");
+    if !std::io::stdout().is_terminal() {
+        return note("terminal", "stdout is none here", "the screen needs one; `lab run` does without");
+    }
+    if matches!(term.as_str(), "" | "dumb") {
+        return ill(
+            "terminal",
+            format!("TERM is '{term}'"),
+            "set TERM to what your terminal is, as in xterm-256color",
+        );
+    }
+    let (wide, high) = crossterm::terminal::size().unwrap_or((0, 0));
+    let multiplexer = if env("TMUX").is_empty() { "" } else { ", in tmux" };
+    let says = format!("{term}, {wide}×{high}{multiplexer}");
+    if wide < 40 || high < 10 {
+        return note("terminal", says, "the screen needs 40×10; 80×24 shows more, 160×45 everything");
+    }
+    let rich = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
+    if rich || !env("NO_COLOR").is_empty() {
+        return well("terminal", says);
+    }
+    let remedy = if multiplexer.is_empty() {
+        "for themes of more than 16 colours: `export COLORTERM=truecolor` where your terminal has them"
+    } else {
+        "for themes of more than 16 colours: `set -as terminal-features ',*:RGB'` in tmux.conf and `export COLORTERM=truecolor`"
+    };
+    note("terminal", says, remedy)
+}
+
+fn watching(folder: &Path) -> Finding {
+    const SLOW: &str = "saves are noticed within a second all the same";
+    // Magic numbers of statfs(2): file systems whose changes on another machine nobody tells of.
+    const REMOTE: [(u64, &str); 6] = [
+        (0x6969, "NFS"),
+        (0xff53_4d42, "CIFS"),
+        (0xfe53_4d42, "SMB2"),
+        (0x0102_1997, "9p"),
+        (0x6573_5546, "FUSE"),
+        (0x0bd0_0bd0, "Lustre"),
+    ];
+    let kind = rustix::fs::statfs(folder).map(|s| s.f_type as u64 & 0xffff_ffff).unwrap_or(0);
+    if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
+        return note("watching", format!("this folder is on {name}, which tells of no change"), SLOW);
+    }
+    let limit = |name: &str| {
+        let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    match notify::recommended_watcher(|_| {})
+        .and_then(|mut ears| notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive))
+    {
+        Ok(()) => {
+            let number = |name| limit(name).map_or_else(|| "?".to_owned(), |n| n.to_string());
+            let (watches, instances) = (number("max_user_watches"), number("max_user_instances"));
+            well("watching", format!("inotify, {watches} watches and {instances} instances a user"))
+        }
+        Err(error) => ill(
+            "watching",
+            format!("inotify has none left: {error}; {SLOW}"),
+            "`sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288`",
+        ),
+    }
+}

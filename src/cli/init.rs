@@ -1,0 +1,206 @@
+//! `lab init`: writes a lab.toml for what is here, and asks nothing that it can find out.
+
+use super::{here, say};
+use crate::config::{Config, FILE};
+use crate::session::project::sources_in;
+use crate::session::{repo, trust};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    /// The kernel, where there are several
+    kernel: Option<PathBuf>,
+}
+
+/// What was found out.
+struct Found {
+    /// Relative to the folder that lab.toml goes into.
+    kernel: String,
+    /// A command of the user's; `None`: the built-in harness.
+    harness: Option<Harness>,
+    notes: Vec<String>,
+}
+
+struct Harness {
+    command: String,
+    script: String,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let folder = here()?.canonicalize().context("the current folder is gone")?;
+    repo::work_tree(&folder)?;
+    let file = folder.join(FILE);
+    if file.exists() {
+        bail!("{} is there already and stays as it is; `lab trust` lets its harness run", file.display());
+    }
+    let found = find(&folder, options.kernel.as_deref())?;
+    let text = text(&found);
+    // What is written must be what would be read.
+    Config::parse(&text, FILE)?;
+    fs::File::create_new(&file)
+        .and_then(|mut new| new.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    say(&format!("wrote {FILE}: kernel {}", found.kernel));
+    match &found.harness {
+        Some(harness) => {
+            trust::grant_file(&file)?;
+            say(&format!("  harness: `{}`, trusted because you wrote it just now", harness.command));
+        }
+        None => say("  harness: the built-in one, with problem.toml beside the kernel"),
+    }
+    found.notes.iter().for_each(|note| say(&format!("  {note}")));
+    say("next: `lab` opens the screen, `lab run` judges once");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(folder: &Path, given: Option<&Path>) -> Result<Found> {
+    let kernel = match given {
+        Some(path) if path.is_dir() => folder.join(path).join("kernel.cu"),
+        Some(path) => folder.join(path),
+        None => find_kernel(folder)?,
+    };
+    let kernel = kernel.canonicalize().with_context(|| format!("there is no {}", kernel.display()))?;
+    let name = relative(&kernel, folder)?;
+    let beside = kernel.parent().unwrap_or(folder);
+    let script = [folder, beside].map(|f| f.join("harness.py")).into_iter().find(|path| path.is_file());
+    let harness = script.map(|path| relative(&path, folder)).transpose()?.map(|script| {
+        let quoted = quote(&script);
+        let with = if on_path("uv") { "uv run" } else { "python3" };
+        Harness { command: format!("{with} {quoted}"), script }
+    });
+    let mut notes = Vec::new();
+    if harness.is_none() && !beside.join("problem.toml").is_file() {
+        notes.push(format!(
+            "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE}",
+            beside.display()
+        ));
+    }
+    Ok(Found { kernel: name, harness, notes })
+}
+
+/// kernel.cu here; else the only .cu file here; else the only kernel.cu below.
+fn find_kernel(folder: &Path) -> Result<PathBuf> {
+    let usual = folder.join("kernel.cu");
+    if usual.is_file() {
+        return Ok(usual);
+    }
+    let mut candidates = sources_in(folder);
+    if candidates.is_empty() {
+        kernels_below(folder, 3, &mut candidates);
+        candidates.sort();
+    }
+    match candidates.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => bail!("no kernel.cu here or below: write one, or name yours: `lab init path/to/your.cu`"),
+        several => {
+            let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
+            bail!("several kernels are here: {}. Name one: `lab init {}`", names.join(", "), names[0])
+        }
+    }
+}
+
+fn kernels_below(folder: &Path, depth: u32, found: &mut Vec<PathBuf>) {
+    const ENOUGH: usize = 50;
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.') || entry.file_name() == "target";
+        // Links are not followed: they may lead in a circle.
+        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
+        if is_folder && !hidden && depth > 0 && found.len() < ENOUGH {
+            kernels_below(&path, depth - 1, found);
+        } else if entry.file_name() == "kernel.cu" && path.is_file() {
+            found.push(path);
+        }
+    }
+}
+
+fn relative(path: &Path, folder: &Path) -> Result<String> {
+    let inside = path.strip_prefix(folder);
+    let inside =
+        inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
+    Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
+}
+
+/// As a shell reads it back as one word.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|f| f.join(program).is_file())
+}
+
+fn text(found: &Found) -> String {
+    let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let (harness, extra) = match &found.harness {
+        Some(h) => (
+            format!("harness = {}\n", string(&h.command)),
+            format!("# Further files that a verdict depends on.\nextra = [{}]\n", string(&h.script)),
+        ),
+        None => (
+            "# harness = \"uv run harness.py\"\n".to_owned(),
+            "# Further files that a verdict depends on.\n# extra = [\"data.bin\"]\n".to_owned(),
+        ),
+    };
+    format!(
+        "# How `lab` judges this kernel. Every line but `kernel` and `harness` is the default.\n\n\
+         # The one file that an experiment changes.\n\
+         kernel = {kernel}\n\n\
+         # A command that builds, verifies and measures, and prints the lines of the run.log protocol;\n\
+         # run by `sh -c` in this folder. Without it the built-in harness judges (problem.toml).\n\
+         {harness}\n\
+         # auto, cpu, cuda, cuda:1\n\
+         # device = \"auto\"\n\n\
+         # The result line that is the measure, and which way is better: maximize or minimize.\n\
+         # objective = \"throughput_sps\"\n\
+         # goal = \"maximize\"\n\n\
+         # A run that takes longer, or prints more, counts as crashed.\n\
+         # time_limit_s = 60\n\
+         # output_limit_mib = 64\n\n\
+         # [compile]\n\
+         # options = [\"-DBLOCK=256\"]\n\
+         # arch = \"sm_90\"\n\n\
+         [watch]\n\
+         {extra}\
+         # A save is taken up after this much quiet, and no later than the ceiling.\n\
+         # quiet_ms = 50\n\
+         # ceiling_ms = 500\n",
+        kernel = string(&found.kernel),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
+        let harness = Harness { command: "uv run 'my harness.py'".into(), script: "my harness.py".into() };
+        let found = Found { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
+        let text = text(&found);
+        let config = Config::parse(&text, FILE).expect("it reads back");
+        assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));
+        assert_eq!(config.harness.as_deref(), Some("uv run 'my harness.py'"));
+        assert_eq!(config.watch.extra, ["my harness.py"]);
+        // Every commented setting is one that exists.
+        let settings = text.lines().map(|line| match line.strip_prefix("# ") {
+            Some(setting) if setting.contains(" = ") || setting.starts_with('[') => setting,
+            _ => line,
+        });
+        let all: Vec<&str> = settings.collect();
+        let all = Config::parse(&all.join("\n"), FILE).expect("every commented line is valid");
+        assert_eq!((all.time_limit_s, all.output_limit_mib), (60.0, 64));
+    }
+
+    #[test]
+    fn a_path_is_quoted_for_the_shell() {
+        assert_eq!(quote("sub/harness.py"), "sub/harness.py");
+        assert_eq!(quote("it's here.py"), r"'it'\''s here.py'");
+    }
+}

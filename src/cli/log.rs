@@ -1,0 +1,88 @@
+//! `lab log`: the experiments, oldest first.
+
+use super::{Kernel, complain, open, say, say_json};
+use crate::session::decide;
+use crate::session::experiment::Experiment;
+use crate::session::history;
+use crate::session::status::{self, Status};
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    kernel: Kernel,
+    /// Print JSON, and nothing else, on stdout
+    #[arg(long)]
+    json: bool,
+    /// Add the rows that could not be written when their run was decided
+    #[arg(long)]
+    append_missing: bool,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    if options.append_missing {
+        let added = decide::append_missing(&project)?;
+        complain(&format!("{added} missing rows added"));
+    }
+    let history = history::history(&project)?;
+    let status = status::status(&project)?;
+    if options.json {
+        let experiments: Vec<Value> = history.experiments.iter().map(as_json).collect();
+        let undecided = undecided(&status);
+        say_json(&json!({
+            "head": status.head.label(),
+            "kernel": project.kernel_name,
+            "undecided_run": undecided,
+            "experiments": experiments,
+            "problems": history.problems,
+        }));
+    } else {
+        say(&format!("{}  {}", project.kernel_name, status.head.label()));
+        history.experiments.iter().for_each(|e| say(&in_words(e)));
+        if history.experiments.is_empty() {
+            say("no experiment yet: `lab run`, then `lab keep -m TEXT` or `lab discard -m TEXT`");
+        }
+        if let Some(run) = undecided(&status) {
+            say(&format!("run {run} is undecided"));
+        }
+    }
+    history.problems.iter().for_each(|problem| complain(problem));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn undecided(status: &Status) -> Option<u64> {
+    status.last.as_ref().filter(|r| decide::judged(r)).map(|r| r.start.id.0)
+}
+
+fn in_words(experiment: &Experiment) -> String {
+    let row = &experiment.row;
+    let figures = if row.correctness == "pass" {
+        format!("{:>12.1} {:>10.3} us", row.throughput_sps, row.kernel_us)
+    } else {
+        format!("{:>12} {:>13}", "-", "-")
+    };
+    let emulated = if experiment.emulated { "  (emulated)" } else { "" };
+    format!("{:<8} {:<7} {figures}  {}{emulated}", row.commit, row.status.word(), row.description)
+}
+
+fn as_json(experiment: &Experiment) -> Value {
+    let row = &experiment.row;
+    let correct = row.correctness == "pass";
+    json!({
+        "commit": row.commit,
+        "throughput_sps": correct.then_some(row.throughput_sps),
+        "kernel_us": correct.then_some(row.kernel_us),
+        "correctness": row.correctness,
+        "status": row.status,
+        "description": row.description,
+        "run": experiment.run,
+        "kernel": experiment.kernel,
+        "device": experiment.device,
+        "emulated": experiment.emulated,
+        "decided": experiment.decided.map(|t| t.to_string()),
+    })
+}

@@ -1,0 +1,189 @@
+//! `lab run`: judge the present bytes once. And the hidden `lab supervise`.
+
+use super::{Kernel, code, complain, open, say, say_json};
+use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::process::Control;
+use crate::session::project::Project;
+use crate::session::record::Record;
+use crate::session::records::Records;
+use crate::session::run::Reason;
+use crate::session::supervise as supervisor;
+use crate::session::verdict::{Outcome, Verdict};
+use anyhow::Result;
+use clap::Args;
+use harness::device::Target;
+use harness::process::Exit;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    kernel: Kernel,
+    /// Print JSON, and nothing else, on stdout
+    #[arg(long)]
+    json: bool,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[arg(long)]
+    device: Option<Target>,
+}
+
+#[derive(Args, Debug)]
+pub struct Supervise {
+    /// The process that must live
+    #[arg(long)]
+    parent: i32,
+    command: String,
+}
+
+pub fn supervise(options: &Supervise) -> ExitCode {
+    match supervisor::main(options.parent, &options.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(&format!("cannot run the harness: {error}"));
+            ExitCode::from(127)
+        }
+    }
+}
+
+pub fn main(options: &Options) -> ExitCode {
+    let project = match open(options.kernel.kernel.as_deref()) {
+        Ok(project) => project,
+        Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
+    };
+    match judge(&project, options) {
+        Ok(record) => report(&project, options, &record),
+        Err(error) => {
+            let exit = match &error {
+                NotRun::NeedsTrust { .. } => Exit::Usage,
+                NotRun::Kernel(_) => Exit::NotBuilt,
+                NotRun::Failed(_) => Exit::Crashed,
+            };
+            failed(options, &error.to_string(), exit)
+        }
+    }
+}
+
+fn judge(project: &Project, options: &Options) -> std::result::Result<Record, NotRun> {
+    let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
+    end_on_signals(control.clone())?;
+    let order = Order { device: options.device, ..Order::new(Reason::Command) };
+    execute::execute(project, &order, &control, |told| {
+        if let Told::Progress(_, batch) = told
+            && !options.json
+        {
+            if batch.skipped > 0 {
+                say(&format!("… {} lines are in run.log alone", batch.skipped));
+            }
+            batch.lines.iter().for_each(|line| say(&line.text));
+        }
+    })
+}
+
+/// The harness is in a group of its own: Ctrl-C reaches the lab alone, and the lab ends the run.
+fn end_on_signals(control: Arc<Control>) -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for _ in signals.forever() {
+            control.end();
+        }
+    })?;
+    Ok(())
+}
+
+fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
+    if options.json {
+        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
+    }
+    complain(why);
+    code(exit)
+}
+
+fn report(project: &Project, options: &Options, record: &Record) -> ExitCode {
+    let Some(verdict) = &record.verdict else {
+        return failed(options, "the run has no verdict", Exit::Crashed);
+    };
+    if options.json {
+        say_json(&as_json(project, record, verdict));
+    } else {
+        say(&in_words(project, record, verdict));
+    }
+    code(verdict.exit())
+}
+
+fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
+    let mut text =
+        format!("\n{} {}  run {}", verdict.outcome.sign(), verdict.outcome.word(), record.start.id);
+    if !verdict.why.is_empty() {
+        text += &format!("  {}", verdict.why);
+    }
+    if let Some(measure) = verdict.objective {
+        text += &format!("  {} {}", measure.value, project.config.objective);
+    }
+    if let Some(change) = verdict.change {
+        let spread = change.spread.map_or_else(String::new, |s| format!(" ± {:.1}", s * 100.0));
+        text += &format!("  {:+.1} %{spread} vs incumbent", change.ratio * 100.0);
+    }
+    if verdict.emulated {
+        text += "  (emulated: its times say nothing about a GPU)";
+    }
+    for caveat in &verdict.caveats {
+        text += &format!("\n  caveat: {caveat}");
+    }
+    match verdict.outcome {
+        Outcome::Pass => {
+            text += "\n  `lab keep -m TEXT` commits it, `lab discard -m TEXT` puts the incumbent back"
+        }
+        Outcome::Fail | Outcome::Crash => text += "\n  `lab discard -m TEXT` puts the incumbent back",
+        Outcome::Void => {}
+    }
+    text
+}
+
+/// A latency or a throughput is null unless the run is correct.
+fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
+    let gates: Vec<Value> = record
+        .report()
+        .gates()
+        .iter()
+        .map(|g| json!({ "name": g.name, "value": finite(g.value), "limit": finite(g.limit), "pass": g.passes() }))
+        .collect();
+    let objective = project.config.objective.as_str();
+    let mut value = json!({
+        "run": record.start.id,
+        "kernel": record.start.kernel,
+        "blob": record.start.blob,
+        "fingerprint": record.start.fingerprint,
+        "external": record.start.external,
+        "outcome": verdict.outcome,
+        "correctness": if verdict.outcome == Outcome::Pass { "pass" } else { "fail" },
+        "why": verdict.why,
+        "build_failed": verdict.build_failed,
+        "objective": {
+            "name": objective,
+            "value": verdict.objective.map(|m| m.value),
+            "low": verdict.objective.and_then(|m| m.low).and_then(finite),
+            "high": verdict.objective.and_then(|m| m.high).and_then(finite),
+        },
+        "throughput_sps": null,
+        "kernel_us": verdict.kernel_us,
+        "change": verdict.change,
+        "device": record.device,
+        "emulated": verdict.emulated,
+        "caveats": verdict.caveats,
+        "gates": gates,
+        "seconds": record.seconds,
+        "log": Records::new(&project.lab_dir).log(record.start.id),
+        "exit_code": verdict.exit() as u8,
+    });
+    if objective == "throughput_sps" {
+        value["throughput_sps"] = json!(verdict.objective.map(|m| m.value));
+    }
+    value
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|n| n.is_finite())
+}

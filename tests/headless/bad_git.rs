@@ -1,0 +1,196 @@
+//! Repositories in every state that git can be in.
+
+use crate::lab::{Lab, finish};
+use std::fs;
+
+/// A repository with a passing run of new bytes, ready to be kept.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+/// Keep refuses, and nothing has changed; after the remedy it works.
+#[track_caller]
+fn refuses(lab: &Lab, says: &str, remedy: impl FnOnce(&Lab)) {
+    let before = lab.head();
+    lab.lab("keep -m better").is(1).says(says);
+    assert_eq!(lab.head(), before);
+    assert_eq!(lab.read("kernel.cu"), "// better\n");
+    assert!(!lab.path("results.tsv").exists());
+    remedy(lab);
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn no_repository() {
+    let lab = Lab::new();
+    fs::remove_dir_all(lab.path(".git")).unwrap();
+    for command in ["run", "keep -m x", "log", "init", "restore HEAD", "trust"] {
+        let told = lab.lab(command).says("no git repository at").says("`git init`");
+        assert_ne!(told.code, 0);
+    }
+}
+
+#[test]
+fn a_bare_repository() {
+    let lab = Lab::new();
+    lab.git("clone -q --bare . ../bare.git");
+    let mut command = lab.lab_command("run");
+    command.current_dir(lab.path("../bare.git"));
+    finish(command.spawn().unwrap()).is(64).says("is a bare repository");
+}
+
+#[test]
+fn detached_head_works_and_says_so() {
+    let lab = judged();
+    lab.git("checkout -q --detach");
+    lab.lab("keep -m better").is(0).says("HEAD is detached: the commit is on no branch");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    assert_eq!(lab.git("log --format=%s main"), "start\n");
+}
+
+#[test]
+fn a_merge_going_on() {
+    let lab = judged();
+    lab.git("stash -q");
+    lab.git("checkout -qb other");
+    lab.write("conflict", "other\n");
+    lab.git("add conflict");
+    lab.git("commit -qm other");
+    lab.git("checkout -q main");
+    lab.write("conflict", "main\n");
+    lab.git("add conflict");
+    lab.git("commit -qm main");
+    lab.sh("git merge other").is(1);
+    lab.write("kernel.cu", "// better\n");
+    refuses(&lab, "a merge is going on: finish it, or leave it with `git merge --abort`", |lab| {
+        lab.write("conflict", "both\n");
+        lab.git("add conflict");
+        lab.git("commit -qm merged");
+    });
+}
+
+#[test]
+fn a_discard_during_a_merge_touches_only_the_kernel() {
+    let lab = judged();
+    fs::write(lab.path(".git/MERGE_HEAD"), lab.head() + "\n").unwrap();
+    lab.lab("discard -m x").is(0);
+    assert!(lab.path(".git/MERGE_HEAD").exists());
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+}
+
+#[test]
+fn the_index_is_locked() {
+    let lab = judged();
+    lab.write(".git/index.lock", "");
+    refuses(&lab, "git's index is locked: another git command is at work; try again", |lab| {
+        fs::remove_file(lab.path(".git/index.lock")).unwrap();
+    });
+}
+
+#[test]
+fn no_user_name() {
+    let lab = judged();
+    let config = lab.read("../home/.gitconfig");
+    lab.write("../home/.gitconfig", "");
+    refuses(&lab, "`git config --global user.name \"Your Name\"`", |lab| {
+        lab.write("../home/.gitconfig", config)
+    });
+    // Discarding needs no name: the bytes matter more.
+    lab.write("../home/.gitconfig", "");
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+}
+
+#[test]
+fn hooks_are_honoured() {
+    let lab = judged();
+    lab.script(
+        ".git/hooks/pre-commit",
+        "git diff --cached --name-only > ../seen; git show :kernel.cu >> ../seen",
+    );
+    lab.script(".git/hooks/commit-msg", "echo 'Change-Id: I1' >> \"$1\"");
+    lab.write("other", "staged by the user\n");
+    lab.git("add other");
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.read("../seen"), "kernel.cu\n// better\n", "the hook sees the kernel's change alone");
+    assert_eq!(lab.git("log -1 --format=%B").trim(), "better\nChange-Id: I1");
+    assert_eq!(lab.git("show --name-only --format= HEAD"), "kernel.cu\n");
+    assert_eq!(lab.git("status --porcelain"), "A  other\n");
+}
+
+#[test]
+fn a_hook_that_refuses() {
+    let lab = judged();
+    lab.script(".git/hooks/pre-commit", "echo 'no commits on Friday' >&2; exit 1");
+    refuses(&lab, "no commits on Friday", |lab| fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap());
+}
+
+#[test]
+fn a_hook_that_changes_the_bytes() {
+    let lab = judged();
+    lab.script(".git/hooks/pre-commit", "echo '// formatted' > t; git update-index --cacheinfo 100644,$(git hash-object -w t),kernel.cu; rm t");
+    refuses(&lab, "a commit hook changed kernel.cu", |lab| {
+        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap()
+    });
+}
+
+#[test]
+fn signing_that_fails_and_signing_that_works() {
+    let lab = judged();
+    lab.git("config commit.gpgsign true");
+    lab.git("config gpg.program /bin/false");
+    refuses(&lab, "commit.gpgsign is set", |lab| {
+        let signer = "printf '\\n[GNUPG:] SIG_CREATED x\\n' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo; echo 'x'; echo '-----END PGP SIGNATURE-----'";
+        lab.script("../bin/signer", signer);
+        lab.git("config gpg.program signer");
+    });
+    assert!(lab.git("cat-file commit HEAD").contains("gpgsig -----BEGIN PGP SIGNATURE-----"));
+}
+
+#[test]
+fn no_git_program_where_it_is_needed() {
+    let lab = judged();
+    lab.git("config commit.gpgsign true");
+    let mut command = lab.lab_command("keep -m better");
+    command.env("PATH", "/nowhere");
+    finish(command.spawn().unwrap()).is(1).says("could not be started: install git");
+    assert_eq!(lab.git("log --format=%s"), "start\n");
+}
+
+#[test]
+fn a_filter_that_is_a_program_is_refused() {
+    let lab = judged();
+    lab.write(".gitattributes", "*.cu filter=lfs\n");
+    lab.lab("run").says("kernel.cu has the git attribute 'filter'").is(3);
+}
+
+#[test]
+fn a_work_tree_of_its_own() {
+    let lab = Lab::new();
+    lab.git("worktree add -q ../second");
+    let lab = |args: &str| {
+        let mut command = lab.lab_command(args);
+        command.current_dir(lab.path("../second"));
+        finish(command.spawn().unwrap())
+    };
+    lab("trust").is(0);
+    lab("run").is(0);
+    lab("keep -m second").is(0).says("HEAD holds these bytes already");
+}
+
+#[test]
+fn a_commit_that_is_not_there() {
+    let lab = Lab::new();
+    lab.lab("restore deadbeef").is(1).says("there is no commit 'deadbeef': `lab log` lists");
+    lab.write("other", "x");
+    lab.git("checkout -q --orphan empty");
+    lab.git("rm -q --cached kernel.cu");
+    lab.git("commit -qm without");
+    lab.lab("restore HEAD").is(1).says("does not hold kernel.cu");
+}

@@ -1,0 +1,120 @@
+//! Harnesses that misbehave: each ends as a clear verdict, and the next run works.
+
+use crate::lab::{Lab, Told};
+
+/// A harness, and what `lab run` makes of it.
+fn run(harness: &str, settings: &str) -> (Lab, Told) {
+    let lab = Lab::new();
+    lab.harness(harness);
+    lab.write(
+        "lab.toml",
+        format!("harness = \"uv run harness.py\"\n{settings}\n[watch]\nextra = [\"harness.py\"]\n"),
+    );
+    lab.lab("trust").is(0);
+    let told = lab.lab("run");
+    (lab, told)
+}
+
+#[track_caller]
+fn check(harness: &str, code: i32, says: &str) {
+    run(harness, "").1.is(code).says(says);
+}
+
+#[test]
+fn lines_that_are_none() {
+    check("true", 3, "CRASH  run 1  no correctness: line (exit code 0)");
+    check("head -c 3000 /dev/urandom; echo; echo bye", 3, "no correctness: line (exit code 0): bye");
+    check("printf 'correctness: pass'", 0, "PASS");
+    check("echo 'correctness: perhaps'", 1, "FAIL");
+    check("echo 'correctness: pass'; exit 7", 3, "correctness: pass, but exit code 7");
+    check("echo 'correctness: fail'; exit 1", 1, "FAIL");
+    check("echo 'correctness: pass'; kill -SEGV $$", 3, "signal 11 (segmentation fault)");
+}
+
+#[test]
+fn figures_that_are_none() {
+    check("echo 'h0_max_diff: nan limit=1'; echo 'correctness: pass'", 1, "h0_max_diff is NaN");
+    let (lab, told) = run("echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: inf'", "");
+    told.is(0).says("caveat: nothing was measured: throughput_sps: 'nan' is no number");
+    let json = lab.lab("run --json").is(0).json();
+    assert!(json["throughput_sps"].is_null() && json["kernel_us"].is_null());
+    lab.lab("log --json").is(0).json();
+}
+
+#[test]
+fn a_latency_is_null_unless_correct() {
+    let (lab, _) = run("echo 'throughput_sps: 5'; echo 'kernel_us: 5'; echo 'correctness: fail'", "");
+    let json = lab.lab("run --json").is(1).json();
+    assert!(
+        json["throughput_sps"].is_null()
+            && json["kernel_us"].is_null()
+            && json["objective"]["value"].is_null()
+    );
+}
+
+#[test]
+fn control_sequences_stay_in_the_log() {
+    let (lab, told) = run(
+        r"printf 'a \033[31mred\033[0m word \033]0;title\007\n'; printf '\342\200\256evil\n'; printf 'caveat: \033[2Jgone\n'; echo 'correctness: pass'",
+        "",
+    );
+    let told = told.is(0).says("a red word").says("evil").says("caveat: gone");
+    assert!(!told.out.contains(['\x1b', '\x07', '\u{202e}']), "{told:?}");
+    assert!(lab.read("run.log").contains("\x1b[31mred"), "the log has what was printed");
+}
+
+#[test]
+fn a_command_that_is_not_there() {
+    let lab = Lab::new();
+    lab.write("lab.toml", "harness = \"nvv --fast\"\n");
+    lab.lab("trust").is(0);
+    lab.lab("run").is(3).says("the harness command was not found (exit code 127)").says("nvv");
+}
+
+#[test]
+fn one_that_never_ends() {
+    run("echo 'correctness: pass'; sleep 1000 & wait", "time_limit_s = 0.2")
+        .1
+        .is(3)
+        .says("longer than time_limit_s = 0.2");
+    // One that does not listen to SIGTERM, nor its child.
+    let deaf = "trap '' TERM; (trap '' TERM; sleep 1000) & while :; do sleep 1000; done";
+    run(deaf, "time_limit_s = 0.2").1.is(3).says("longer than time_limit_s");
+}
+
+#[test]
+fn one_that_prints_without_end() {
+    let (lab, told) =
+        run("echo the head; while :; do echo 0123456789abcdef0123456789abcdef; done", "output_limit_mib = 1");
+    told.is(3).says("too much output: more than output_limit_mib = 1");
+    let log = lab.read("run.log");
+    assert!(log.starts_with("the head\n") && log.len() < (1 << 20) + 100_000, "{}", log.len());
+    assert!(log.contains("bytes are left out here: the output limit was reached"));
+    lab.passing(5.0);
+    lab.lab("run").is(0);
+}
+
+#[test]
+fn a_kernel_that_changes_during_the_run_has_no_verdict() {
+    let (lab, told) =
+        run("echo '// edited' >> kernel.cu; echo 'correctness: pass'; echo 'throughput_sps: 9'", "");
+    told.is(3).says("VOID").says("kernel.cu changed while the harness ran");
+    lab.lab("keep -m x").is(1).says("needs a passing verdict: run 1 came to VOID");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n// edited\n");
+}
+
+#[test]
+fn run_log_answers_the_plain_grep_and_a_file_of_the_users_stays() {
+    let (lab, _) = run(
+        "echo text; echo 'h0_max_diff: 1 limit=2'; echo 'correctness: pass'; echo 'throughput_sps: 3'",
+        "",
+    );
+    let grep = lab.sh(
+        r#"grep "^throughput_sps:\|^correctness:\|^sample_.*:\|^teacher_.*_diff:\|^h[01]_.*_diff:" run.log"#,
+    );
+    assert_eq!(grep.out, "h0_max_diff: 1 limit=2\ncorrectness: pass\nthroughput_sps: 3\n");
+    std::fs::remove_file(lab.path("run.log")).unwrap();
+    lab.write("run.log", "mine\n");
+    lab.lab("run").is(0);
+    assert_eq!(lab.read("run.log"), "mine\n");
+}

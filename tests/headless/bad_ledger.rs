@@ -1,0 +1,120 @@
+//! results.tsv read-only, half-written, hand-edited; a disk that is full.
+
+use crate::lab::Lab;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+const HEADER: &str = "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n";
+
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+#[test]
+fn a_row_that_cannot_be_written_is_not_lost() {
+    let lab = judged();
+    // Every write to /dev/full finds the disk full; root too.
+    symlink("/dev/full", lab.path("results.tsv")).unwrap();
+    lab.lab("keep -m better").is(0).says("cannot append to").says("make room on the disk");
+    assert_eq!(lab.git("log -1 --format=%s"), "better\n", "the commit stands");
+    lab.lab("log").is(0).says("the row of run 1 is missing in").says("`lab log --append-missing` adds it");
+    lab.lab("log --append-missing").is(1).says("make room on the disk");
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    lab.lab("log --append-missing").is(0).says("1 missing rows added");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
+    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+}
+
+#[test]
+fn read_only() {
+    let lab = judged();
+    lab.write("results.tsv", HEADER);
+    if rustix::process::geteuid().is_root() {
+        // Root writes to anything; a folder stops even root.
+        fs::remove_file(lab.path("results.tsv")).unwrap();
+        fs::create_dir(lab.path("results.tsv")).unwrap();
+        lab.lab("keep -m better").is(0).says("move the folder away");
+    } else {
+        lab.sh("chmod 444 results.tsv");
+        lab.lab("keep -m better").is(0).says("make it writable (`chmod u+w`)");
+        assert_eq!(lab.read("results.tsv"), HEADER);
+    }
+    lab.lab("log").is(0).says("the row of run 1 is missing");
+}
+
+#[test]
+fn half_written_and_hand_edited() {
+    let lab = judged();
+    let by_hand = format!(
+        "{HEADER}# a note of mine\nabc\tquick\t1\tpass\tkeep\tx\nabc1234\t12.5\t80\tpass\tkeep\tby hand\ndef56"
+    );
+    lab.write("results.tsv", &by_hand);
+    lab.lab("keep -m better").is(0);
+    let after = lab.read("results.tsv");
+    let ours = format!("\n{}\t1000.0\t1000.0\tpass\tkeep\tbetter\n", &lab.head()[..7]);
+    assert_eq!(after, by_hand + &ours);
+    lab.lab("log")
+        .is(0)
+        .says("results.tsv:2: 1 columns instead of 6")
+        .says("results.tsv:3: throughput_sps 'quick' is no number")
+        .says("results.tsv:5: 1 columns instead of 6")
+        .says("by hand")
+        .says("better");
+}
+
+#[test]
+fn a_description_cannot_break_a_row() {
+    let lab = judged();
+    let mut command = lab.lab_command("keep -m");
+    command.arg("a\tb\nc \x1b[31mred\x1b[0m \"quoted\"");
+    crate::lab::finish(command.spawn().unwrap()).is(0);
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | a b c red \"quoted\""]);
+    lab.lab("run").is(0);
+    lab.lab("keep -m ' '").is(1).says("say in a few words what you tried");
+}
+
+#[test]
+fn a_tracked_ledger_is_not_excluded() {
+    let lab = Lab::new();
+    lab.write("results.tsv", HEADER);
+    lab.git("add results.tsv");
+    lab.git("commit -qm ledger");
+    lab.lab("run").is(0);
+    let exclude = lab.read(".git/info/exclude");
+    assert!(!exclude.lines().any(|l| l == "/results.tsv") && exclude.contains("/.lab/"), "{exclude}");
+}
+
+#[test]
+fn emulated_rows_have_a_file_of_their_own() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.harness(
+        "echo 'device: cpu (emulated, 2 threads)'; echo 'correctness: pass'; echo 'throughput_sps: 3'",
+    );
+    lab.lab("run").is(0).says("emulated");
+    lab.lab("keep -m better").is(0);
+    assert!(!lab.path("results.tsv").exists());
+    assert!(lab.read("results.cpu.tsv").contains("\t3.0\t0.0\tpass\tkeep\tbetter\n"));
+    let log = lab.lab("log --json").is(0).json();
+    assert_eq!(log["experiments"][0]["emulated"], true);
+}
+
+#[test]
+fn a_full_disk_leaves_the_repository_as_it_was() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", format!("// better\n{}", "// filler\n".repeat(2000)));
+    // No file may grow above one block; as on a full disk, every write fails with an error.
+    let told = lab.sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run").is(3);
+    told.says("cannot write the snapshot");
+    assert_eq!(lab.git("status --porcelain"), " M kernel.cu\n");
+    lab.lab("run").is(0);
+    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" keep -m better").is(1);
+    assert_eq!(lab.git("log --format=%s"), "start\n");
+    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" discard -m worse").is(1);
+    assert!(lab.read("kernel.cu").starts_with("// better\n"), "what cannot be saved is not replaced");
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.rows().len(), 1);
+}

@@ -1,0 +1,247 @@
+//! init → run → keep → edit → run → discard → log → restore.
+
+use crate::lab::Lab;
+
+#[test]
+fn the_circle() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.passing(1000.0);
+    lab.lab("init").is(0).says("`uv run harness.py`, trusted because you wrote it just now");
+
+    let run = lab.lab("run --json").is(0).json();
+    assert_eq!((run["run"].as_u64(), run["outcome"].as_str()), (Some(1), Some("pass")));
+    assert_eq!((run["throughput_sps"].as_f64(), run["kernel_us"].as_f64()), (Some(1000.0), Some(1000.0)));
+    assert!(run["change"].is_null(), "there is no incumbent yet");
+
+    // An unborn branch: keep makes the first commit.
+    lab.lab("discard -m 'too early'")
+        .is(1)
+        .says("HEAD does not hold kernel.cu, so there is nothing to put back");
+    lab.lab("keep -m 'the baseline'").is(0).says("keep run 1");
+    assert_eq!(lab.git("log --format=%s"), "the baseline\n");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// the first\n");
+    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\n");
+    assert!(lab.git("notes --ref=lab show HEAD").contains("\"throughput_sps\""));
+
+    lab.write("kernel.cu", "// the second\n");
+    lab.passing(1031.0);
+    lab.lab("run").is(0).says("● PASS  run 2  1031 throughput_sps  +3.1 %");
+    lab.lab("discard -m 'two at once'").is(0).says("refs/lab/discarded/2");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    assert_eq!(lab.git("show refs/lab/discarded/2:kernel.cu"), "// the second\n");
+    assert_eq!(lab.git("log -1 --format=%s refs/lab/discarded/2"), "two at once\n");
+
+    lab.write("kernel.cu", "// the third\n");
+    lab.harness("echo 'kernel.cu(3): error: expected a ;'; exit 1");
+    lab.lab("run").is(3).says("☠ CRASH  run 3");
+    lab.lab("discard -m 'a typo'").is(0).says("crash run 3");
+    assert_eq!(
+        lab.rows(),
+        [
+            "1000.0 | 1000.0 | pass | keep | the baseline",
+            "1031.0 | 969.9321047526673 | pass | discard | two at once",
+            "0.0 | 0.0 | fail | crash | a typo",
+        ]
+    );
+
+    let log = lab.lab("log --json").is(0).json();
+    let seen: Vec<_> =
+        log["experiments"].as_array().unwrap().iter().map(|e| (&e["run"], &e["throughput_sps"])).collect();
+    assert_eq!(
+        format!("{seen:?}"),
+        "[(Number(1), Number(1000.0)), (Number(2), Number(1031.0)), (Number(3), Null)]"
+    );
+    assert_eq!(log["problems"].as_array().map(Vec::len), Some(0));
+
+    // Any experiment comes back, the discarded one too, by the commit that its row names.
+    let discarded = log["experiments"][1]["commit"].as_str().unwrap();
+    lab.lab(&format!("restore {discarded}")).is(0).says("kernel.cu is now that of").says("two at once");
+    assert_eq!(lab.read("kernel.cu"), "// the second\n");
+    lab.lab("restore 3").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// the third\n");
+    lab.lab("restore HEAD").is(0);
+    lab.lab("restore HEAD").is(0).says("already");
+    assert_eq!(
+        lab.git("status --porcelain"),
+        "?? harness.py\n?? lab.toml\n",
+        "the lab's own files are not in the way"
+    );
+}
+
+#[test]
+fn what_the_user_modified_and_staged_stays_exactly_as_it_was() {
+    let lab = Lab::new();
+    for name in ["staged", "modified", "both", "renamed"] {
+        lab.write(name, "before\n");
+    }
+    lab.git("add staged modified both renamed");
+    lab.git("commit -qm more");
+    lab.write("staged", "staged\n");
+    lab.write("both", "staged\n");
+    lab.git("add staged both");
+    lab.write("both", "and more\n");
+    lab.write("modified", "modified\n");
+    lab.git("mv renamed moved");
+    lab.write("untracked", "new\n");
+    let state = || lab.git("status --porcelain") + &lab.git("diff --cached") + &lab.git("diff");
+    let before = state();
+
+    lab.write("kernel.cu", "// kept\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m kept").is(0);
+    assert_eq!(state(), before);
+    assert_eq!(lab.git("show --name-only --format= HEAD"), "kernel.cu\n");
+
+    lab.write("kernel.cu", "// discarded\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m discarded").is(0);
+    assert_eq!(state(), before);
+
+    // A staged kernel that was judged is committed and no more staged; another version stays staged.
+    lab.write("kernel.cu", "// staged by hand\n");
+    lab.git("add kernel.cu");
+    lab.write("kernel.cu", "// judged\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m judged").is(0).says("you staged another version of kernel.cu: it is still staged");
+    assert_eq!(lab.git("show :kernel.cu"), "// staged by hand\n");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// judged\n");
+}
+
+#[test]
+fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
+    let lab = Lab::new();
+    let start = lab.head();
+    lab.write("README", "x");
+    lab.git("add README");
+    lab.git("commit -qm readme");
+    lab.lab("run").is(0);
+    lab.lab("keep -m 'the baseline again'").is(0).says("HEAD holds these bytes already").says(&start[..7]);
+    assert_eq!(lab.git("log --format=%s"), "readme\nstart\n");
+    assert!(lab.read("results.tsv").contains(&format!("\n{}\t1000.0\t", &start[..7])));
+    // Decided is decided; and the incumbent itself cannot be discarded.
+    lab.lab("keep -m again").is(1).says("run 1 was decided already (keep)");
+    lab.lab("run").is(0);
+    lab.lab("discard -m away").is(1).says("the incumbent's own bytes");
+}
+
+#[test]
+fn bytes_newer_than_the_verdict() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// judged\n");
+    lab.lab("run").is(0);
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
+    lab.lab("discard -m x").is(1).says("discard run 1 all the same (`--unjudged`)?");
+    assert_eq!(lab.read("kernel.cu"), "// newer\n");
+    lab.lab("discard -m x --unjudged").is(0).says("the bytes that were on disk are kept as");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// judged\n");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// newer\n");
+
+    // Nothing was judged at all: the bytes are saved, and there is no experiment.
+    lab.write("kernel.cu", "// a thought\n");
+    lab.lab("discard -m thought").is(1).says("no verdict belongs to the present bytes");
+    lab.lab("discard -m thought --unjudged").is(0).says("unjudged bytes");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    assert_eq!(lab.git("for-each-ref refs/lab/saved").lines().count(), 2);
+    assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn a_local_include_belongs_to_the_verdict_but_not_to_an_experiment() {
+    let lab = Lab::new();
+    lab.write("tile.cuh", "#define T 1\n");
+    lab.write("kernel.cu", "#include \"tile.cuh\"\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(1).says("tile.cuh is not as in HEAD, and an experiment changes kernel.cu alone");
+    lab.git("add tile.cuh");
+    lab.git("commit -qm tile");
+    lab.lab("keep -m 'with a tile'").is(0);
+    lab.lab("run").is(0);
+    lab.write("tile.cuh", "#define T 2\n");
+    lab.lab("keep -m x").is(1).says("tile.cuh changed after the verdict of run 2");
+}
+
+#[test]
+fn line_endings_that_git_changes() {
+    let lab = Lab::new();
+    lab.write(".gitattributes", "*.cu text eol=crlf\n");
+    lab.git("add .gitattributes");
+    lab.git("commit -qm attributes");
+    lab.write("kernel.cu", "// windows\r\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m crlf").is(0);
+    assert_eq!(lab.git("cat-file blob HEAD:kernel.cu"), "// windows\n");
+    assert_eq!(lab.git("status --porcelain"), "");
+    lab.write("kernel.cu", "// mixed\r\n// ends\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m mixed").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// windows\r\n", "put back as a checkout would");
+    let raw = lab.git("for-each-ref --format=%(objectname) refs/lab/raw");
+    assert_eq!(lab.git(&format!("cat-file blob {}", raw.trim())), "// mixed\r\n// ends\n");
+}
+
+#[test]
+fn the_mode_of_the_kernel_stays() {
+    let lab = Lab::new();
+    lab.sh("chmod 640 kernel.cu");
+    lab.write("kernel.cu", "// x\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m x").is(0);
+    assert_eq!(lab.sh("stat -c %a kernel.cu").out, "640\n");
+}
+
+#[test]
+fn init_finds_out_what_is_here() {
+    let lab = Lab::empty();
+    lab.lab("init").is(1).says("no kernel.cu here or below");
+    std::fs::create_dir_all(lab.path("sub/deep")).unwrap();
+    lab.write("sub/deep/kernel.cu", "// x\n");
+    lab.write("sub/deep/problem.toml", "");
+    lab.lab("init").is(0).says("kernel sub/deep/kernel.cu").says("the built-in one");
+    lab.lab("init").is(1).says("is there already and stays as it is");
+    std::fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.write("a.cu", "// a\n");
+    lab.write("b.cu", "// b\n");
+    lab.lab("init").is(1).says("several kernels are here: a.cu, b.cu. Name one: `lab init a.cu`");
+    lab.lab("init b.cu").is(0).says("no harness.py here and no problem.toml");
+}
+
+#[test]
+fn wrong_usage_exits_with_64_and_help_with_0() {
+    let lab = Lab::new();
+    lab.lab("frobnicate --now").is(64);
+    lab.lab("run --device gpu").is(64).says("unknown device 'gpu'");
+    lab.lab("--help").is(0).says("keep");
+    lab.lab("run missing/kernel.cu").is(64).says("there is no folder");
+    lab.write("lab.toml", "harnes = \"x\"\n");
+    lab.lab("run").is(64).says("lab.toml:1: unknown key 'harnes' (did you mean 'harness'?)");
+    let told = lab.lab("run --json").is(64);
+    assert_eq!(told.json()["exit_code"], 64);
+    lab.lab("").is(1).says("`lab run`");
+}
+
+#[test]
+fn doctor_has_a_remedy_for_everything() {
+    let lab = Lab::new();
+    let told = lab.lab("doctor");
+    for what in [
+        "git",
+        "repository",
+        "C++ compiler",
+        "NVRTC",
+        "terminal",
+        "watching",
+        "kernel.cu by uv run harness.py",
+    ] {
+        assert!(told.out.contains(what), "{what}: {told:?}");
+    }
+    let mut nothing = lab.lab_command("doctor");
+    nothing.env("PATH", "/nowhere").env("CXX", "/nowhere/cxx").current_dir("/");
+    let told = crate::lab::finish(nothing.spawn().unwrap()).is(1);
+    told.says("git init").says("install git").says("apt install g++");
+}

@@ -1,0 +1,192 @@
+//! A repository in a temporary folder, and the real `lab` beside it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// No command of a story takes nearly this long; one that hangs fails instead.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+pub struct Lab {
+    temp: tempfile::TempDir,
+    pub repo: PathBuf,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub struct Told {
+    pub out: String,
+    pub err: String,
+    pub code: i32,
+}
+
+impl Told {
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"))
+    }
+
+    #[track_caller]
+    pub fn is(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    /// Both outputs hold this text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.out.contains(text) || self.err.contains(text), "'{text}' is not in {self:?}");
+        self
+    }
+}
+
+impl Lab {
+    /// An empty git repository whose user has a name.
+    pub fn empty() -> Lab {
+        let temp = tempfile::tempdir().unwrap();
+        let repo = temp.path().join("repo");
+        for folder in ["home", "bin", "repo"] {
+            fs::create_dir(temp.path().join(folder)).unwrap();
+        }
+        let lab = Lab { repo: repo.canonicalize().unwrap(), temp };
+        lab.write(
+            "../home/.gitconfig",
+            "[user]\nname = A User\nemail = user@example.com\n[init]\ndefaultBranch = main\n",
+        );
+        // `uv run harness.py` without Python: the harness of a story is a shell script.
+        lab.script("../bin/uv", "shift; exec sh \"$@\"");
+        lab.git("init -q");
+        lab
+    }
+
+    /// The same with a committed kernel, a harness that passes, and a `lab.toml` by `lab init`.
+    pub fn new() -> Lab {
+        let lab = Lab::empty();
+        lab.write("kernel.cu", "// the first\n");
+        lab.passing(1000.0);
+        lab.lab("init").is(0);
+        lab.git("add -A");
+        lab.git("commit -qm start");
+        lab
+    }
+
+    /// The harness passes, with this throughput.
+    pub fn passing(&self, throughput: f64) {
+        let us = 1e6 / throughput;
+        self.harness(&format!(
+            "echo 'device: Test GPU'\necho 'h0_max_diff: 1e-6 limit=1e-5'\necho 'correctness: pass'\n\
+             echo 'throughput_sps: {throughput} low={} high={}'\necho 'kernel_us: {us}'",
+            throughput * 0.99,
+            throughput * 1.01
+        ));
+    }
+
+    pub fn harness(&self, script: &str) {
+        self.write("harness.py", &format!("{script}\n"));
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.repo.join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn script(&self, name: &str, text: &str) {
+        self.write(name, format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.path(name)).unwrap()).into_owned()
+    }
+
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let path = format!("{}:{}", self.temp.path().join("bin").display(), std::env::var("PATH").unwrap());
+        command
+            .current_dir(&self.repo)
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.temp.path().join("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LAB_STATE_DIR", self.temp.path().join("state"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn lab_command(&self, args: &str) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_lab"));
+        command.args(words(args));
+        command
+    }
+
+    /// `lab ARGS`; a word may hold blanks inside '…'.
+    pub fn lab(&self, args: &str) -> Told {
+        finish(self.lab_command(args).spawn().unwrap())
+    }
+
+    /// A line for the shell, in the repository.
+    pub fn sh(&self, line: &str) -> Told {
+        let mut command = self.command("sh");
+        command.args(["-c", line]).env("LAB", env!("CARGO_BIN_EXE_lab"));
+        finish(command.spawn().unwrap())
+    }
+
+    #[track_caller]
+    pub fn git(&self, args: &str) -> String {
+        let mut command = self.command("git");
+        command.args(words(args));
+        finish(command.spawn().unwrap()).is(0).out
+    }
+
+    /// The rows of results.tsv without the header, the commit left out.
+    pub fn rows(&self) -> Vec<String> {
+        let text = self.read("results.tsv");
+        text.lines().skip(1).map(|l| l.split_once('\t').unwrap().1.replace('\t', " | ")).collect()
+    }
+
+    pub fn head(&self) -> String {
+        self.git("rev-parse HEAD").trim().to_owned()
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        })
+        .collect()
+}
+
+/// Waits for a child, with the watchdog behind it.
+pub fn finish(child: Child) -> Told {
+    let pid = rustix::process::Pid::from_child(&child);
+    let (send, ended) = channel();
+    let waiting = std::thread::spawn(move || send.send(child.wait_with_output()));
+    let Ok(output) = ended.recv_timeout(WATCHDOG) else {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        panic!("a command of the story hangs");
+    };
+    let _ = waiting.join();
+    let Output { status, stdout, stderr } = output.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Told { out: text(stdout), err: text(stderr), code: status.code().unwrap_or(-1) }
+}
+
+/// Waits until something holds, looking often; the watchdog ends a wait for what never comes.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < WATCHDOG, "it never came: {what}");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,14 @@
+//! The circle without a screen, as a user's stories: text in, text out. Every story has a
+//! repository of its own in a temporary folder, with its own home, configuration and identity.
+#![allow(clippy::unwrap_used)]
+
+mod bad_git;
+mod bad_harness;
+mod bad_kernel;
+mod bad_ledger;
+mod circle;
+mod lab;
+mod processes;
+mod runner;
+mod trust;
+mod watch;

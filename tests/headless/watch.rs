@@ -1,0 +1,98 @@
+//! Every way that an editor saves is heard, and nothing else is.
+
+use crate::lab::Lab;
+use lab::session::project::Project;
+use lab::session::watch::{self, WatchEvent, Watcher};
+use std::fs;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+struct Story {
+    lab: Lab,
+    watcher: Watcher,
+    events: Receiver<WatchEvent>,
+}
+
+impl Story {
+    fn new() -> Story {
+        let lab = Lab::empty();
+        fs::create_dir(lab.path("inc")).unwrap();
+        lab.write("inc/tile.cuh", "// tile\n");
+        lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n");
+        let project = Arc::new(Project::open(&lab.repo, None).unwrap());
+        let (send, events) = channel();
+        let watcher = watch::start(project, Arc::new(move |event| drop(send.send(event)))).unwrap();
+        Story { lab, watcher, events }
+    }
+
+    #[track_caller]
+    fn next(&self) -> WatchEvent {
+        self.events.recv_timeout(Duration::from_secs(60)).expect("an event comes")
+    }
+
+    /// The next event is a change of exactly these files.
+    #[track_caller]
+    fn hears(&self, wanted: &[&str]) {
+        match self.next() {
+            WatchEvent::Changed { files, .. } => assert_eq!(files, wanted),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn saves_of_every_kind() {
+    let story = Story::new();
+    let lab = &story.lab;
+    lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n// in place\n");
+    story.hears(&["kernel.cu"]);
+    lab.write("kernel.cu.tmp", "#include \"inc/tile.cuh\"\n// by rename\n");
+    fs::rename(lab.path("kernel.cu.tmp"), lab.path("kernel.cu")).unwrap();
+    story.hears(&["kernel.cu"]);
+    lab.sh("sed -i s/rename/sed/ kernel.cu").is(0);
+    story.hears(&["kernel.cu"]);
+    // As vim does it: the old file becomes a backup, a new one is written.
+    fs::rename(lab.path("kernel.cu"), lab.path("kernel.cu~")).unwrap();
+    lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n// by vim\n");
+    story.hears(&["kernel.cu"]);
+    lab.write("inc/tile.cuh", "// another tile\n");
+    story.hears(&["inc/tile.cuh"]);
+    lab.write("problem.toml", "# new\n");
+    story.hears(&["problem.toml"]);
+    lab.write("lab.toml", "time_limit_s = 5\n");
+    match story.next() {
+        WatchEvent::Changed { files, config, .. } => {
+            assert_eq!((files, config), (vec!["lab.toml".to_owned()], true))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_change_is_not_heard() {
+    let story = Story::new();
+    let lab = &story.lab;
+    // The same bytes again, files that are no inputs, the lab's own files, and what the lab puts back.
+    lab.write("kernel.cu", lab.read("kernel.cu"));
+    lab.write("notes.txt", "x");
+    fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
+    lab.write(".lab/runs/1/kernel.cu", "x");
+    let kernel = lab.path("kernel.cu");
+    story.watcher.expect(move || fs::write(kernel, "// put back\n").unwrap()).unwrap();
+    // Whatever would have been heard of those would come before this.
+    lab.write("problem.toml", "# the end\n");
+    story.hears(&["problem.toml"]);
+}
+
+#[test]
+fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
+    let story = Story::new();
+    fs::remove_file(story.lab.path("kernel.cu")).unwrap();
+    match story.next() {
+        WatchEvent::Problem(what) => assert!(what.contains("kernel.cu is not there"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+    story.lab.write("kernel.cu", "// back, and another\n");
+    story.hears(&["kernel.cu", "inc/tile.cuh"]);
+}
