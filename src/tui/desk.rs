@@ -152,9 +152,9 @@ impl Clerk {
         let project = Arc::clone(&self.project);
         let act = move || decide::discard(&project, Some(run), &description, confirmed);
         match &self.watcher {
-            Some(watcher) => watcher
-                .expect(act)
-                .unwrap_or_else(|| Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))),
+            Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
+                Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))
+            }),
             None => act(),
         }
     }
@@ -184,7 +184,9 @@ mod tests {
     #[test]
     fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in
+            [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust]
+        {
             send.send(request).expect("the inbox is here");
         }
         drop(send);

@@ -135,7 +135,10 @@ impl Bench {
         let modes = format!("{:?}", pty.master.get_termios());
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
-        let seen = Arc::new((Mutex::new(vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0)), Condvar::new()));
+        let seen = Arc::new((
+            Mutex::new(vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0)),
+            Condvar::new(),
+        ));
         let mut reader = pty.master.try_clone_reader().unwrap();
         let sink = Arc::clone(&seen);
         std::thread::spawn(move || {
@@ -196,7 +199,11 @@ impl Lab {
         let mut parser = self.seen.0.lock().unwrap();
         while !is_so(parser.screen()) {
             let rest = deadline.saturating_duration_since(Instant::now());
-            assert!(!rest.is_zero(), "waited in vain for {what}; on the screen:\n{}", parser.screen().contents());
+            assert!(
+                !rest.is_zero(),
+                "waited in vain for {what}; on the screen:\n{}",
+                parser.screen().contents()
+            );
             parser = self.seen.1.wait_timeout(parser, rest).unwrap().0;
         }
     }

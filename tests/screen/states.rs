@@ -70,8 +70,11 @@ fn pass() {
 #[test]
 fn pass_with_a_caveat_on_the_emulated_device() {
     let mut world = World::new();
-    world.tell("open; say stage: build | device: cpu (emulated, 2 threads) | build_s: 1.2 | correctness: pass");
-    world.tell("say caveat: the clock was not steady: 1410 to 1980 MHz | throughput_sps: 12.5; end pass 12.5");
+    world.tell(
+        "open; say stage: build | device: cpu (emulated, 2 threads) | build_s: 1.2 | correctness: pass",
+    );
+    world
+        .tell("say caveat: the clock was not steady: 1410 to 1980 MHz | throughput_sps: 12.5; end pass 12.5");
     check("caveat", &mut world);
 }
 
@@ -103,7 +106,10 @@ fn build_failed() {
 fn crash() {
     let mut world = passed();
     world.tell("save").tell(BUILD);
-    check("crash", world.tell("end crash an illegal memory access in rmsnorm_f32 (CUDA_ERROR_ILLEGAL_ADDRESS)"));
+    check(
+        "crash",
+        world.tell("end crash an illegal memory access in rmsnorm_f32 (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+    );
 }
 
 #[test]

@@ -61,10 +61,10 @@ fn a_failing_verdict_cannot_be_kept_but_discarded() {
 
 #[test]
 fn a_discard_shows_the_incumbents_verdict_again() {
-    let world = check(&format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"), &[
-        "run 2 discarded",
-        "1,000 sps",
-    ]);
+    let world = check(
+        &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
+        &["run 2 discarded", "1,000 sps"],
+    );
     let last = world.app.last.as_ref().unwrap();
     assert_eq!((last.start.id, last.verdict.outcome), (RunId(1), Outcome::Pass));
 }
@@ -74,7 +74,8 @@ fn a_discard_to_bytes_that_nobody_judged_judges_them() {
     let mut world = World::new();
     world.tell("open; save");
     world.tell(&format!("{PASS}; press d enter"));
-    let is_restored = matches!(&world.app.running, Running::Live(live) if live.start.reason == Reason::Restored);
+    let is_restored =
+        matches!(&world.app.running, Running::Live(live) if live.start.reason == Reason::Restored);
     assert!(is_restored, "{}", world.screen(160, 45));
 }
 

@@ -1,6 +1,7 @@
 //! A world for the screen to live in: a repository, a harness and a person, all of them made up. It
 //! carries out effects as the session would and answers by events.
 
+use harness::report::{Measure, Report};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
@@ -22,7 +23,6 @@ use lab::tui::event::{Event, Facts, LastLog};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
 use lab::tui::theme::Theme;
-use harness::report::{Measure, Report};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::collections::VecDeque;
@@ -268,7 +268,11 @@ impl World {
                 stale,
                 judged,
                 keep: Ok(()),
-                discard: if self.disk == self.head { Err("these are the incumbent's own bytes".into()) } else { Ok(()) },
+                discard: if self.disk == self.head {
+                    Err("these are the incumbent's own bytes".into())
+                } else {
+                    Ok(())
+                },
                 discard_asks: stale || !undecided,
             }),
             history: Ok(History { experiments: self.history.clone(), problems: Vec::new() }),

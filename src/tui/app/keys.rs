@@ -59,8 +59,8 @@ impl App {
             Action::Down => self.scroll(1),
             Action::HalfUp => self.scroll(-self.half_page()),
             Action::HalfDown => self.scroll(self.half_page()),
-            Action::Top => self.to_end(false),
-            Action::Bottom => self.to_end(true),
+            Action::Top => self.jump(false),
+            Action::Bottom => self.jump(true),
             Action::Search => {
                 self.panes.focus = Pane::Log;
                 let before = self.log.search().to_owned();
@@ -121,7 +121,7 @@ impl App {
         }
     }
 
-    fn to_end(&mut self, bottom: bool) {
+    fn jump(&mut self, bottom: bool) {
         match self.panes.focus {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),

@@ -368,7 +368,9 @@ impl App {
             _ => return mine,
         };
         mine.into_iter()
-            .filter(|e| e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device))
+            .filter(|e| {
+                e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
+            })
             .collect()
     }
 

@@ -194,7 +194,9 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
 fn nothing_yet(app: &App) -> Span<'static> {
     let theme = &app.theme;
     match (&app.present, app.untrusted.is_some(), app.loaded) {
-        (_, true, _) => Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn()),
+        (_, true, _) => {
+            Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn())
+        }
         (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
         (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
         _ => Span::styled("no verdict yet: save kernel.cu, or press r  ", theme.quiet()),
@@ -227,7 +229,10 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
         None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
     }
     if let Some(change) = verdict.change {
-        line.push(Span::styled(format!("  {}", format::percent(change.ratio)), change_style(app, change.ratio)));
+        line.push(Span::styled(
+            format!("  {}", format::percent(change.ratio)),
+            change_style(app, change.ratio),
+        ));
         if let Some(spread) = change.spread {
             line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
         }
@@ -257,7 +262,9 @@ fn tags(app: &App) -> Vec<Span<'static>> {
         Some(_) => words.push(("discarded", theme.quiet())),
         None => {}
     }
-    if report(app).is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some())) {
+    if report(app)
+        .is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some()))
+    {
         words.push(("emulated", theme.warn()));
     }
     if app.setup.external.is_some() {
@@ -266,7 +273,10 @@ fn tags(app: &App) -> Vec<Span<'static>> {
     if app.paused {
         words.push(("paused", theme.warn()));
     }
-    words.into_iter().flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)]).collect()
+    words
+        .into_iter()
+        .flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)])
+        .collect()
 }
 
 fn stage_word(live: &Live) -> &'static str {

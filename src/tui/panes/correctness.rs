@@ -73,7 +73,8 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate() {
+        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate()
+        {
             let sign = if index == 0 { verdict.outcome.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
@@ -136,9 +137,11 @@ fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     let mut facts = Vec::new();
     facts.extend(report.number("build_s").map(format::seconds));
     facts.extend(report.number("registers").map(|n| format!("{n:.0} registers")));
-    facts.extend(report.number("spill_bytes").map(|n| {
-        if n > 0.0 { format!("{} spilled", format::bytes(n)) } else { "no spills".to_owned() }
-    }));
+    facts.extend(
+        report
+            .number("spill_bytes")
+            .map(|n| if n > 0.0 { format!("{} spilled", format::bytes(n)) } else { "no spills".to_owned() }),
+    );
     facts.extend(report.number("shared_bytes").map(|n| format!("{} shared", format::bytes(n))));
     if facts.is_empty() {
         return None;
@@ -178,7 +181,10 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
     let mut spans = vec![
         Span::styled(format!("{sign} "), style),
         Span::styled(pad(&gate.name, name_columns), if passes { theme.text() } else { style }),
-        Span::styled(format!(" {}", pad_left(&format::gate(gate.value), 9)), if passes { theme.strong() } else { style }),
+        Span::styled(
+            format!(" {}", pad_left(&format::gate(gate.value), 9)),
+            if passes { theme.strong() } else { style },
+        ),
         Span::styled(format!(" {relation} {}", pad(&format::gate(gate.limit), 7)), theme.quiet()),
     ];
     let used: usize = spans.iter().map(Span::width).sum();
@@ -194,7 +200,9 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
 /// after NAME (`teacher_prob_series` under `teacher_prob_max_diff`).
 fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
     let names = report.entries().filter_map(|(key, _)| key.strip_suffix("_series"));
-    names.filter(|name| gate == *name || gate.strip_prefix(name).is_some_and(|r| r.starts_with('_'))).max_by_key(|n| n.len())
+    names
+        .filter(|name| gate == *name || gate.strip_prefix(name).is_some_and(|r| r.starts_with('_')))
+        .max_by_key(|n| n.len())
 }
 
 /// Result lines that no other place shows: counts of samples, notes of an external harness.

@@ -1,11 +1,11 @@
 //! What lies on top: help, questions, the line to type a description.
 
 use super::super::app::App;
+use super::super::format;
 use super::super::keymap::{Place, TABLE, labels};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
-use super::super::format;
 use super::run_log::cursor;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
@@ -28,7 +28,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", &[text.clone()], &app.theme);
+            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
         }
         Overlay::Trust { command } => {
             let text = [
@@ -116,7 +116,9 @@ fn describe(
     lines.push(Line::default());
     match problem {
         Some(problem) => {
-            lines.extend(wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
+            lines.extend(
+                wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())),
+            );
         }
         None => lines.push(Line::default()),
     }
@@ -147,7 +149,8 @@ fn subject(app: &App, run: RunId) -> Line<'static> {
     if verdict.outcome == Outcome::Pass {
         if let Some(measure) = verdict.objective {
             let unit = format::unit(&app.setup.objective);
-            spans.push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
+            spans
+                .push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
         }
         if let Some(change) = verdict.change {
             spans.push(Span::raw(format!("  {} vs incumbent", format::percent(change.ratio))));
@@ -163,7 +166,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
     let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
     let from = input.visual_scroll(room);
     let shown = slice(input.value(), from, room).into_owned();
-    frame.render_widget(Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]), area);
+    frame.render_widget(
+        Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]),
+        area,
+    );
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);
     frame.set_cursor_position(cursor(area, column));
 }

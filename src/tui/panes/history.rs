@@ -79,12 +79,7 @@ fn figure(experiment: &Experiment) -> Option<f64> {
 fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, all: &[&Experiment], selected: Option<usize>) {
     let theme = &app.theme;
     let ground = area.bottom() - 1;
-    let plot = Rect {
-        x: area.x + AXIS,
-        width: area.width - AXIS,
-        height: area.height - 1,
-        ..area
-    };
+    let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - 1, ..area };
     // The newest that fit; or, where an older one is selected, those around it.
     let step = (usize::from(plot.width) / (all.len() + 1)).clamp(1, STEP);
     let fits = (usize::from(plot.width) / step).saturating_sub(1).max(1);
