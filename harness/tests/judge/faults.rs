@@ -78,7 +78,7 @@ fn a_kernel_that_kills_its_process_is_a_crash() {
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(Options { time_limit: Duration::from_secs(8), ..folder.options() });
+    let judged = support::run(Options { time_limit: Duration::from_secs(3), ..folder.options() });
     judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
 }
 
@@ -141,6 +141,19 @@ fn a_worker_that_cannot_be_started_says_so() {
     let mut options = folder.options();
     options.worker.path = "/nonexistent/lab".into();
     support::run(options).expect(Exit::Crashed).expect_in("stopped", "/nonexistent/lab cannot be started");
+}
+
+#[test]
+fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
+    // Three launches are verified here: one for each order of threads.
+    let late = "if (i == 0 && atomicAdd(&calls, 1) >= 3) { y[0] = 7; return; }";
+    let source = format!("__device__ int calls = 0;\n{}", kernel(late));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let judged = folder.judge();
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    judged.expect_in("first_failure", "y[0] is 7, expected ").expect_in("first_failure", "timed launch");
+    assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
 }
 
 /// Waits until a condition holds; a watchdog ends a test that would wait for ever.

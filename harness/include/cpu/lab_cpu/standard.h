@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -19,3 +20,13 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif

@@ -22,7 +22,7 @@ impl NvrtcBuilder {
     }
 
     /// Waits for headers that are being precompiled, and says whether any are ready: for measurements
-    /// and tests. A build never waits.
+    /// and tests.
     pub fn wait_until_warm(&mut self) -> bool {
         self.pch.wait()
     }
@@ -112,13 +112,13 @@ impl Builder for NvrtcBuilder {
         headers.push(("lab_problem.h", &request.problem_header));
         let name = path.to_string_lossy();
         let input = Input { text: &text, name: &name, headers: &headers, options: &options };
-        let output = self.nvrtc.compile(&input, None)?;
+        let output = self.nvrtc.compile(&input)?;
 
         let (resources, log) = ptxas::split(&as_shown(&output.log, &path, &request.shown_as));
         let Some(cubin) = output.cubin else { return Ok(failed(log, started)) };
         let image = Image { path: store(&cubin, &request.cache_dir)? };
         let seconds = started.elapsed().as_secs_f64();
-        self.pch.prepare(self.nvrtc.clone(), &prefix, &request.cache_dir);
+        self.pch.prepare(self.nvrtc.clone(), &prefix, seconds, &request.cache_dir);
         Ok(Built {
             image: Some(image),
             log,

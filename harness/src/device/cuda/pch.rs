@@ -5,15 +5,15 @@
 //! does not notice when a local or an in-memory one has changed, so that a verdict could belong to
 //! other bytes; and it starts over, for longer than it saves, whenever a `#define` at the top of a
 //! kernel is edited. Here only the leading `#include <…>` of headers from the toolkit are
-//! precompiled, under a name of their own, by a thread that works after a build was answered. A
-//! build never waits for it: one that comes earlier cancels it and starts it again afterwards.
+//! precompiled, under a name of their own, by a thread that works after the first build was answered.
+//! A build that comes before it is done waits for it and uses it: NVRTC works at one thing at a time,
+//! and cancelling by its flow callback was tried and ended nothing early.
 //!
 //! A file made by one process is of no use to another, because NVRTC maps it to a fixed address.
 
 use super::nvrtc::{Input, Nvrtc};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// What is precompiled: the include lines and the options that they were read with, which must be
@@ -24,71 +24,58 @@ pub struct Prefix {
     pub options: Vec<String>,
 }
 
-/// The precompiled headers of this process; one at a time, because a file has 100 to 260 MB.
+/// The precompiled headers of this process: a kernel's and its reference's. Not more, because a file
+/// has 100 to 260 MB.
 #[derive(Default)]
 pub struct Pch {
     folder: Option<PathBuf>,
-    ready: Option<(Prefix, PathBuf)>,
-    making: Option<Making>,
+    /// The older one first; no file where precompiling did not work, so that it is not tried again.
+    made: Vec<(Prefix, Option<PathBuf>)>,
+    making: Option<(Prefix, JoinHandle<Option<PathBuf>>)>,
 }
 
-struct Making {
-    prefix: Prefix,
-    cancel: Arc<AtomicBool>,
-    thread: JoinHandle<Option<PathBuf>>,
-}
+const KEPT: usize = 2;
+
+/// A build that took less has no headers that cost much.
+const WORTH_SECONDS: f64 = 0.25;
 
 impl Pch {
-    /// The options that use what is ready for this prefix; none where nothing is. Work that is still
-    /// under way is cancelled, because NVRTC would make the build wait for it.
+    /// The options that use what is ready for this prefix; none where nothing is.
     pub fn options(&mut self, prefix: &Prefix) -> Vec<String> {
-        self.settle();
-        match &self.ready {
-            Some((ready, file)) if ready == prefix => {
+        self.wait();
+        match self.made.iter().find(|(made, _)| made == prefix) {
+            Some((_, Some(file))) => {
                 vec![format!("--use-pch={}", file.display()), "--pch-messages=false".into()]
             }
             _ => Vec::new(),
         }
     }
 
-    /// Starts to precompile, where it is not done already.
-    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, cache_dir: &Path) {
-        let is_ready = self.ready.as_ref().is_some_and(|(ready, _)| ready == prefix);
-        if is_ready || prefix.lines.is_empty() || !nvrtc.has_pch() {
+    /// Starts to precompile where it is worth it, after a build that took `seconds`.
+    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, seconds: f64, cache_dir: &Path) {
+        self.wait();
+        let known = self.made.iter().any(|(made, _)| made == prefix);
+        if known || prefix.lines.is_empty() || seconds < WORTH_SECONDS || !nvrtc.has_pch() {
             return;
         }
-        self.settle();
         let Some(folder) = self.folder(cache_dir) else { return };
-        if let Some((_, old)) = self.ready.take() {
-            let _ = std::fs::remove_file(old);
-        }
-        let cancel = Arc::new(AtomicBool::new(false));
-        let (flag, job) = (cancel.clone(), prefix.clone());
+        let job = prefix.clone();
         let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
-        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name), &flag));
-        self.making = Some(Making { prefix: prefix.clone(), cancel, thread });
+        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name)));
+        self.making = Some((prefix.clone(), thread));
     }
 
-    /// Waits until the work under way is done, and says whether headers are ready: for measurements
-    /// and tests.
+    /// Waits until the work under way is done, and says whether the newest headers are ready.
     pub fn wait(&mut self) -> bool {
-        if let Some(making) = self.making.take() {
-            self.keep(making);
+        if let Some((prefix, thread)) = self.making.take() {
+            self.made.push((prefix, thread.join().unwrap_or_default()));
+            if self.made.len() > KEPT
+                && let (_, Some(old)) = self.made.remove(0)
+            {
+                let _ = std::fs::remove_file(old);
+            }
         }
-        self.ready.is_some()
-    }
-
-    fn settle(&mut self) {
-        if let Some(making) = self.making.take() {
-            making.cancel.store(true, Ordering::Relaxed);
-            self.keep(making);
-        }
-    }
-
-    fn keep(&mut self, making: Making) {
-        if let Ok(Some(file)) = making.thread.join() {
-            self.ready = Some((making.prefix, file));
-        }
+        self.made.last().is_some_and(|(_, file)| file.is_some())
     }
 
     /// A folder of this process. Those of processes that are gone are removed on the way.
@@ -111,21 +98,21 @@ impl Pch {
 
 impl Drop for Pch {
     fn drop(&mut self) {
-        self.settle();
+        self.wait();
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// `None` where it was cancelled or did not work; builds are then only slower.
-fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf, cancel: &AtomicBool) -> Option<PathBuf> {
+/// `None` where it did not work; builds are then only slower.
+fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     let mut options = prefix.options.clone();
     options.push(format!("--create-pch={}", file.display()));
     options.push("--pch-messages=false".into());
     let input =
         Input { text: prefix.lines.as_bytes(), name: "precompiled.cu", headers: &[], options: &options };
-    let made = nvrtc.compile(&input, Some(cancel)).is_ok_and(|output| output.cubin.is_some());
+    let made = nvrtc.compile(&input).is_ok_and(|output| output.cubin.is_some());
     (made && file.is_file()).then_some(file)
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod basics;
+mod features;
 
 use super::{builder, open};
 use crate::device::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
@@ -45,7 +46,7 @@ impl Bench {
         Bench { device, module }
     }
 
-    /// Runs a kernel that takes `(const T* in, T* out, int n)` with `n` the number of outputs.
+    /// Runs a kernel that takes `(const I* in, O* out, int n)` over poisoned outputs.
     fn run<I: bytemuck::Pod, O: bytemuck::Pod>(
         &mut self,
         kernel: &str,
@@ -54,20 +55,44 @@ impl Bench {
         outputs: usize,
         order: Order,
     ) -> Result<Vec<O>, DeviceError> {
-        let bytes: &[u8] = bytemuck::cast_slice(input);
-        let from = self.device.alloc(bytes.len())?;
-        let to = self.device.alloc(outputs * size_of::<O>())?;
-        self.device.upload(from, bytes)?;
-        self.device.fill(to, (outputs * size_of::<O>()).next_multiple_of(4) / 4 * 4, 0x7fff_7fff)?;
-        let entry = self.device.entry(self.module, kernel)?.expect("the kernel is in the module");
-        let args =
-            [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec(), (outputs as i32).to_le_bytes().to_vec()];
-        let launched = self.device.launch(entry, shape, &args, order);
         let mut out = vec![O::zeroed(); outputs];
-        self.device.download(to, bytemuck::cast_slice_mut(&mut out))?;
+        bytemuck::cast_slice_mut::<O, u8>(&mut out).fill(0x7f);
+        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+    }
+
+    /// The same over outputs that begin with given values.
+    fn run_over<O: bytemuck::Pod>(
+        &mut self,
+        outputs: &[O],
+        kernel: &str,
+        shape: &Shape,
+        input: &[O],
+        order: Order,
+    ) -> Result<Vec<O>, DeviceError> {
+        let mut out = outputs.to_vec();
+        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+    }
+
+    fn launch<I: bytemuck::Pod, O: bytemuck::Pod>(
+        &mut self,
+        kernel: &str,
+        shape: &Shape,
+        input: &[I],
+        out: &mut [O],
+        order: Order,
+    ) -> Result<(), DeviceError> {
+        let from = self.device.alloc(size_of_val(input))?;
+        let to = self.device.alloc(size_of_val(out))?;
+        self.device.upload(from, bytemuck::cast_slice(input))?;
+        self.device.upload(to, bytemuck::cast_slice(out))?;
+        let entry = self.device.entry(self.module, kernel)?.expect("the kernel is in the module");
+        let n = (out.len() as i32).to_le_bytes().to_vec();
+        let args = [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec(), n];
+        let launched = self.device.launch(entry, shape, &args, order);
+        self.device.download(to, bytemuck::cast_slice_mut(out))?;
         self.device.free(from)?;
         self.device.free(to)?;
-        launched.map(|_| out)
+        launched.map(drop)
     }
 }
 
