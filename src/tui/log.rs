@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// More lines than this are not held; they are in run.log.
-const LINES: usize = 50_000;
+const LINES: usize = 20_000;
 
 #[derive(Clone, Debug, Default)]
 pub struct Log {

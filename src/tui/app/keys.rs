@@ -50,6 +50,7 @@ impl App {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),
             Action::FocusNext => self.panes.focus = self.panes.focus.next(),
