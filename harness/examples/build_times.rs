@@ -45,26 +45,25 @@ fn main() {
     let mut builder = timed("load NVRTC", || cuda::nvrtc_builder().unwrap());
     let text = std::fs::read_to_string(&source).unwrap();
     let mut image = None;
+    let request = || BuildRequest {
+        source: folder.path().join("kernel.cu"),
+        shown_as: source.display().to_string(),
+        include_dirs: vec![home.clone()],
+        defines: needs.defines.clone(),
+        options: vec![],
+        problem_header: needs.problem_header.clone(),
+        arch: info.arch.clone(),
+        cache_dir: folder.path().join("cache"),
+    };
     let mut build = |builder: &mut cuda::NvrtcBuilder, what: &str, edit: u32| {
-        let copy = folder.path().join("kernel.cu");
         // Another text each time, as after an edit.
-        std::fs::write(&copy, format!("{text}\n__device__ int build_times_{edit};\n")).unwrap();
-        let request = BuildRequest {
-            source: copy,
-            shown_as: source.display().to_string(),
-            include_dirs: vec![home.clone()],
-            defines: needs.defines.clone(),
-            options: vec![],
-            problem_header: needs.problem_header.clone(),
-            arch: info.arch.clone(),
-            cache_dir: folder.path().join("cache"),
-        };
-        let built = builder.build(&request).unwrap();
+        std::fs::write(request().source, format!("{text}\n__device__ int build_times_{edit};\n")).unwrap();
+        let built = builder.build(&request()).unwrap();
         println!("{what}: {:.0} ms", built.seconds * 1e3);
         image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)).path);
     };
     build(&mut builder, "build, the first of the process", 0);
-    let ready = timed("precompile the headers, after the build was answered", || builder.wait_until_warm());
+    let ready = timed("precompile the headers", || builder.warm(&request()));
     println!("precompiled headers: {}", if ready { "ready" } else { "none" });
     for edit in 1..6 {
         build(&mut builder, "build, warm", edit);

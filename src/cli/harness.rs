@@ -36,6 +36,9 @@ pub struct Options {
     /// Repeat what a run with this seed drew
     #[arg(long)]
     seed: Option<u64>,
+    /// Get ready, and judge when a line comes on stdin
+    #[arg(long, hide = true)]
+    standby: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -54,7 +57,7 @@ pub fn main(given: Options) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.seed = given.seed;
-    code(judge::main(options))
+    code(judge::main(options, given.standby))
 }
 
 pub fn compiler() -> ExitCode {

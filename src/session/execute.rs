@@ -2,12 +2,13 @@
 
 use super::follow::{Batch, Follow};
 use super::inputs::{self, Inputs, KernelError};
-use super::process::{self, Control, Limits};
+use super::process::{self, Control, Limits, Running};
 use super::project::Project;
 use super::record::Record;
 use super::records::{LOG, Records};
 use super::repo;
 use super::run::{Ending, Reason, RunId, RunStart};
+use super::standby::Standby;
 use super::trust::{self, Trust};
 use super::verdict::{self, Facts, Outcome};
 use anyhow::{Context, Result};
@@ -15,9 +16,10 @@ use harness::device::Target;
 use harness::report::Measure;
 use jiff::Timestamp;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a run tells, besides its record at the end.
@@ -54,6 +56,10 @@ impl Order {
     pub fn new(reason: Reason) -> Self {
         Order { reason, device: None, program: own_program() }
     }
+
+    fn device(&self, project: &Project) -> Target {
+        self.device.unwrap_or(project.config.device)
+    }
 }
 
 /// This executable, by a name that still works when the file was rebuilt or moved meanwhile.
@@ -68,6 +74,17 @@ pub fn execute(
     project: &Project,
     order: &Order,
     control: &Control,
+    tell: impl FnMut(Told),
+) -> std::result::Result<Record, NotRun> {
+    execute_with(None, project, order, control, tell)
+}
+
+/// The same with a judge on standby, which is used where it fits.
+pub fn execute_with(
+    standby: Option<Standby>,
+    project: &Project,
+    order: &Order,
+    control: &Control,
     mut tell: impl FnMut(Told),
 ) -> std::result::Result<Record, NotRun> {
     if let Trust::Needed { command, file } = trust::check(project)? {
@@ -79,8 +96,7 @@ pub fn execute(
     let records = Records::new(&project.lab_dir);
     let id = records.create()?;
     let folder = records.folder(id);
-    let snapshot =
-        snapshot(project, &inputs, &folder).context("cannot write the snapshot of what is judged")?;
+    fs::write(folder.join("kernel.cu"), inputs.kernel()).context("cannot write down what is judged")?;
     let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
     // Held until this process ends or the run does: how others see that the run goes on.
     log.lock().context("cannot lock run.log")?;
@@ -92,9 +108,12 @@ pub fn execute(
     let began = Instant::now();
     let limit = project.config.output_limit_mib << 20;
     let mut follow = Follow::new(log.try_clone().context("cannot open run.log twice")?, limit);
-    let command = command(project, order, &snapshot);
-    let ending = process::run(command, limits(project), control, &mut follow, |batch| {
-        tell(Told::Progress(id, batch));
+    let ready = standby.and_then(|standby| standby.take_over(project, order, &inputs, control));
+    let started = ready.map_or_else(|| harness(project, order, &inputs, &folder), Ok);
+    let ending = started.and_then(|running| {
+        process::follow(running, limits(project), control, &mut follow, |batch| {
+            tell(Told::Progress(id, batch));
+        })
     });
     let ending = ending.unwrap_or_else(|error| {
         follow.say(&format!("the harness could not be started: {error}"));
@@ -169,21 +188,17 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
     })
 }
 
-/// Writes what is judged to where nobody edits it: `kernel.cu`, and for the built-in harness
-/// `tree/…` with every file at its repository-relative path. Returns the kernel in that tree.
-fn snapshot(project: &Project, inputs: &Inputs, folder: &Path) -> Result<PathBuf> {
-    fs::write(folder.join("kernel.cu"), inputs.kernel())?;
-    let tree = folder.join("tree");
-    if project.external() {
-        return Ok(folder.join("kernel.cu"));
-    }
-    for source in &inputs.sources {
-        let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
-        let path = tree.join(name);
-        fs::create_dir_all(path.parent().unwrap_or(&tree))?;
-        fs::write(path, bytes)?;
-    }
-    Ok(tree.join(&project.kernel_name))
+/// Starts the harness on what was read.
+fn harness(project: &Project, order: &Order, inputs: &Inputs, folder: &Path) -> io::Result<Running> {
+    let command = match &project.config.harness {
+        Some(line) => external(project, order, line),
+        None => {
+            let tree = folder.join("tree");
+            inputs.write(project, &tree)?;
+            judge(project, order, &tree)
+        }
+    };
+    process::start(command, Stdio::null())
 }
 
 /// `run.log` beside lab.toml names the log of the last run, for `grep`. A file of the user's by
@@ -201,32 +216,31 @@ fn point_to_log(project: &Project, log: &Path) {
     let _ = std::os::unix::fs::symlink(log, &link);
 }
 
-fn command(project: &Project, order: &Order, snapshot: &Path) -> Command {
+fn external(project: &Project, order: &Order, line: &str) -> Command {
+    let mut command = Command::new(&order.program);
+    let own = std::process::id().to_string();
+    command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
+    command.current_dir(&project.home);
+    command.env("PYTHONUNBUFFERED", "1");
+    command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", order.device(project).to_string());
+    command
+}
+
+/// The built-in harness, on files that nobody edits: `tree` is the repository's root there.
+pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
+    let kernel = tree.join(&project.kernel_name);
     let mut command = Command::new(&order.program);
     command.arg0("lab");
-    let device = order.device.unwrap_or(project.config.device);
-    match &project.config.harness {
-        Some(line) => {
-            let own = std::process::id().to_string();
-            command.args(["supervise", "--parent", &own, "--", line]);
-            command.current_dir(&project.home);
-            command.env("PYTHONUNBUFFERED", "1");
-            command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", device.to_string());
-        }
-        None => {
-            let problem = snapshot.parent().unwrap_or(snapshot);
-            command.arg("harness").arg(problem).arg("--kernel").arg(snapshot);
-            command.args(["--shown-as", &project.kernel_name, "--device", &device.to_string()]);
-            command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
-            for option in &project.config.compile.options {
-                command.arg(format!("--option={option}"));
-            }
-            if let Some(arch) = &project.config.compile.arch {
-                command.arg(format!("--arch={arch}"));
-            }
-            command.current_dir(&project.root);
-        }
+    command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
+    command.args(["--shown-as", &project.kernel_name, "--device", &order.device(project).to_string()]);
+    command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
+    for option in &project.config.compile.options {
+        command.arg(format!("--option={option}"));
     }
+    if let Some(arch) = &project.config.compile.arch {
+        command.arg(format!("--arch={arch}"));
+    }
+    command.current_dir(&project.root);
     command
 }
 

@@ -54,6 +54,17 @@ impl Inputs {
     pub fn files(&self) -> Vec<InputFile> {
         self.sources.iter().map(|s| s.file.clone()).collect()
     }
+
+    /// Writes every file into `tree` at its repository-relative path.
+    pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {
+        for source in &self.sources {
+            let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
+            let path = tree.join(name);
+            std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
+            std::fs::write(path, bytes)?;
+        }
+        Ok(())
+    }
 }
 
 /// Reads everything once.

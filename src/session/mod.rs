@@ -22,6 +22,7 @@ pub mod run;
 pub mod runner;
 pub mod sanitise;
 pub mod screen_lock;
+pub mod standby;
 pub mod status;
 pub mod supervise;
 pub mod trust;

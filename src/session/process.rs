@@ -3,6 +3,7 @@
 use super::follow::{Batch, Follow};
 use super::run::Ending;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -46,21 +47,25 @@ pub struct Limits {
     pub time: Duration,
 }
 
-/// Starts the command and follows it to its end. The calling thread must live as long: Linux ends
-/// a child that asked for it together with the *thread* that started it.
-pub fn run(
-    mut command: Command,
+/// Starts the command. The calling thread must live as long: Linux ends a child that asked for it
+/// together with the *thread* that started it.
+pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Running> {
+    let (pipe, end) = io::pipe()?;
+    command.stdin(stdin).stdout(end.try_clone()?).stderr(end).process_group(0);
+    let child = command.spawn()?;
+    // The command holds the pipe's other end too: without this the pipe never ends.
+    drop(command);
+    Running::new(child, pipe)
+}
+
+/// Follows a process to its end.
+pub fn follow(
+    mut running: Running,
     limits: Limits,
     control: &Control,
     follow: &mut Follow,
     mut tell: impl FnMut(Batch),
 ) -> io::Result<Ending> {
-    let (pipe, end) = io::pipe()?;
-    command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).process_group(0);
-    let child = command.spawn()?;
-    // The command holds the pipe's other end too: without this the pipe never ends.
-    drop(command);
-    let mut running = Running::new(child, pipe)?;
     let mut state = State { limits, started: Instant::now(), ending: None, told: None };
     loop {
         let now = Instant::now();
@@ -134,7 +139,8 @@ impl State {
     }
 }
 
-struct Running {
+/// A process that was started. Dropping it ends it, and its group.
+pub struct Running {
     child: Child,
     group: Pid,
     /// Readable once the process has ended, reaped or not.
@@ -162,6 +168,34 @@ impl Running {
                 Err(error.into())
             }
         }
+    }
+
+    /// Bytes that it printed and nobody has read yet.
+    pub fn unread(&self) -> u64 {
+        self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0)
+    }
+
+    /// Whether it has neither ended nor closed its output.
+    pub fn lives(&self) -> bool {
+        let Some(pipe) = &self.pipe else { return false };
+        let mut fds = [PollFd::new(&self.life, PollFlags::IN), PollFd::new(pipe, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut fds, Some(&now)), Ok(0))
+    }
+
+    /// Waits until it prints something; false where it ends instead, `control` is told to end the
+    /// run, or the time is over.
+    pub fn speaks(&mut self, control: &Control, patience: Duration) -> io::Result<bool> {
+        let deadline = Instant::now() + patience;
+        while self.unread() == 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ended = self.wait(Some(control), Some(left))?;
+            let silent_end = self.readable && self.unread() == 0;
+            if ended || silent_end || left.is_zero() || control.is_ended() {
+                break;
+            }
+        }
+        Ok(self.unread() > 0)
     }
 
     fn signal(&self, signal: Signal) {

@@ -5,6 +5,7 @@ use super::process::Control;
 use super::project::Project;
 use super::record::Record;
 use super::run::{Reason, RunId, RunStart};
+use super::standby::Standby;
 use harness::device::Target;
 use std::io;
 use std::path::PathBuf;
@@ -46,6 +47,8 @@ struct Shared {
     state: Mutex<State>,
     wake: Condvar,
     program: PathBuf,
+    /// Whether the judge of the next run is started ahead.
+    ahead: bool,
 }
 
 struct State {
@@ -58,14 +61,24 @@ struct State {
 }
 
 impl Runner {
+    /// Of a screen: whenever nothing runs, the judge of the next run gets ready.
     pub fn new(project: Arc<Project>, sink: Sink) -> io::Result<Runner> {
-        Runner::with_program(project, own_program(), sink)
+        Runner::with_standby(project, own_program(), sink)
     }
 
     /// `program` is the executable with the lab's hidden subcommands: of a test that is another.
+    pub fn with_standby(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
+        Runner::begin(project, program, true, sink)
+    }
+
+    /// Starts each judge when its run does.
     pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
+        Runner::begin(project, program, false, sink)
+    }
+
+    fn begin(project: Arc<Project>, program: PathBuf, ahead: bool, sink: Sink) -> io::Result<Runner> {
         let state = State { project, device: None, current: None, next: None, quit: false };
-        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program });
+        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, ahead });
         let of_thread = shared.clone();
         let thread =
             std::thread::Builder::new().name("runner".into()).spawn(move || of_thread.work(&sink))?;
@@ -126,9 +139,10 @@ impl Shared {
     }
 
     fn work(&self, sink: &Sink) {
+        let mut standby = self.standby();
         while let Some((project, order)) = self.next_order() {
             let reason = order.reason;
-            match self.run(&project, &order, sink) {
+            match self.run(standby.take(), &project, &order, sink) {
                 Ok(record) => sink(RunEvent::Ended(Box::new(record))),
                 Err(NotRun::NeedsTrust { command, file }) => {
                     sink(RunEvent::NeedsTrust { reason, command, file })
@@ -136,7 +150,25 @@ impl Shared {
                 Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
             }
             self.lock().current = None;
+            standby = self.standby();
         }
+    }
+
+    /// A judge for the next run, unless that is waiting already. Where none can be started, the run
+    /// will say why.
+    fn standby(&self) -> Option<Standby> {
+        let (project, order) = {
+            let state = self.lock();
+            if !self.ahead || state.quit || state.next.is_some() {
+                return None;
+            }
+            (state.project.clone(), self.order(&state, Reason::Saved))
+        };
+        Standby::start(&project, &order).ok().flatten()
+    }
+
+    fn order(&self, state: &State, reason: Reason) -> Order {
+        Order { reason, device: state.device, program: self.program.clone() }
     }
 
     fn next_order(&self) -> Option<(Arc<Project>, Order)> {
@@ -146,11 +178,17 @@ impl Shared {
             return None;
         }
         let reason = state.next.take()?;
-        let order = Order { reason, device: state.device, program: self.program.clone() };
+        let order = self.order(&state, reason);
         Some((state.project.clone(), order))
     }
 
-    fn run(&self, project: &Project, order: &Order, sink: &Sink) -> Result<Record, NotRun> {
+    fn run(
+        &self,
+        standby: Option<Standby>,
+        project: &Project,
+        order: &Order,
+        sink: &Sink,
+    ) -> Result<Record, NotRun> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut state = self.lock();
@@ -160,7 +198,7 @@ impl Shared {
                 control.end();
             }
         }
-        execute::execute(project, order, &control, |told| match told {
+        execute::execute_with(standby, project, order, &control, |told| match told {
             Told::Started(start) => sink(RunEvent::Started(start)),
             Told::Progress(id, batch) => sink(RunEvent::Progress(id, batch)),
         })

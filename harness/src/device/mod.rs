@@ -113,11 +113,13 @@ pub struct Built {
     pub shared_bytes: Option<u32>,
 }
 
-/// Turns source into an image. Lives in the compiler process. A builder may keep warm state
-/// (precompiled headers) between calls.
+/// Turns source into an image. Lives in the compiler process.
 pub trait Builder {
     /// Compiler and version, as in `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
+    /// Gets ready for builds like this one (precompiles its headers), and says whether that did
+    /// anything for them. What goes wrong here the build itself will say.
+    fn warm(&mut self, request: &BuildRequest) -> bool;
     /// A build that fails is an `Ok` with no image: the log says why. `Err` means the compiler
     /// itself could not be run, with the remedy.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;

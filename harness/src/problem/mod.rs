@@ -67,12 +67,14 @@ pub enum Correctness {
     Fail,
 }
 
-/// One thing to compute. The judge calls the methods in this order, once a run each.
+/// One thing to compute. The judge calls the methods in this order, once a run each. A judge on
+/// standby calls [`Problem::prepare`] before the candidate is known, else it comes after the build.
 pub trait Problem {
     fn name(&self) -> &str;
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
-    /// Makes or loads what is expected; writes `progress:` where it takes long.
-    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop>;
+    /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
+    /// `progress:` where it takes long.
+    fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop>;
     /// Runs every gate and writes its lines.
     fn verify(
         &mut self,

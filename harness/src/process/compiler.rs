@@ -22,6 +22,8 @@ enum Request {
         target: Target,
         parent: i32,
     },
+    /// To get ready for builds like this one.
+    Warm(BuildRequest),
     Build(BuildRequest),
 }
 
@@ -29,6 +31,7 @@ enum Request {
 enum Reply {
     /// The builder's version.
     Opened(String),
+    Warmed,
     Built(Built),
 }
 
@@ -39,6 +42,8 @@ pub struct Compiler {
     link: Link,
     opening: u64,
     version: Option<String>,
+    /// A request to get ready whose answer nobody has waited for yet.
+    warming: Option<u64>,
     time_limit: Duration,
 }
 
@@ -58,7 +63,7 @@ impl Compiler {
         let request = Request::Open { target, parent: std::process::id() as i32 };
         // Where the child is gone already, the answer that fails to come says so.
         let opening = link.ask(&request, &[], OPEN).unwrap_or(0);
-        Ok(Compiler { link, opening, version: None, time_limit })
+        Ok(Compiler { link, opening, version: None, warming: None, time_limit })
     }
 
     /// Compiler and version; waits until it is loaded.
@@ -67,21 +72,40 @@ impl Compiler {
             let answer = self.link.answer::<Answer>(self.opening, 0, OPEN).map_err(|e| self.failed(e, OPEN));
             match answer?.0 {
                 Ok(Reply::Opened(version)) => self.version = Some(version),
-                Ok(Reply::Built(_)) => return Err(self.failed(unexpected(), OPEN)),
+                Ok(_) => return Err(self.failed(unexpected(), OPEN)),
                 Err(error) => return Err(Stop::Lab(error.to_string())),
             }
         }
         Ok(self.version.as_deref().unwrap_or(""))
     }
 
-    pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
+    /// Lets the process get ready for builds like this one, while the caller does other things.
+    pub fn warm(&mut self, request: &BuildRequest) -> Result<(), Stop> {
+        self.warmed()?;
+        let number = self.link.ask(&Request::Warm(request.clone()), &[], OPEN);
+        self.warming = Some(number.map_err(|e| self.failed(e, OPEN))?);
+        Ok(())
+    }
+
+    /// Waits until it is ready.
+    pub fn warmed(&mut self) -> Result<(), Stop> {
         self.version()?;
+        let Some(number) = self.warming.take() else { return Ok(()) };
+        let answer = self.link.answer::<Answer>(number, 0, OPEN).map_err(|e| self.failed(e, OPEN))?;
+        match answer.0 {
+            Ok(Reply::Warmed) => Ok(()),
+            _ => Err(self.failed(unexpected(), OPEN)),
+        }
+    }
+
+    pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
+        self.warmed()?;
         let limit = self.time_limit;
         let request = Request::Build(request.clone());
         let number = self.link.ask(&request, &[], OPEN).map_err(|e| self.failed(e, OPEN))?;
         match self.link.answer::<Answer>(number, 0, limit).map_err(|e| self.failed(e, limit))?.0 {
             Ok(Reply::Built(built)) => Ok(built),
-            Ok(Reply::Opened(_)) => Err(self.failed(unexpected(), limit)),
+            Ok(_) => Err(self.failed(unexpected(), limit)),
             Err(error) => Err(Stop::Lab(error.to_string())),
         }
     }
@@ -128,8 +152,14 @@ fn serve(mut stream: UnixStream) -> Result<(), WireError> {
     };
     wire::send(&mut stream, &(number, Answer::Ok(Reply::Opened(builder.version()))), &[])?;
     while let Some((number, request, _)) = link::next(&mut stream)? {
-        let Request::Build(request) = request else { return Err(unexpected()) };
-        let answer: Answer = builder.build(&request).map(Reply::Built);
+        let answer: Answer = match request {
+            Request::Open { .. } => return Err(unexpected()),
+            Request::Warm(request) => {
+                builder.warm(&request);
+                Ok(Reply::Warmed)
+            }
+            Request::Build(request) => builder.build(&request).map(Reply::Built),
+        };
         wire::send(&mut stream, &(number, answer), &[])?;
     }
     Ok(())

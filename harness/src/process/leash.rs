@@ -50,6 +50,14 @@ pub fn end_children_on_signals() -> io::Result<()> {
     })
 }
 
+/// Ends every child's group, then this process, quietly.
+pub fn end_children_and_exit() -> ! {
+    let groups = groups();
+    groups.iter().copied().for_each(end_group);
+    // Still holding the lock: no child can be started any more.
+    std::process::exit(0)
+}
+
 /// On SIGTERM, SIGINT and SIGHUP: ends this process's whole group.
 pub fn end_own_group_on_signals() -> io::Result<()> {
     on_signals(|_| end_group(getpid()))

@@ -218,7 +218,7 @@ fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
         let options = Options { shown_as: None, ..support::options(folder.as_ref()) };
-        let _ = harness::process::judge::main(options);
+        let _ = harness::process::judge::main(options, false);
     }
 }
 

@@ -124,6 +124,10 @@ impl Builder for Host {
         self.version.clone()
     }
 
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        self.headers(&request.cache_dir).is_ok()
+    }
+
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         let headers = self.headers(&request.cache_dir)?;

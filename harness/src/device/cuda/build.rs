@@ -6,25 +6,18 @@ use super::toolkit::Toolkit;
 use super::{headers, ptxas};
 use crate::device::{BuildRequest, Builder, Built, DeviceError, Image};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 pub struct NvrtcBuilder {
-    nvrtc: Arc<Nvrtc>,
+    nvrtc: Nvrtc,
     toolkit: Toolkit,
     pch: Pch,
 }
 
 impl NvrtcBuilder {
     pub fn new(toolkit: Toolkit) -> Result<Self, DeviceError> {
-        let nvrtc = Arc::new(Nvrtc::load(&toolkit)?);
+        let nvrtc = Nvrtc::load(&toolkit)?;
         Ok(NvrtcBuilder { nvrtc, toolkit, pch: Pch::default() })
-    }
-
-    /// Waits for headers that are being precompiled, and says whether any are ready: for measurements
-    /// and tests.
-    pub fn wait_until_warm(&mut self) -> bool {
-        self.pch.wait()
     }
 
     /// Whether this NVRTC can precompile headers: it can from 12.8 on.
@@ -104,6 +97,13 @@ impl Builder for NvrtcBuilder {
         format!("NVRTC {}.{}", self.nvrtc.version.0, self.nvrtc.version.1)
     }
 
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        let Ok(text) = std::fs::read(&request.source) else { return false };
+        let Ok(options) = self.options(request) else { return false };
+        let prefix = self.prefix(request, &text, &options);
+        self.pch.make(&self.nvrtc, &prefix, &request.cache_dir)
+    }
+
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         let text = std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
@@ -126,7 +126,6 @@ impl Builder for NvrtcBuilder {
         let Some(cubin) = output.cubin else { return Ok(failed(log, started)) };
         let image = Image { path: store(&cubin, &request.cache_dir)? };
         let seconds = started.elapsed().as_secs_f64();
-        self.pch.prepare(self.nvrtc.clone(), &prefix, seconds, &request.cache_dir);
         Ok(Built {
             image: Some(image),
             log,

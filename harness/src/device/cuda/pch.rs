@@ -5,17 +5,14 @@
 //! does not notice when a local or an in-memory one has changed, so that a verdict could belong to
 //! other bytes; and it starts over, for longer than it saves, whenever a `#define` at the top of a
 //! kernel is edited. Here only the leading includes of headers that are known not to change
-//! (the toolkit's, and the lab's own) are precompiled, under a name of their own, by a thread that works after the first build was answered.
-//! A build that comes before it is done waits for it and uses it: NVRTC works at one thing at a time,
-//! and cancelling by its flow callback was tried and ended nothing early.
+//! (the toolkit's, and the lab's own) are precompiled, under a name of their own, and only when
+//! asked to ahead of a build: one build alone would wait longer for them than it gains.
 //!
 //! A file made by one process is of no use to another, because NVRTC maps it to a fixed address.
 
 use super::headers;
 use super::nvrtc::{Input, Nvrtc};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// What is precompiled, and everything that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,58 +24,39 @@ pub struct Prefix {
     pub problem_header: String,
 }
 
-/// The precompiled headers of this process: a kernel's and its reference's. Not more, because a file
-/// has 100 to 260 MB.
+/// The precompiled headers of this process: those of one prefix, because a file has 100 to 260 MB.
 #[derive(Default)]
 pub struct Pch {
     folder: Option<PathBuf>,
-    /// The older one first; no file where precompiling did not work, so that it is not tried again.
-    made: Vec<(Prefix, Option<PathBuf>)>,
-    making: Option<(Prefix, JoinHandle<Option<PathBuf>>)>,
+    /// No file where precompiling did not work, so that it is not tried again.
+    made: Option<(Prefix, Option<PathBuf>)>,
 }
-
-const KEPT: usize = 2;
-
-/// A build that took less has no headers that cost much.
-const WORTH_SECONDS: f64 = 0.25;
 
 impl Pch {
     /// The options that use what is ready for this prefix; none where nothing is.
-    pub fn options(&mut self, prefix: &Prefix) -> Vec<String> {
-        self.wait();
-        match self.made.iter().find(|(made, _)| made == prefix) {
-            Some((_, Some(file))) => {
+    pub fn options(&self, prefix: &Prefix) -> Vec<String> {
+        match &self.made {
+            Some((made, Some(file))) if made == prefix => {
                 vec![format!("--use-pch={}", file.display()), "--pch-messages=false".into()]
             }
             _ => Vec::new(),
         }
     }
 
-    /// Starts to precompile where it is worth it, after a build that took `seconds`.
-    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, seconds: f64, cache_dir: &Path) {
-        self.wait();
-        let known = self.made.iter().any(|(made, _)| made == prefix);
-        if known || prefix.lines.is_empty() || seconds < WORTH_SECONDS || !nvrtc.has_pch() {
-            return;
-        }
-        let Some(folder) = self.folder(cache_dir) else { return };
-        let job = prefix.clone();
-        let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
-        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name)));
-        self.making = Some((prefix.clone(), thread));
-    }
-
-    /// Waits until the work under way is done, and says whether the newest headers are ready.
-    pub fn wait(&mut self) -> bool {
-        if let Some((prefix, thread)) = self.making.take() {
-            self.made.push((prefix, thread.join().unwrap_or_default()));
-            if self.made.len() > KEPT
-                && let (_, Some(old)) = self.made.remove(0)
-            {
+    /// Precompiles; says whether the headers are ready.
+    pub fn make(&mut self, nvrtc: &Nvrtc, prefix: &Prefix, cache_dir: &Path) -> bool {
+        if self.made.as_ref().is_none_or(|(made, _)| made != prefix) {
+            if let Some((_, Some(old))) = self.made.take() {
                 let _ = std::fs::remove_file(old);
             }
+            if prefix.lines.is_empty() || !nvrtc.has_pch() {
+                return false;
+            }
+            let Some(folder) = self.folder(cache_dir) else { return false };
+            let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
+            self.made = Some((prefix.clone(), make(nvrtc, prefix, folder.join(name))));
         }
-        self.made.last().is_some_and(|(_, file)| file.is_some())
+        self.made.as_ref().is_some_and(|(_, file)| file.is_some())
     }
 
     /// A folder of this process. Those of processes that are gone are removed on the way.
@@ -101,7 +79,6 @@ impl Pch {
 
 impl Drop for Pch {
     fn drop(&mut self) {
-        self.wait();
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
         }

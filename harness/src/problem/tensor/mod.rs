@@ -57,7 +57,7 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
-    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop> {
+    fn prepare(&mut self, cx: &mut Context, _worker: &mut Worker) -> Result<(), Stop> {
         self.reference = Some(Reference::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);

@@ -2,7 +2,7 @@
 
 use super::pool::Run;
 use super::reference::Sampling;
-use super::weights::Weights;
+use super::weights::{Tensor, Weights};
 use crate::device::{Arg, Order};
 use crate::problem::Stop;
 use crate::process::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, POISON, Worker};
@@ -41,7 +41,7 @@ pub struct Bench<'a> {
     module: ModuleId,
     hidden: usize,
     sampling: Sampling,
-    weights: Vec<BufferId>,
+    weights: &'a [BufferId],
     h0: BufferId,
     h1: BufferId,
     forced: BufferId,
@@ -98,28 +98,33 @@ impl Broken {
     }
 }
 
+/// Gives a worker the weights, in the order of the kernel's parameters.
+pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, Stop> {
+    let upload = |tensor: &Tensor| {
+        let bytes = tensor.values.bytes();
+        let buffer = worker.buffer(tensor.name, bytes.len())?;
+        worker.write(buffer, bytes)?;
+        worker.seal(buffer)?;
+        Ok(buffer)
+    };
+    weights.tensors.iter().map(upload).collect()
+}
+
 impl<'a> Bench<'a> {
     pub fn new(
         worker: &'a mut Worker,
         module: ModuleId,
-        weights: &Weights,
+        weights: &'a [BufferId],
+        hidden: usize,
         sampling: Sampling,
     ) -> Result<Self, Stop> {
         worker.require_entry(module, ENTRY)?;
-        let mut inputs = Vec::new();
-        for tensor in &weights.tensors {
-            let bytes = tensor.values.bytes();
-            let buffer = worker.buffer(tensor.name, bytes.len())?;
-            worker.write(buffer, bytes)?;
-            worker.seal(buffer)?;
-            inputs.push(buffer);
-        }
-        let (hidden, steps) = (weights.hidden, sampling.steps);
+        let steps = sampling.steps;
         Ok(Bench {
             module,
             hidden,
             sampling,
-            weights: inputs,
+            weights,
             h0: worker.buffer("h0", 4 * hidden)?,
             h1: worker.buffer("h1", 4 * hidden)?,
             forced: worker.buffer("forced", 4 * steps)?,
@@ -130,10 +135,10 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Gives the memory back.
+    /// Gives its own memory back; the weights stay.
     pub fn close(self) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
-        self.weights.iter().chain(&own).try_for_each(|buffer| self.worker.free(*buffer))
+        own.iter().try_for_each(|buffer| self.worker.free(*buffer))
     }
 
     pub fn sample(&mut self, run: &Run, order: Order) -> Result<Sampled, Stop> {
@@ -177,7 +182,7 @@ impl<'a> Bench<'a> {
             LaunchArg::Value(0u64.to_le_bytes().to_vec())
         };
         let buffers = |ids: &[BufferId]| ids.iter().copied().map(LaunchArg::Buffer).collect::<Vec<_>>();
-        let mut args = buffers(&self.weights);
+        let mut args = buffers(self.weights);
         args.extend(buffers(&[self.h0, self.h1]));
         args.push(forced);
         args.extend(buffers(&[self.tokens, self.teacher_prob, self.work]));

@@ -18,7 +18,7 @@ pub mod weights;
 
 use super::{BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::device::{DeviceInfo, Order};
-use crate::process::worker::{ModuleId, Worker};
+use crate::process::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
 use config::Config;
 use pool::Pool;
@@ -41,6 +41,8 @@ struct WaveGru {
 struct Prepared {
     sampling: Sampling,
     weights: Weights,
+    /// The weights on the worker.
+    uploaded: Vec<BufferId>,
     pool: Pool,
 }
 
@@ -92,7 +94,7 @@ impl Problem for WaveGru {
         }
     }
 
-    fn prepare(&mut self, cx: &mut Context) -> Result<(), Stop> {
+    fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop> {
         let sampling = self.config.sampling(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
         let pool = Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?;
@@ -102,7 +104,8 @@ impl Problem for WaveGru {
             let line = format!("{margin:.2e} run_seed={seed} step={step}");
             cx.out.line("sample_margin", line)?;
         }
-        self.prepared = Some(Prepared { sampling, weights, pool });
+        let uploaded = bench::upload(&weights, worker)?;
+        self.prepared = Some(Prepared { sampling, weights, uploaded, pool });
         Ok(())
     }
 
@@ -112,8 +115,8 @@ impl Problem for WaveGru {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let Prepared { sampling, weights, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
         let verdict = verify::verify(&mut bench, pool, &self.config.limits, &orders, cx)?;
         bench.close()?;
@@ -126,8 +129,8 @@ impl Problem for WaveGru {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let Prepared { sampling, weights, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let launches = if cx.device.emulated { 1 } else { self.config.timed_launches };
         let verdict = timing::measure(&mut bench, pool, launches, cx)?;
         bench.close()?;
@@ -141,8 +144,8 @@ impl Problem for WaveGru {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        let Prepared { sampling, weights, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, weights, *sampling)?;
+        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let run = pool.draw(cx.seed, 0);
         let sampled = bench.sample(run, Order::Forward)?;
         let taught = bench.teach(run, Order::Forward)?;

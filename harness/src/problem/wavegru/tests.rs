@@ -190,7 +190,7 @@ pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&
     };
     let mut problem = open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     assert_eq!(problem.name(), "wavegru");
-    problem.prepare(&mut cx).unwrap();
+    problem.prepare(&mut cx, &mut worker).unwrap();
     let module = worker.load(image).unwrap();
     let mut verdict = problem.verify(&mut cx, &mut worker, module).unwrap();
     if let Some(folder) = dump {

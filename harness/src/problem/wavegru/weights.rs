@@ -78,8 +78,9 @@ fn recipes(hidden: usize) -> Vec<Recipe> {
 }
 
 impl Weights {
+    /// Each tensor on a thread of its own: each has its own stream.
     pub fn draw(hidden: usize, seed: u64) -> Self {
-        let tensors = (1..).zip(recipes(hidden)).map(|(stream, r)| {
+        let draw = |stream: u32, r: Recipe| {
             let half_width = r.deviation * 3f64.sqrt();
             let count = r.rows * r.columns.unwrap_or(1);
             let values = evenly(seed, stream).take(count).map(|v| (r.mean + half_width * v) as f32);
@@ -91,8 +92,14 @@ impl Weights {
                 },
                 None => Tensor { name: r.name, shape: vec![r.rows], values: Values::F32(values.collect()) },
             }
+        };
+        let tensors = std::thread::scope(|scope| {
+            let drawing: Vec<_> =
+                (1..).zip(recipes(hidden)).map(|(stream, r)| scope.spawn(move || draw(stream, r))).collect();
+            let drawn = drawing.into_iter().map(|thread| thread.join());
+            drawn.map(|t| t.expect("drawing numbers does not panic")).collect()
         });
-        Weights { hidden, tensors: tensors.collect() }
+        Weights { hidden, tensors }
     }
 
     pub fn get(&self, name: &str) -> &Values {

@@ -1,0 +1,74 @@
+//! What a judge is told.
+
+use crate::device::Target;
+use crate::process::child::Program;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is judged, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The problem's folder.
+    pub folder: PathBuf,
+    /// The bytes to judge; `None` is `folder/kernel.cu`.
+    pub kernel: Option<PathBuf>,
+    /// The path that diagnostics show; `None` is the kernel's own.
+    pub shown_as: Option<String>,
+    /// Where the kernel's `#include "…"` is looked up, after the kernel's own folder and `folder`.
+    pub include_dirs: Vec<PathBuf>,
+    pub device: Target,
+    /// Further options for the compiler.
+    pub compile_options: Vec<String>,
+    /// Architecture to build for; `None` is the device's own.
+    pub arch: Option<String>,
+    /// For what outlives a run; `None` is the user's cache folder.
+    pub cache_dir: Option<PathBuf>,
+    /// Where to write every tensor as .npy.
+    pub dump: Option<PathBuf>,
+    /// For the build, and for each launch.
+    pub time_limit: Duration,
+    /// Fixes what the run draws, to repeat one; `None` draws anew.
+    pub seed: Option<u64>,
+    pub compiler: Program,
+    pub worker: Program,
+}
+
+impl Options {
+    /// Everything but the folder as it is without a lab.toml.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Options {
+            folder: folder.into(),
+            kernel: None,
+            shown_as: None,
+            include_dirs: Vec::new(),
+            device: Target::Auto,
+            compile_options: Vec::new(),
+            arch: None,
+            cache_dir: None,
+            dump: None,
+            time_limit: Duration::from_secs(60),
+            seed: None,
+            compiler: Program::this(&["harness-compiler"]),
+            worker: Program::this(&["harness-worker"]),
+        }
+    }
+    /// The file to judge.
+    pub fn kernel(&self) -> PathBuf {
+        self.kernel.clone().unwrap_or_else(|| self.folder.join("kernel.cu"))
+    }
+
+    /// Its name in diagnostics.
+    pub fn shown_as(&self) -> String {
+        self.shown_as.clone().unwrap_or_else(|| self.kernel().display().to_string())
+    }
+
+    /// Every folder that its includes are looked up in.
+    pub fn all_include_dirs(&self) -> Vec<PathBuf> {
+        let kernel = self.kernel();
+        let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut folders = vec![own.to_owned(), self.folder.clone()];
+        folders.extend(self.include_dirs.iter().cloned());
+        folders.dedup();
+        folders
+    }
+}

@@ -1,0 +1,92 @@
+//! A judge started ahead of its run: while nobody saves it opens the device, precompiles headers
+//! and gets the reference ready, so that a save waits for none of it. It judges once and is never
+//! used again, like every judge.
+//!
+//! Its files are a copy in `.lab/standby/`, in which only the kernel is another when its run comes:
+//! where any other file differs by then, it is not used.
+
+use super::execute::{self, Order};
+use super::inputs::{self, Inputs};
+use super::process::{self, Control, Running};
+use super::project::Project;
+use super::record::InputFile;
+use super::repo;
+use anyhow::Result;
+use std::fs;
+use std::io::{self, PipeWriter, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// A judge that heard its order says so at once, whatever it is busy with.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Dropping it ends it.
+pub struct Standby {
+    running: Running,
+    orders: PipeWriter,
+    /// The kernel's copy.
+    kernel: PathBuf,
+    /// What it was started for: the command, and every file but the kernel.
+    command: String,
+    files: Vec<InputFile>,
+}
+
+impl Standby {
+    /// `None` for an external harness. The calling thread must live as long.
+    pub fn start(project: &Project, order: &Order) -> Result<Option<Standby>> {
+        if project.external() {
+            return Ok(None);
+        }
+        let inputs = inputs::read(project)?;
+        repo::exclude(project)?;
+        let tree = tree(project);
+        // Of a lab that was killed.
+        if tree.exists() {
+            fs::remove_dir_all(&tree)?;
+        }
+        inputs.write(project, &tree)?;
+        let mut command = execute::judge(project, order, &tree);
+        command.arg("--standby");
+        let told = in_words(&command);
+        let (theirs, orders) = io::pipe()?;
+        let running = process::start(command, theirs)?;
+        let kernel = tree.join(&project.kernel_name);
+        Ok(Some(Standby { running, orders, kernel, command: told, files: others(&inputs) }))
+    }
+
+    /// Gives it the order to judge these inputs. `None` where it was started for anything else, is
+    /// gone, or does not answer: then it is ended, and the run starts a judge of its own.
+    pub fn take_over(
+        mut self,
+        project: &Project,
+        order: &Order,
+        inputs: &Inputs,
+        control: &Control,
+    ) -> Option<Running> {
+        let mut command = execute::judge(project, order, &tree(project));
+        command.arg("--standby");
+        let fits = in_words(&command) == self.command && others(inputs) == self.files;
+        // One that spoke before it was asked is no judge on standby.
+        if !fits || !self.running.lives() || self.running.unread() > 0 {
+            return None;
+        }
+        fs::write(&self.kernel, inputs.kernel()).ok()?;
+        self.orders.write_all(b"judge\n").ok()?;
+        self.running.speaks(control, PATIENCE).ok()?.then_some(self.running)
+    }
+}
+
+fn tree(project: &Project) -> PathBuf {
+    project.lab_dir.join("standby")
+}
+
+/// The kernel is the first.
+fn others(inputs: &Inputs) -> Vec<InputFile> {
+    inputs.files().split_off(1)
+}
+
+/// Program, arguments and folder.
+fn in_words(command: &Command) -> String {
+    format!("{command:?} {:?}", command.get_current_dir())
+}
