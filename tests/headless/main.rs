@@ -10,5 +10,6 @@ mod circle;
 mod lab;
 mod processes;
 mod runner;
+mod standby;
 mod trust;
 mod watch;

@@ -6,4 +6,5 @@
 mod bench;
 mod flows;
 mod rmsnorm;
+mod standby;
 mod terminal;
