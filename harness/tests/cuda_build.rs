@@ -61,12 +61,13 @@ impl Bench {
 /// A kernel as users write them: grid sync, half types, the C library's headers.
 const KERNEL: &str = r#"
 // What a kernel usually starts with.
+#include "lab.h"
+
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cstdint>
 #include <stdio.h>
 #include <math.h>
-#include "lab.h"
 #define TILE 4
 constexpr float NONE = -INFINITY;
 

@@ -44,10 +44,13 @@ pub type Sink = Arc<dyn Fn(WatchEvent) + Send + Sync>;
 enum Message {
     /// Something happened in a watched folder.
     Hint,
-    /// The lab itself is about to put these bytes on disk.
-    Expect(Box<dyn FnOnce() + Send>),
+    /// The lab itself is about to put a kernel on disk.
+    Expect(Act),
     Quit,
 }
+
+/// Does something, and returns what tells its result.
+type Act = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
 
 /// Watches until dropped.
 pub struct Watcher {
@@ -56,12 +59,13 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Does `act` (a discard, a restore) and takes what is on disk after it as known: no event
-    /// comes of it. Waits for `act`.
+    /// Does `act` (a discard, a restore) and takes the kernel that is on disk after it as known: no
+    /// event comes of it. Waits for `act`.
     pub fn expect<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (done, result) = channel();
-        let act = Box::new(move || {
-            let _ = done.send(act());
+        let act: Act = Box::new(move || {
+            let outcome = act();
+            Box::new(move || drop(done.send(outcome)))
         });
         self.messages.send(Message::Expect(act)).ok()?;
         result.recv().ok()
@@ -145,8 +149,9 @@ impl Watch {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Message::Hint) => self.hint(),
                 Ok(Message::Expect(act)) => {
-                    act();
-                    self.take_note();
+                    let tell = act();
+                    self.take_note_of_kernel();
+                    tell();
                 }
                 Ok(Message::Quit) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -206,6 +211,14 @@ impl Watch {
         match inputs::read(&self.project) {
             Ok(inputs) => self.learn(&inputs),
             Err(_) => self.attend(vec![self.project.kernel.clone()]),
+        }
+    }
+
+    fn take_note_of_kernel(&mut self) {
+        if let (Ok(inputs), Some(known)) = (inputs::read(&self.project), self.known.first_mut())
+            && let Some(kernel) = inputs.sources.first()
+        {
+            *known = kernel.file.clone();
         }
     }
 

@@ -37,18 +37,24 @@ inline double lab_cpu_fma_to_odd(double a, double b, double c) {
     return lab_cpu_bits<double>(bits);
 }
 
+#ifdef __F16C__
+// The intrinsics' own header would make up most of the precompiled one.
+typedef short lab_cpu_v8hi __attribute__((vector_size(16)));
+typedef float lab_cpu_v4sf __attribute__((vector_size(16)));
+#endif
+
 struct lab_cpu_f16 {
     static unsigned short from(double x) { return lab_cpu_round<5, 10>(x); }
     static unsigned short from(float x) {
 #ifdef __F16C__
-        return (unsigned short)_cvtss_sh(x, 0);
+        return (unsigned short)__builtin_ia32_vcvtps2ph(lab_cpu_v4sf{x, 0, 0, 0}, 0)[0];
 #else
         return from(double(x));
 #endif
     }
     static float to(unsigned short x) {
 #ifdef __F16C__
-        return _cvtsh_ss(x);
+        return __builtin_ia32_vcvtph2ps(lab_cpu_v8hi{short(x), 0, 0, 0, 0, 0, 0, 0})[0];
 #else
         const unsigned sign = unsigned(x & 0x8000) << 16, rest = x & 0x7fff;
         if (rest >= 0x7c00) return lab_cpu_bits<float>(sign | 0x7f800000u | (rest & 0x3ff) << 13);

@@ -1,7 +1,7 @@
 //! The headers that every kernel finds without any folder: the lab's own, and the small part of the
 //! C library's that kernels name. NVRTC has no host headers; the functions and types are built in.
 
-/// Name and text. `lab_problem.h` is added by each build.
+/// Name and text.
 pub const EMBEDDED: &[(&str, &str)] = &[
     ("lab.h", include_str!("../../../include/lab.h")),
     ("stdint.h", STDINT),
@@ -19,6 +19,11 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ("assert.h", NOTHING),
     ("cassert", NOTHING),
 ];
+
+/// All of them, and the generated `lab_problem.h`.
+pub fn with_problem(problem_header: &str) -> Vec<(&str, &str)> {
+    EMBEDDED.iter().copied().chain([("lab_problem.h", problem_header)]).collect()
+}
 
 /// `size_t`, `printf` and `assert` are known to NVRTC without a header.
 const NOTHING: &str = "#pragma once\n";

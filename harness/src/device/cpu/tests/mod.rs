@@ -2,18 +2,34 @@
 #![allow(clippy::unwrap_used)]
 
 mod basics;
+mod failures;
 mod features;
+mod halves;
+mod sources;
 
 use super::{builder, open};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
 use crate::device::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
 
-/// Builds a source as `kernel.cu`.
+/// Builds a source as `kernel.cu`. The same source is built once.
 fn build(source: &str) -> Built {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("snapshot.cu");
-    std::fs::write(&path, source).unwrap();
-    let request = BuildRequest {
-        source: path,
+    static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<Built>>>> = Mutex::new(BTreeMap::new());
+    let cell = BUILT.lock().unwrap().entry(source.to_owned()).or_default().clone();
+    let build = || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("snapshot.cu");
+        std::fs::write(&path, source).unwrap();
+        builder().unwrap().build(&request(path)).unwrap()
+    };
+    cell.get_or_init(build).clone()
+}
+
+fn request(source: PathBuf) -> BuildRequest {
+    BuildRequest {
+        source,
         shown_as: "kernels/t/kernel.cu".into(),
         include_dirs: Vec::new(),
         defines: Vec::new(),
@@ -21,14 +37,12 @@ fn build(source: &str) -> Built {
         problem_header: "struct LabDims { int n; };\n".into(),
         arch: String::new(),
         cache_dir: cache(),
-    };
-    builder().unwrap().build(&request).unwrap()
+    }
 }
 
-/// One cache for all tests of a run: the headers are compiled once.
-fn cache() -> std::path::PathBuf {
-    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
-    CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
+/// Beside the tests' own binary, so that the next run of the tests finds the compiled headers.
+fn cache() -> PathBuf {
+    std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
 }
 
 /// A loaded module and a device to run it on.
