@@ -5,6 +5,7 @@ use super::super::app::{App, Judged, Live, Running};
 use super::super::text::{fit, printable, width};
 use super::super::{format, theme::Theme};
 use super::big;
+use crate::session::experiment::Status;
 use crate::session::run::{Reason, RunStart};
 use crate::session::verdict::Outcome;
 use harness::report::{Report, attribute};
@@ -247,7 +248,10 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
         if let Some(spread) = change.spread {
             line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
         }
-        line.push(Span::styled(" vs incumbent", theme.quiet()));
+        // What was kept is the incumbent now; its change is against the one that it replaced.
+        let against =
+            if last.decided == Some(Status::Keep) { " vs incumbent before" } else { " vs incumbent" };
+        line.push(Span::styled(against, theme.quiet()));
     }
     line
 }
@@ -266,7 +270,7 @@ fn tags(app: &App) -> Vec<Span<'static>> {
     let theme: &Theme = &app.theme;
     let mut words: Vec<(&str, Style)> = Vec::new();
     match app.last.as_ref().filter(|_| matches!(app.running, Running::No)).and_then(|last| last.decided) {
-        Some(crate::session::experiment::Status::Keep) => words.push(("kept", theme.good())),
+        Some(Status::Keep) => words.push(("kept", theme.good())),
         Some(_) => words.push(("discarded", theme.quiet())),
         None => {}
     }
