@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::cpu::build::Host;
+use crate::device::cpu::rewrite;
 
 /// The build's log, of a source that must not build.
 fn refused(source: &str) -> String {
@@ -125,3 +126,23 @@ fn without_a_compiler_the_remedy_is_named() {
     };
     assert!(text.contains("'/nowhere/c++', does not run") && text.contains("apt install g++"), "{text}");
 }
+
+proptest::proptest! {
+    /// Whatever a half-written file holds, rewriting it neither fails nor moves a line.
+    #[test]
+    fn rewriting_takes_any_text(parts in proptest::collection::vec(0..PARTS.len(), 0..60)) {
+        let source: String = parts.iter().flat_map(|part| [PARTS[*part], " "]).collect();
+        let rewritten = rewrite::rewrite(&source, "k.cu", 1);
+        let text = rewrite::apply(&source, rewritten.edits);
+        // Where a macro stands for dynamic shared memory, `#line` puts the count right.
+        if !text.contains("\n#define") {
+            proptest::prop_assert_eq!(text.matches('\n').count(), source.matches('\n').count());
+        }
+    }
+}
+
+const PARTS: [&str; 30] = [
+    "__shared__", "__global__", "extern \"C\"", "asm", "LAB_LAUNCH", "(", ")", "{", "}", "[", "]", "<", ">", ";",
+    ",", "float x", "é", "\"", "'", "R\"a(", "\\", "\n", "\n#if 1\n", "\n#else", "\n#endif\n", "/*", "//", "1e-5",
+    "static", "\n#include \"a",
+];
