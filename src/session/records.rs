@@ -6,6 +6,7 @@ use super::verdict::{Outcome, Verdict};
 use anyhow::{Context, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// So many of the newest records are read: more would make the screen slow to open.
@@ -58,7 +59,11 @@ impl Records {
     pub fn write(&self, record: &Record) -> Result<()> {
         let folder = self.folder(record.start.id);
         let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".record").tempfile_in(&folder)?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".record")
+                // As any other file: the user's umask decides who may read it.
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(&folder)?;
             file.write_all(&serde_json::to_vec_pretty(record)?)?;
             file.as_file().sync_data()?;
             file.persist(folder.join(RECORD)).map_err(|e| e.error)?;

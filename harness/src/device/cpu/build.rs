@@ -2,7 +2,7 @@
 //! shared object against the precompiled headers.
 
 use super::headers;
-use super::rewrite::{self, Edit};
+use super::rewrite::{self, Edit, Refusal};
 use crate::device::{BuildRequest, Builder, Built, DeviceError, Image};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -143,7 +143,8 @@ impl Builder for Host {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) => return Ok(failed(format!("{}:1:1: error: cannot be read: {e}\n", request.shown_as))),
         };
-        let mut sources = Sources { request, folder: unit.path(), known: HashMap::new(), count: 0 };
+        let mut sources =
+            Sources { request, folder: unit.path(), known: HashMap::new(), refusals: Vec::new(), count: 0 };
         let lab = sources.text(headers::LAB_H, "lab.h", None).map_err(wrong)?;
         std::fs::write(unit.path().join("lab.h"), lab).map_err(wrong)?;
         std::fs::write(unit.path().join("lab_problem.h"), &request.problem_header).map_err(wrong)?;
@@ -180,7 +181,7 @@ impl Builder for Host {
         arguments.push("-o".into());
         arguments.push(image.clone().into());
         let output = self.run(&arguments)?;
-        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        let log = sources.with_columns(&String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Ok(failed(log));
         }
@@ -197,6 +198,8 @@ struct Sources<'r> {
     request: &'r BuildRequest,
     folder: &'r Path,
     known: HashMap<PathBuf, String>,
+    /// With the path that they are shown under.
+    refusals: Vec<(String, Refusal)>,
     count: usize,
 }
 
@@ -206,6 +209,7 @@ impl Sources<'_> {
         self.count += 1;
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
         let mut edits = rewritten.edits;
+        self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
         for include in rewritten.includes {
             let Some(path) = self.resolve(&include.name, folder) else { continue };
             let shown = match Path::new(shown_as).parent() {
@@ -219,6 +223,27 @@ impl Sources<'_> {
             }
         }
         Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+    }
+
+    /// The compiler's messages, with the true columns of what was refused: g++ counts them in the pragma's own text.
+    fn with_columns(&self, log: &str) -> String {
+        let mut rest: Vec<_> = self.refusals.iter().collect();
+        let mut out = String::with_capacity(log.len());
+        for line in log.lines() {
+            let told = rest.iter().position(|(path, refusal)| {
+                line.starts_with(&format!("{path}:{}:", refusal.line)) && line.ends_with(refusal.reason)
+            });
+            match told.map(|at| rest.remove(at)) {
+                Some((path, Refusal { line, column, reason })) => {
+                    out += &format!("{path}:{line}:{column}: error: {reason}\n");
+                }
+                None => {
+                    out += line;
+                    out.push('\n');
+                }
+            }
+        }
+        out
     }
 
     fn resolve(&self, name: &str, folder: Option<&Path>) -> Option<PathBuf> {

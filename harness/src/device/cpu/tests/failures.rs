@@ -66,7 +66,7 @@ extern "C" __global__ void overrun(const int*, int* out, int n) {
 }
 __device__ __noinline__ int deep(int n) {
     volatile int room[256];
-    room[n & 255] = n;
+    for (int i = 0; i < 256; ++i) room[i] = n;
     return n ? deep(n - 1) + room[n & 255] : 0;
 }
 extern "C" __global__ void recursion(const int* in, int* out, int n) {
@@ -74,6 +74,9 @@ extern "C" __global__ void recursion(const int* in, int* out, int n) {
 }
 extern "C" __global__ void wild(const int* in, int* out, int n) {
     if (blockIdx.x == 1 && threadIdx.x == 3) *reinterpret_cast<volatile int*>(size_t(16)) = 1;
+}
+extern "C" __global__ void prints(const int* in, int* out, int n) {
+    if (threadIdx.x == 1) printf("thread %d says %.2f\n", int(threadIdx.x), 0.5f);
 }
 extern "C" __global__ void fine(const int*, int* out, int n) {
     __syncthreads();
@@ -185,6 +188,7 @@ fn a_wild_access_says_who_it_was() {
     const TOLD: &str = "LAB_TEST_WILD_ACCESS";
     if std::env::var_os(TOLD).is_some() {
         let mut bench = Bench::new(SOURCE);
+        bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, Order::Forward).unwrap();
         bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, Order::Forward).unwrap();
         return;
     }
@@ -198,4 +202,6 @@ fn a_wild_access_says_who_it_was() {
     let line = "kernel 'wild': illegal memory access at address 0x10, block (1,0,0), thread (3,0,0)";
     assert!(stderr.contains(line), "{stderr}");
     assert_eq!(child.status.signal(), Some(libc::SIGSEGV));
+    let stdout = String::from_utf8_lossy(&child.stdout);
+    assert!(stdout.contains("thread 1 says 0.50\n"), "printed before the wild access: {stdout}");
 }
