@@ -285,8 +285,16 @@ pub fn judged(record: &Record) -> bool {
 fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
     match run {
         Some(id) => Ok(Some(records.read(id)?)),
-        None => Ok(records.find(|r| r.start.kernel == project.kernel_name)),
+        None => Ok(last(project, records)),
     }
+}
+
+/// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
+/// for the last verdict before it, if there is any.
+pub fn last(project: &Project, records: &Records) -> Option<Record> {
+    let ours = |r: &Record| r.start.kernel == project.kernel_name;
+    let void = |r: &Record| r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Void);
+    records.find(|r| ours(r) && !void(r)).or_else(|| records.find(ours))
 }
 
 fn said(description: &str) -> StdResult<String, Refusal> {
@@ -363,12 +371,23 @@ fn finish(
         mark_written(&mut record);
         attempt(records.write(&record));
     }
+    let owed = records.find(|r| r.start.id != record.start.id && r.missing_row().is_some());
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)
             .and_then(|text| repo::note(project, &commit, &text)),
     );
+    notes.extend(owed.map(|r| missing(project, &r)));
     Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })
+}
+
+/// In words, that the row of a decided run is not in its ledger.
+pub fn missing(project: &Project, record: &Record) -> String {
+    format!(
+        "the row of run {} is missing in {}: `lab log --append-missing` adds it",
+        record.start.id,
+        ledger::path(project, record.emulated()).display()
+    )
 }
 
 fn row(record: &Record, commit: &str) -> Row {

@@ -152,6 +152,19 @@ fn bytes_newer_than_the_verdict() {
 }
 
 #[test]
+fn a_run_that_came_to_nothing_does_not_hide_the_verdict_before_it() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// good\n");
+    lab.lab("run").is(0);
+    let harness = lab.read("harness.py");
+    lab.harness("echo '// changed' > kernel.cu");
+    lab.lab("run").is(3).says("VOID");
+    lab.write("kernel.cu", "// good\n");
+    lab.write("harness.py", harness);
+    lab.lab("keep -m good").is(0).says("keep run 1");
+}
+
+#[test]
 fn a_local_include_belongs_to_the_verdict_but_not_to_an_experiment() {
     let lab = Lab::new();
     lab.write("tile.cuh", "#define T 1\n");
