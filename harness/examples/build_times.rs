@@ -1,13 +1,15 @@
 //! Where the time between a save and a verdict goes on a GPU host: NVRTC cold, with precompiled
 //! headers, opening the device, loading the module.
 //!
-//! `cargo run -p lab-harness --release --example build_times [kernel.cu] [-D NAME=VALUE …]`
+//! `cargo run -p lab-harness --release --example build_times [kernels/wavegru/kernel.cu]`
 //!
-//! Without a file it takes a small kernel that includes `cooperative_groups.h` and `cuda_bf16.h`.
-//! Without a GPU it builds for sm_90 and leaves out what needs one.
+//! A file is built as the problem.toml beside it asks for. Without a file it takes a small kernel
+//! that includes `cooperative_groups.h` and `cuda_bf16.h`. Without a GPU it builds for sm_90 and
+//! leaves out what needs one.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::{BuildRequest, Builder, cuda};
+use harness::device::{BuildRequest, Builder, DeviceInfo, cuda};
+use harness::problem::{self, BuildNeeds};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -20,64 +22,51 @@ LAB_LAUNCH(k) { launch.cooperative = 1; }
 "#;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut file = None;
-    let mut defines = Vec::new();
-    while let Some(argument) = arguments.next() {
-        if argument == "-D" {
-            let define = arguments.next().expect("-D takes NAME=VALUE");
-            let (name, value) = define.split_once('=').expect("-D takes NAME=VALUE");
-            defines.push((name.to_owned(), value.to_owned()));
-        } else {
-            file = Some(PathBuf::from(argument));
-        }
-    }
     for finding in harness::device::findings() {
         println!("{}: {}", finding.what, finding.says);
     }
     let folder = tempfile::tempdir().unwrap();
-    let source = file.unwrap_or_else(|| {
-        let path = folder.path().join("kernel.cu");
+    let source = std::env::args().nth(1).map(PathBuf::from).unwrap_or_else(|| {
+        let path = folder.path().join("small.cu");
         std::fs::write(&path, SMALL).unwrap();
         path
     });
     println!("source: {}", source.display());
 
-    let mut driver = cuda::available().then(|| {
-        // A first open in a process also initialises the driver, which `available` has done by now.
-        timed("open the device", || cuda::open(0).unwrap())
-    });
-    let arch = driver.as_ref().map_or("sm_90".to_owned(), |driver| driver.info().arch);
+    let here = timed("initialise the driver", cuda::available);
+    let mut driver = here.then(|| timed("open the device", || cuda::open(0).unwrap()));
+    let info = driver.as_ref().map_or_else(some_device, |driver| driver.info());
+    let home = source.parent().unwrap().to_owned();
+    let needs = if home.join("problem.toml").exists() {
+        problem::open(&home).unwrap().build_needs(&info)
+    } else {
+        BuildNeeds { problem_header: "struct LabDims { unsigned rows; };\n".into(), ..Default::default() }
+    };
     let mut builder = timed("load NVRTC", || cuda::nvrtc_builder().unwrap());
+    let text = std::fs::read_to_string(&source).unwrap();
     let mut image = None;
     let mut build = |builder: &mut cuda::NvrtcBuilder, what: &str, edit: u32| {
-        let mut defines = defines.clone();
-        defines.sort();
-        let copy = source.with_file_name(format!(".build_times_{edit}.cu"));
-        let text = std::fs::read_to_string(&source).unwrap();
-        // Another text each time, so that nothing can be answered from a cache.
+        let copy = folder.path().join("kernel.cu");
+        // Another text each time, as after an edit.
         std::fs::write(&copy, format!("{text}\n__device__ int build_times_{edit};\n")).unwrap();
         let request = BuildRequest {
-            source: copy.clone(),
+            source: copy,
             shown_as: source.display().to_string(),
-            include_dirs: vec![],
-            defines,
+            include_dirs: vec![home.clone()],
+            defines: needs.defines.clone(),
             options: vec![],
-            problem_header: "struct LabDims { unsigned rows; };\n".into(),
-            arch: arch.clone(),
+            problem_header: needs.problem_header.clone(),
+            arch: info.arch.clone(),
             cache_dir: folder.path().join("cache"),
         };
-        let built = builder.build(&request);
-        std::fs::remove_file(copy).unwrap();
-        let built = built.unwrap();
+        let built = builder.build(&request).unwrap();
         println!("{what}: {:.0} ms", built.seconds * 1e3);
         image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)).path);
     };
     build(&mut builder, "build, the first of the process", 0);
-    build(&mut builder, "build, headers not yet precompiled", 1);
-    let ready = timed("precompile the headers", || builder.wait_until_warm());
+    let ready = timed("precompile the headers, after the build was answered", || builder.wait_until_warm());
     println!("precompiled headers: {}", if ready { "ready" } else { "none" });
-    for edit in 2..6 {
+    for edit in 1..6 {
         build(&mut builder, "build, warm", edit);
     }
     let image = image.unwrap();
@@ -95,4 +84,16 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let result = work();
     println!("{what}: {:.1} ms", started.elapsed().as_secs_f64() * 1e3);
     result
+}
+
+/// Stands in where there is no GPU.
+fn some_device() -> DeviceInfo {
+    DeviceInfo {
+        name: "none".into(),
+        emulated: false,
+        sms: 132,
+        arch: "sm_90".into(),
+        max_shared_bytes: 227 << 10,
+        driver: String::new(),
+    }
 }

@@ -2,9 +2,10 @@
 //! summation, no fused multiply-add, the hardware's exponential and division. The limits in
 //! problem.toml are ten times the worst of it.
 //!
-//!     cargo run --release -p lab-harness --example wavegru_calibrate -- kernels/wavegru cuda [WORD …]
+//!     cargo run --release -p lab-harness --example wavegru_calibrate -- kernels/wavegru cuda [DRAWS [WORD …]]
 //!
-//! With words, only the variants whose names contain one of them.
+//! Each variant is judged DRAWS times (6), and draws other runs of the pool each time. With words, only the
+//! variants whose names contain one of them.
 
 use harness::process::judge::{Options, judge};
 use harness::process::{compiler, worker};
@@ -47,9 +48,6 @@ const VARIANTS: &[Variant] = &[
 const MEASURES: [&str; 5] =
     ["teacher_prob_max_diff", "teacher_prob_mean_diff", "h0_max_diff", "h1_max_diff", "teacher_score_diff"];
 
-/// Judgements of each variant; each draws other runs of the pool.
-const DRAWS: u64 = 6;
-
 fn main() -> Result<ExitCode, String> {
     let mut words = std::env::args().skip(1);
     let folder = words.next().ok_or("which folder?")?;
@@ -61,6 +59,7 @@ fn main() -> Result<ExitCode, String> {
     }
     let mut options = Options::new(&folder);
     options.device = words.next().ok_or("which device?")?.parse()?;
+    let draws: u64 = words.next().map_or(Ok(6), |w| w.parse().map_err(|_| "DRAWS is a number"))?;
     let only: Vec<String> = words.collect();
 
     let kernel = Path::new(&folder).join("kernel.cu");
@@ -82,7 +81,7 @@ fn main() -> Result<ExitCode, String> {
         }
         std::fs::write(changed.path(), text).map_err(|e| e.to_string())?;
         let (mut largest, mut mismatches) = ([0.0f64; MEASURES.len()], 0.0);
-        for draw in 0..DRAWS {
+        for draw in 0..draws {
             options.seed = Some(draw);
             let report = verify(&options)?;
             for (largest, measure) in largest.iter_mut().zip(MEASURES) {

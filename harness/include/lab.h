@@ -64,7 +64,7 @@ __device__ inline uint4 lab_philox(uint4 counter, uint2 key) {
     return counter;
 }
 
-// The natural logarithm of a normal, positive x, within 2 units in the last place, also where a compile option such as
+// The natural logarithm of a normal, positive x, within 1 unit in the last place, also where a compile option such as
 // --use_fast_math turns logf into the hardware's, which is wrong by up to 8e-3 in a Gumbel. x = m * 2^e with m in
 // [2/3, 4/3); log(1 + f) = f - f^2/2 + f^3 P(f), P fitted at Chebyshev points (3e-9 of the result at worst).
 __device__ inline float lab_log(float x) {

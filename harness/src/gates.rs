@@ -86,37 +86,30 @@ pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
 
 /// Compares two tensors of the same type and length, on all cores where that pays.
 pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> Comparison {
-    const STRETCH: usize = 1 << 18;
-    let bytes = STRETCH * dtype.size();
-    let cells = (got.len().max(want.len())) / dtype.size();
+    /// Fewer cells than this are compared before a thread has started.
+    const WORTH_A_THREAD: usize = 1 << 18;
+    let cells = got.len().max(want.len()) / dtype.size();
     if got.len() != want.len() {
-        // The worker's client hands over whole buffers only; this is a safety net that fails.
-        return Comparison {
-            cells,
-            mismatched: cells,
-            unwritten: cells,
-            error: f64::INFINITY,
-            ..Default::default()
-        };
+        // The worker's client hands over whole buffers only; should it ever not, that fails.
+        let error = f64::INFINITY;
+        return Comparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
     }
-    let stretches: Vec<_> = got.chunks(bytes).zip(want.chunks(bytes)).enumerate().collect();
-    let compare = |stretch: &[(usize, (&[u8], &[u8]))]| {
-        stretch.iter().fold(Comparison::default(), |sum, (i, (got, want))| {
-            sum.join(compare_stretch(dtype, got, want, tolerance, i * STRETCH))
-        })
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(stretches.len()).max(1);
-    if threads == 1 {
-        return compare(&stretches);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
+    if cells <= share {
+        return compare_stretch(dtype, got, want, tolerance, 0);
     }
     std::thread::scope(|scope| {
-        let compare = &compare;
-        let parts: Vec<_> = stretches
-            .chunks(stretches.len().div_ceil(threads))
-            .map(|part| scope.spawn(move || compare(part)))
+        let running: Vec<_> = got
+            .chunks(share * dtype.size())
+            .zip(want.chunks(share * dtype.size()))
+            .enumerate()
+            .map(|(i, (got, want))| {
+                scope.spawn(move || compare_stretch(dtype, got, want, tolerance, i * share))
+            })
             .collect();
-        let parts = parts.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
-        parts.fold(Comparison::default(), Comparison::join)
+        let done = running.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
+        done.fold(Comparison::default(), Comparison::join)
     })
 }
 

@@ -61,12 +61,13 @@ impl Bench {
 /// A kernel as users write them: grid sync, half types, the C library's headers.
 const KERNEL: &str = r#"
 // What a kernel usually starts with.
+#include "lab.h"
+
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cstdint>
 #include <stdio.h>
 #include <math.h>
-#include "lab.h"
 #define TILE 4
 constexpr float NONE = -INFINITY;
 
@@ -90,6 +91,18 @@ fn a_kernel_is_built_and_its_resources_are_told() {
     assert_eq!(&std::fs::read(image.path).unwrap()[..4], b"\x7fELF");
     assert!(built.registers.unwrap() > 5 && built.seconds > 0.0);
     assert_eq!((built.spill_bytes, built.shared_bytes), (Some(0), Some(1024)));
+}
+
+#[test]
+fn the_c_librarys_headers_go_with_cudas_in_either_order() {
+    let Some(mut bench) = bench() else { return };
+    let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
+    let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
+    let body = "extern \"C\" __global__ void k(int64_t* x, float* y) { *x = INT64_MAX - CHAR_BIT; *y = FLT_MAX; y[1] = INFINITY; }\n";
+    for text in [format!("{ours}{theirs}{body}"), format!("{theirs}{ours}{body}")] {
+        let built = bench.build(&text);
+        assert!(built.image.is_some() && built.log.is_empty(), "{}", built.log);
+    }
 }
 
 #[test]
@@ -174,7 +187,7 @@ fn precompiled_headers_change_nothing_but_the_time() {
 }
 
 #[test]
-fn a_build_does_not_wait_for_headers_that_are_being_precompiled() {
+fn builds_in_a_row_work_while_headers_are_precompiled_and_leave_only_cubins() {
     let Some(mut bench) = bench() else { return };
     for tile in 0..3 {
         let built = bench.build(&KERNEL.replace("TILE 4", &format!("TILE {tile}")));

@@ -1,6 +1,7 @@
 //! `lab` without a subcommand, in a terminal: the screen.
 
 use crate::session::project::Project;
+use crate::session::screen_lock;
 use crate::tui::desk::Opening;
 use crate::tui::screen;
 use crate::tui::theme::{ColorDepth, Theme, color_depth};
@@ -25,6 +26,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
     };
     debug_assert!(theme.is_colored() != (depth == ColorDepth::None));
     let project = Arc::new(Project::open(from, kernel)?);
+    // One screen a repository; held until the end.
+    let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
     let ended = screen::run(project, opening, theme).context("the terminal could not be used")?;
     Ok(match ended.signal {

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub enum WatchEvent {
     /// The bytes that a verdict depends on changed and have settled.
     Changed {
-        /// Repository-relative paths of what changed.
+        /// Repository-relative paths of what changed; none where what was gone is back as it was.
         files: Vec<String>,
         fingerprint: Fingerprint,
         /// lab.toml is among them: open the project anew.
@@ -188,7 +188,8 @@ impl Watch {
     fn compare(&mut self) {
         match inputs::read(&self.project) {
             Ok(inputs) => {
-                self.said = None;
+                // Bytes that are back as they were are news after it was said that they are gone.
+                let is_well_again = self.said.take().is_some();
                 let mut files = inputs::differences(&self.known, &inputs.files());
                 let fingerprint = inputs.fingerprint.clone();
                 self.learn(&inputs);
@@ -196,7 +197,7 @@ impl Watch {
                 if self.project.config_file.is_none() && self.config_path().is_file() {
                     files.push(crate::config::FILE.to_owned());
                 }
-                if !files.is_empty() {
+                if !files.is_empty() || is_well_again {
                     let config = self.project.relative(&self.config_path());
                     let config = config.is_some_and(|name| files.contains(&name));
                     (self.sink)(WatchEvent::Changed { files, fingerprint, config });

@@ -2,7 +2,10 @@
 //! that a look at the repository never sees half a decision.
 
 use super::event::{Event, Facts, LastLog};
+use crate::session::decide::{Decided, Refusal};
+use crate::session::follow::read_log;
 use crate::session::project::Project;
+use crate::session::records::Records;
 use crate::session::run::RunId;
 use crate::session::watch::{self, Watcher};
 use crate::session::{decide, history, repo, status, trust};
@@ -14,6 +17,9 @@ use std::thread::{self, JoinHandle};
 
 /// Commits that the git log shows at most.
 const COMMITS: usize = 500;
+
+/// Lines of an old run's log that are read at most.
+const LOG_LINES: usize = 20_000;
 
 #[derive(Debug, PartialEq)]
 pub enum Request {
@@ -40,7 +46,7 @@ pub struct Desk {
 impl Desk {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
-        let mut clerk = Clerk { project, opening, events, _watcher: None };
+        let mut clerk = Clerk { project, opening, events, watcher: None };
         let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
             // Before the first look: a save between the two must not be missed.
             clerk.watch();
@@ -94,7 +100,7 @@ struct Clerk {
     project: Arc<Project>,
     opening: Opening,
     events: Sender<Event>,
-    _watcher: Option<Watcher>,
+    watcher: Option<Watcher>,
 }
 
 impl Clerk {
@@ -102,7 +108,7 @@ impl Clerk {
         let events = self.events.clone();
         let sink = Arc::new(move |event| drop(events.send(Event::Watch(event))));
         match watch::start(Arc::clone(&self.project), sink) {
-            Ok(watcher) => self._watcher = Some(watcher),
+            Ok(watcher) => self.watcher = Some(watcher),
             Err(why) => {
                 let text = format!("saves are not noticed, r judges by hand: {why}");
                 let _ = self.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
@@ -123,7 +129,7 @@ impl Clerk {
                 Event::Decided(decide::keep(project, Some(run), &description))
             }
             Request::Discard { run, description, confirmed } => {
-                Event::Decided(decide::discard(project, Some(run), &description, confirmed))
+                Event::Decided(self.discard(run, description, confirmed))
             }
             Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
             Request::Reopen => self.reopen(),
@@ -141,9 +147,28 @@ impl Clerk {
         }
     }
 
+    /// Puts bytes on disk, which the watcher must not take for a save.
+    fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
+        let project = Arc::clone(&self.project);
+        let act = move || decide::discard(&project, Some(run), &description, confirmed);
+        match &self.watcher {
+            Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
+                Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))
+            }),
+            None => act(),
+        }
+    }
+
+    /// A log that cannot be read is an empty one: the record is what counts.
     fn load_log(&self, run: RunId) -> LastLog {
-        let _ = &self.project;
-        LastLog { run, lines: Vec::new(), report: Arc::default() }
+        let records = Records::new(&self.project.lab_dir);
+        let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
+        let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
+        // Diagnostics are in the log only.
+        for line in lines.iter().filter(|line| !line.result) {
+            report.push_line(&line.text);
+        }
+        LastLog { run, lines, report: Arc::new(report) }
     }
 }
 
@@ -159,7 +184,9 @@ mod tests {
     #[test]
     fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in
+            [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust]
+        {
             send.send(request).expect("the inbox is here");
         }
         drop(send);

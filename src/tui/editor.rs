@@ -42,6 +42,9 @@ mod tests {
         assert_eq!(check(&[("EDITOR", "nano")], Some(7)), "-c|nano \"$@\"|nano|+7|a b.cu");
         let both = [("VISUAL", "code --wait"), ("EDITOR", "nano")];
         assert_eq!(check(&both, Some(7)), "-c|code --wait \"$@\"|code --wait|a b.cu");
-        assert_eq!(check(&[("VISUAL", " "), ("EDITOR", "/usr/bin/vim -u x")], Some(7)), "-c|/usr/bin/vim -u x \"$@\"|/usr/bin/vim -u x|+7|a b.cu");
+        assert_eq!(
+            check(&[("VISUAL", " "), ("EDITOR", "/usr/bin/vim -u x")], Some(7)),
+            "-c|/usr/bin/vim -u x \"$@\"|/usr/bin/vim -u x|+7|a b.cu"
+        );
     }
 }

@@ -9,8 +9,15 @@ pub enum Effect {
     StartRun(Reason),
     /// End the run that goes on.
     KillRun,
-    Keep { run: RunId, description: String },
-    Discard { run: RunId, description: String, confirmed: bool },
+    Keep {
+        run: RunId,
+        description: String,
+    },
+    Discard {
+        run: RunId,
+        description: String,
+        confirmed: bool,
+    },
     /// Look at disk and git anew.
     Refresh,
     /// Read the log of a run that this screen did not see.
@@ -20,7 +27,9 @@ pub enum Effect {
     /// Trust the harness command of lab.toml as it now is.
     Trust,
     /// Open kernel.cu in the user's editor, at a line.
-    OpenEditor { line: Option<u32> },
+    OpenEditor {
+        line: Option<u32>,
+    },
     /// Give the terminal to the shell until SIGCONT.
     Suspend,
     /// Draw everything anew.

@@ -44,7 +44,10 @@ pub enum Event {
     /// The terminal is gone.
     Hangup,
     /// A thread panicked. The screen goes on and says so.
-    WorkerDied { name: String, message: String },
+    WorkerDied {
+        name: String,
+        message: String,
+    },
 }
 
 /// What one look at disk and git found. Each part stands for itself: a damaged ledger must not hide

@@ -18,7 +18,8 @@ pub struct Executor {
 impl Executor {
     pub fn start(project: &Arc<Project>, opening: Opening, events: &Sender<Event>) -> io::Result<Self> {
         let sink = events.clone();
-        let runner = Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
+        let runner =
+            Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
         Ok(Executor { runner, desk })
     }
@@ -41,7 +42,9 @@ impl Executor {
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),
-            Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => return Some(effect),
+            Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => {
+                return Some(effect);
+            }
         }
         None
     }

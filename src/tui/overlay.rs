@@ -5,17 +5,36 @@ use tui_input::Input;
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
-    Help { scroll: usize },
+    Help {
+        scroll: usize,
+    },
     /// Asks what was tried, before a keep.
-    Keep { run: RunId, input: Input, problem: Option<String> },
+    Keep {
+        run: RunId,
+        input: Input,
+        problem: Option<String>,
+    },
     /// The same before a discard, where it may stay empty.
-    Discard { run: RunId, input: Input, confirmed: bool, problem: Option<String> },
+    Discard {
+        run: RunId,
+        input: Input,
+        confirmed: bool,
+        problem: Option<String>,
+    },
     /// The bytes on disk are newer than the verdict.
-    DiscardNewer { run: RunId, text: String },
+    DiscardNewer {
+        run: RunId,
+        text: String,
+    },
     /// A harness command that this user has not trusted yet.
-    Trust { command: String },
+    Trust {
+        command: String,
+    },
     /// The line at the foot of run.log.
-    Search { input: Input, before: String },
+    Search {
+        input: Input,
+        before: String,
+    },
 }
 
 impl Overlay {

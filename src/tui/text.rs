@@ -105,7 +105,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| !disturbs(c)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().map(|c| if c == '\t' || c == '\n' { ' ' } else { c }).filter(|c| !disturbs(*c)).collect())
+    Cow::Owned(
+        text.chars()
+            .map(|c| if c == '\t' || c == '\n' { ' ' } else { c })
+            .filter(|c| !disturbs(*c))
+            .collect(),
+    )
 }
 
 fn disturbs(letter: char) -> bool {

@@ -7,7 +7,7 @@
 //       by bit with five __shfl_xor_sync of 16, 8, 4, 2, 1, each followed by an addition.
 //   void lab_yield()
 //       Lets the other threads run. A loop that waits for memory written by another thread must call it
-//       (or poll through an atomic, __ldcg, __ldcv, __ldg-free load below: all of those yield now and then).
+//       (or poll through an atomic, __ldcg, __ldcv or cuda::atomic_ref: these yield now and then).
 //   T lab_cpu_poll(const T* address)
 //       A volatile load that always yields first: for loops that wait for one word.
 //
@@ -31,5 +31,9 @@
 #include "lab_cpu/half.h"
 
 #include "lab_cpu/atomics.h"
+
+#include "lab_cpu/groups.h"
+
+#include "lab_cpu/atomic_ref.h"
 
 #include "lab_cpu/keywords.h"

@@ -45,6 +45,9 @@ pub struct Child {
 /// How long the last words of an ended child are waited for: a stranger may hold its pipes open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// Between two looks at a child that is ending.
+const A_MOMENT: Duration = Duration::from_millis(1);
+
 /// A child that closed its socket is about to end by itself; its own way of ending says why.
 const LAST_STEPS: Duration = Duration::from_secs(2);
 
@@ -89,35 +92,42 @@ impl Child {
     /// own where it has one.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {
         let deadline = Instant::now() + LAST_STEPS;
-        while self.status.is_none() && Instant::now() < deadline {
-            let mut groups = leash::groups();
-            self.status = self.process.try_wait()?;
-            if self.status.is_some() {
-                // The leader is gone; what it started is not.
-                leash::end_group(self.group);
-                groups.retain(|g| *g != self.group);
-            }
-            drop(groups);
-            std::thread::sleep(Duration::from_millis(1));
+        while self.poll()?.is_none() && Instant::now() < deadline {
+            std::thread::sleep(A_MOMENT);
         }
         self.end()
     }
 
     /// Ends it now, with everything it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
-        let status = match self.status {
-            Some(status) => status,
-            None => {
-                let mut groups = leash::groups();
-                leash::end_group(self.group);
-                let status = self.process.wait();
-                groups.retain(|g| *g != self.group);
-                *self.status.insert(status?)
+        if self.poll()?.is_none() {
+            leash::end_group(self.group);
+        }
+        let status = loop {
+            if let Some(status) = self.poll()? {
+                break status;
             }
+            std::thread::sleep(A_MOMENT);
         };
         // Nothing is ever sent: this ends by disconnection or by time.
         let _ = self.printing.recv_timeout(LAST_WORDS);
         Ok(status)
+    }
+
+    /// Its status where it has ended; what it started is ended too.
+    ///
+    /// The lock is held only here, where a process id may become free for others, and never while
+    /// waiting: a signal must find it free.
+    fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let mut groups = leash::groups();
+            self.status = self.process.try_wait()?;
+            if self.status.is_some() {
+                leash::end_group(self.group);
+                groups.retain(|g| *g != self.group);
+            }
+        }
+        Ok(self.status)
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Exit, leash};
 use crate::device::{BuildRequest, Built, DeviceInfo, Image, Target};
 use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,8 +110,9 @@ fn stopped(out: &mut Writer, why: &str) -> io::Result<()> {
 fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctness, Stop> {
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
-    let snapshot = Snapshot::take(options)?;
+    out.line("problem", problem.name())?;
     let cache_dir = cache_dir(options)?;
+    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
     let target = options.device.resolve();
 
     // Side by side: the one loads its compiler while the other opens its device.
@@ -149,6 +151,7 @@ fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctne
     }
     if verdict == Correctness::Pass {
         cx.out.stage(Stage::Measure)?;
+        let _turn = my_turn(target, cx.cache_dir, cx.out)?;
         verdict = problem.measure(&mut cx, &mut worker, module)?;
     }
     Ok(verdict)
@@ -158,6 +161,22 @@ fn run(options: &Options, shared: &Shared, out: &mut Writer) -> Result<Correctne
 fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one("seed")
+}
+
+/// Two measurements on one GPU would slow each other: a lock on a file, free again when it is
+/// dropped or its process dies. The emulated device's times mean nothing, so it needs none.
+fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<File>, Stop> {
+    let Target::Cuda(ordinal) = target else { return Ok(None) };
+    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
+    let failed = |e: io::Error| Stop::Lab(format!("the lock {}: {e}", path.display()));
+    let lock = File::create(&path).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => return Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => out.text("another run measures on this device: waiting for it")?,
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    lock.lock().map_err(failed)?;
+    Ok(Some(lock))
 }
 
 fn dump(
@@ -180,7 +199,8 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn take(options: &Options) -> Result<Self, Stop> {
+    /// Copies the kernel into a new folder under `place`.
+    fn take(options: &Options, place: &Path) -> Result<Self, Stop> {
         let kernel = options.kernel.clone().unwrap_or_else(|| options.folder.join("kernel.cu"));
         let shown_as = options.shown_as.clone().unwrap_or_else(|| kernel.display().to_string());
         // Compared with a file's size first: a source is small, and 50 MB of anything is a mistake.
@@ -200,14 +220,28 @@ impl Snapshot {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Stop::Build(format!("{shown_as} is empty")));
         }
-        let lab = |e: io::Error| Stop::Lab(format!("a temporary folder for the snapshot: {e}"));
-        let folder = tempfile::Builder::new().prefix("lab-").tempdir().map_err(lab)?;
+        let lab = |e: io::Error| Stop::Lab(format!("the snapshot in {}: {e}", place.display()));
+        std::fs::create_dir_all(place).map_err(lab)?;
+        forget_old(place);
+        let folder = tempfile::tempdir_in(place).map_err(lab)?;
         std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
         let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut include_dirs = vec![own.to_owned(), options.folder.clone()];
         include_dirs.extend(options.include_dirs.iter().cloned());
         include_dirs.dedup();
         Ok(Snapshot { folder, shown_as, include_dirs })
+    }
+}
+
+/// A judge that is killed, as one is by every newer save, leaves its snapshot: it goes with a later
+/// run. What cannot be removed is no harm.
+fn forget_old(place: &Path) {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|m| m.modified());
+        if made.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > DAY)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -373,7 +373,7 @@ impl Worker {
         match deed {
             Deed::Open => Stop::Lab(format!("the worker {how} before its device was open")),
             Deed::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            Deed::Own => Stop::Crash(format!("the worker {how} after a launch: the kernel damaged it")),
+            Deed::Own => Stop::Crash(format!("the kernel's process {how} between launches: it is damaged")),
         }
     }
 

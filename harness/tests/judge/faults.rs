@@ -3,11 +3,12 @@
 use crate::support::{self, Folder, Judged, Log};
 use harness::process::Exit;
 use harness::process::judge::{Options, judge};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PROBLEM: &str = r#"
 entry = "doubled"
@@ -78,7 +79,7 @@ fn a_kernel_that_kills_its_process_is_a_crash() {
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(Options { time_limit: Duration::from_secs(8), ..folder.options() });
+    let judged = support::run(Options { time_limit: Duration::from_secs(3), ..folder.options() });
     judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
 }
 
@@ -143,43 +144,71 @@ fn a_worker_that_cannot_be_started_says_so() {
     support::run(options).expect(Exit::Crashed).expect_in("stopped", "/nonexistent/lab cannot be started");
 }
 
-/// Waits until a condition holds; a watchdog ends a test that would wait for ever.
+#[test]
+fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
+    // Three launches are verified here: one for each order of threads.
+    let late = "if (i == 0 && atomicAdd(&calls, 1) >= 3) { y[0] = 7; return; }";
+    let source = format!("__device__ int calls = 0;\n{}", kernel(late));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let judged = folder.judge();
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    judged.expect_in("first_failure", "y[0] is 7, expected ").expect_in("first_failure", "timed launch");
+    assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
+}
+
+/// Far more than anything here takes; a test that waits this long fails.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Waits for the end of a process, orphans too.
 #[track_caller]
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let watchdog = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < watchdog, "{what} did not come about");
-        std::thread::yield_now();
+fn wait_for_end(pid: i32) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let pid = Pid::from_raw(pid).unwrap();
+    // One that is gone and reaped cannot be opened any more.
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let limit = Timespec { tv_sec: WATCHDOG.as_secs() as i64, tv_nsec: 0 };
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit)).unwrap();
+    assert_eq!(ended, 1, "process {pid} is still there");
+}
+
+/// A compiler that tells its process id and never ends, with a child that does the same.
+struct Endless {
+    script: PathBuf,
+    pids: mpsc::Receiver<i32>,
+}
+
+impl Endless {
+    fn new(folder: &Folder) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let (script, fifo) = (folder.path().join("endless-c++"), folder.path().join("pids"));
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
+             sh -c 'echo $$ > {0}; while :; do sleep 60; done' &\n\
+             echo $$ > {0}\nwhile :; do sleep 60; done\n",
+            fifo.display()
+        );
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+        // Open for both, so that it never is at its end.
+        let fifo = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+        let (said, pids) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(fifo).lines().map_while(Result::ok) {
+                if said.send(line.parse().unwrap()).is_err() {
+                    break;
+                }
+            }
+        });
+        Endless { script, pids }
     }
-}
 
-fn gone(pid: i32) -> bool {
-    // A zombie is gone: nobody may be there to reap an orphan in a container.
-    let zombie = || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-    };
-    Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid).is_err()) || zombie()
-}
-
-/// A compiler that writes its process id and never ends, with a child that does the same.
-fn endless_compiler(folder: &Folder) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let script = folder.path().join("endless-c++");
-    let pids = folder.path().join("pids");
-    let text = format!(
-        "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
-         sh -c 'echo $$ >> {0}; while :; do sleep 60; done' &\necho $$ >> {0}\nwhile :; do sleep 60; done\n",
-        pids.display()
-    );
-    std::fs::write(&script, text).unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    script
-}
-
-fn pids(folder: &Folder) -> Vec<i32> {
-    let text = std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
-    text.lines().filter_map(|l| l.parse().ok()).collect()
+    /// The compiler and its child, once they run.
+    #[track_caller]
+    fn pids(&self) -> [i32; 2] {
+        [(); 2].map(|()| self.pids.recv_timeout(WATCHDOG).unwrap())
+    }
 }
 
 /// The judge in a process of its own, which the other tests here end. Its folder and compiler come
@@ -207,14 +236,12 @@ fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::proc
 /// Starts a judge whose build never ends, ends the judge by `signal`, and looks for what is left.
 fn nothing_is_left_after(signal: Signal) {
     let folder = folder("");
-    let compiler = endless_compiler(&folder);
-    let mut judge = start_judge(&folder, Some(&compiler));
-    wait_until("the build", || pids(&folder).len() >= 2);
+    let compiler = Endless::new(&folder);
+    let mut judge = start_judge(&folder, Some(&compiler.script));
+    let pids = compiler.pids();
     kill_process(Pid::from_child(&judge), signal).unwrap();
     judge.wait().unwrap();
-    for pid in pids(&folder) {
-        wait_until("the compiler's end", || gone(pid));
-    }
+    pids.into_iter().for_each(wait_for_end);
 }
 
 #[test]
@@ -242,32 +269,28 @@ fn a_kernel_dies_with_its_judge() {
             let _ = said.send(pid);
         }
     });
-    let pid = hear.recv_timeout(Duration::from_secs(60)).unwrap();
-    assert!(!gone(pid));
+    let pid = hear.recv_timeout(WATCHDOG).unwrap();
     kill_process(Pid::from_child(&judge), Signal::KILL).unwrap();
     judge.wait().unwrap();
-    wait_until("the worker's end", || gone(pid));
+    wait_for_end(pid);
     reader.join().unwrap();
 }
 
 #[test]
 fn a_build_that_never_ends_is_ended() {
     let folder = folder("");
-    let compiler = endless_compiler(&folder);
+    let compiler = Endless::new(&folder);
     let mut options = folder.options();
-    options.time_limit = Duration::from_secs(2);
+    options.time_limit = Duration::from_secs(3);
     // The children inherit this process's environment, which is not this test's alone: the
     // compiler comes by a wrapper.
     options.compiler.args.insert(0, options.compiler.path.clone().into());
-    options.compiler.args.insert(0, format!("CXX={}", compiler.display()).into());
+    options.compiler.args.insert(0, format!("CXX={}", compiler.script.display()).into());
     options.compiler.path = "/usr/bin/env".into();
     let log = Log::default();
     let exit = judge(options, log.clone());
     let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert_eq!(exit, Exit::Crashed, "{log}");
-    assert!(log.contains("stopped: the build did not end within 2 s: the compiler was ended"), "{log}");
-    assert!(pids(&folder).len() >= 2);
-    for pid in pids(&folder) {
-        wait_until("the compiler's end", || gone(pid));
-    }
+    assert!(log.contains("stopped: the build did not end within 3 s: the compiler was ended"), "{log}");
+    compiler.pids().into_iter().for_each(wait_for_end);
 }

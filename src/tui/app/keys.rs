@@ -8,6 +8,7 @@ use super::super::status::Level;
 use super::super::text::printable;
 use super::{App, Deciding};
 use crate::session::run::{Reason, RunId};
+use crate::session::verdict::Outcome;
 use harness::report::Severity;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
 use tui_input::Input;
@@ -49,6 +50,7 @@ impl App {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),
             Action::FocusNext => self.panes.focus = self.panes.focus.next(),
@@ -58,8 +60,8 @@ impl App {
             Action::Down => self.scroll(1),
             Action::HalfUp => self.scroll(-self.half_page()),
             Action::HalfDown => self.scroll(self.half_page()),
-            Action::Top => self.to_end(false),
-            Action::Bottom => self.to_end(true),
+            Action::Top => self.jump(false),
+            Action::Bottom => self.jump(true),
             Action::Search => {
                 self.panes.focus = Pane::Log;
                 let before = self.log.search().to_owned();
@@ -120,7 +122,7 @@ impl App {
         }
     }
 
-    fn to_end(&mut self, bottom: bool) {
+    fn jump(&mut self, bottom: bool) {
         match self.panes.focus {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),
@@ -181,12 +183,19 @@ impl App {
     }
 
     fn ask_description(&mut self, what: Deciding) {
-        let Some(run) = self.last.as_ref().map(|last| last.start.id) else { return };
+        let Some(last) = &self.last else { return };
+        let run = last.start.id;
+        let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
         let newer = self.is_stale() || self.status.as_ref().is_some_and(|s| s.discard_asks);
         match what {
             Deciding::Keep => {
                 self.overlays.push(Overlay::Keep { run, input: Input::default(), problem: None });
             }
+            Deciding::Discard if newer && !judged => self.ask_discard(format!(
+                "No verdict belongs to the present bytes of {}. Discard them unjudged? They are kept in git, but no \
+                 row is written.",
+                self.setup.kernel
+            )),
             Deciding::Discard if newer => self.ask_discard(format!(
                 "kernel.cu has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             )),

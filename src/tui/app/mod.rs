@@ -17,7 +17,7 @@ use crate::config::Goal;
 use crate::session::decide::{Decided, Refusal};
 use crate::session::experiment::{Experiment, Status as Decision};
 use crate::session::project::Project;
-use crate::session::record::Record;
+use crate::session::record::{self, Record};
 use crate::session::repo::{LogEntry, short};
 use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
@@ -76,10 +76,15 @@ impl Judged {
             report,
             seconds: record.seconds,
             device: record.device,
-            decided: record.decision.map(|d| d.status),
+            decided: decision(record.decision.as_ref()),
             start: record.start,
         })
     }
+}
+
+/// A decision counts once its commit is made.
+fn decision(decision: Option<&record::Decision>) -> Option<Decision> {
+    decision.filter(|d| d.commit.is_some()).map(|d| d.status)
 }
 
 /// The run that goes on.
@@ -264,7 +269,7 @@ impl App {
         let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
         if let Some(record) = shown {
             match self.last.as_mut().filter(|known| known.start.id == record.start.id) {
-                Some(known) => known.decided = record.decision.as_ref().map(|d| d.status),
+                Some(known) => known.decided = decision(record.decision.as_ref()),
                 None if is_idle => {
                     self.newest = self.newest.max(Some(record.start.id));
                     self.last = Judged::of(record.clone(), Arc::new(record.report()));
@@ -307,19 +312,17 @@ impl App {
     }
 
     fn say_decided(&mut self, decided: &Decided) {
-        let commit = short(&decided.commit);
-        let run = decided.run.map(|run| format!("run {run}: ")).unwrap_or_default();
+        let run = decided.run.map(|run| format!("run {run} ")).unwrap_or_default();
         let mut text = match decided.status {
-            Decision::Keep => format!("{run}kept as {commit}"),
-            Decision::Discard => format!("{run}discarded; the attempt stays in git as {commit}"),
-            Decision::Crash => format!("{run}a crash, discarded; the attempt stays in git as {commit}"),
+            Decision::Keep => format!("{run}kept as {}", short(&decided.commit)),
+            Decision::Discard => format!("{run}discarded"),
+            Decision::Crash => format!("{run}discarded, a crash"),
         };
         for note in &decided.notes {
             text.push_str(" · ");
             text.push_str(note);
         }
-        let level = if decided.notes.is_empty() { Level::Info } else { Level::Warning };
-        self.say(level, text);
+        self.say(Level::Info, text);
     }
 
     fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
@@ -365,7 +368,9 @@ impl App {
             _ => return mine,
         };
         mine.into_iter()
-            .filter(|e| e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device))
+            .filter(|e| {
+                e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
+            })
             .collect()
     }
 

@@ -4,6 +4,7 @@
 use super::super::keymap::Action;
 use super::{App, Judged, Running};
 use crate::session::experiment::Status;
+use crate::session::status::Status as SessionStatus;
 use crate::session::verdict::Outcome;
 
 impl App {
@@ -17,6 +18,7 @@ impl App {
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
+            Action::Stop if matches!(self.running, Running::No) => Err("nothing runs".to_owned()),
             Action::NextMatch | Action::PreviousMatch if self.log.search().is_empty() => {
                 Err("search first, with /".to_owned())
             }
@@ -33,30 +35,37 @@ impl App {
         if self.is_stale() {
             return Err("kernel.cu is newer than the verdict".to_owned());
         }
-        match self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id)) {
-            Some(status) => status.keep.clone(),
-            None => Ok(()),
-        }
+        self.known_status(last).map_or(Ok(()), |status| status.keep.clone())
     }
 
     fn can_discard(&self) -> Result<(), String> {
-        let last = self.decidable()?;
-        match self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id)) {
+        self.is_calm()?;
+        let last = self.last.as_ref().ok_or("needs a verdict")?;
+        match self.known_status(last) {
             Some(status) => status.discard.clone(),
-            None => Ok(()),
+            None => self.decidable().map(drop),
+        }
+    }
+
+    /// What the session says of this very run, where it was asked since.
+    fn known_status(&self, last: &Judged) -> Option<&SessionStatus> {
+        self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
+    }
+
+    fn is_calm(&self) -> Result<(), String> {
+        if self.deciding.is_some() {
+            return Err("one moment".to_owned());
+        }
+        match &self.running {
+            Running::Live(live) => Err(format!("run {} goes on", live.start.id)),
+            Running::Asked(..) => Err("a run begins".to_owned()),
+            Running::No => Ok(()),
         }
     }
 
     /// The verdict that a decision would be about.
     fn decidable(&self) -> Result<&Judged, String> {
-        if self.deciding.is_some() {
-            return Err("one moment".to_owned());
-        }
-        match &self.running {
-            Running::Live(live) => return Err(format!("run {} goes on", live.start.id)),
-            Running::Asked(..) => return Err("a run begins".to_owned()),
-            Running::No => {}
-        }
+        self.is_calm()?;
         let last = self.last.as_ref().ok_or("needs a verdict")?;
         match last.decided {
             None => Ok(last),

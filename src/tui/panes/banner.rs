@@ -99,7 +99,9 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             let is_stale = app.is_stale();
             let faded = |style: Style| if is_stale { theme.quiet() } else { style };
             let mut words = vec![(verdict.outcome.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
-            if let Some(measure) = verdict.objective.filter(|_| verdict.outcome == Outcome::Pass) {
+            // An emulated device's time is no figure to be read from across the room.
+            let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
+            if let Some(measure) = verdict.objective.filter(|_| counts) {
                 words.push((format::count(measure.value), faded(theme.strong())));
             }
             if let Some(change) = verdict.change {
@@ -192,7 +194,9 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
 fn nothing_yet(app: &App) -> Span<'static> {
     let theme = &app.theme;
     match (&app.present, app.untrusted.is_some(), app.loaded) {
-        (_, true, _) => Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn()),
+        (_, true, _) => {
+            Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn())
+        }
         (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
         (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
         _ => Span::styled("no verdict yet: save kernel.cu, or press r  ", theme.quiet()),
@@ -215,13 +219,20 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
     let mut line = Vec::new();
     match verdict.objective {
         Some(measure) => {
-            line.push(Span::styled(format::count(measure.value), theme.strong()));
+            let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
+            line.push(Span::styled(format::count(measure.value), style));
             line.push(Span::styled(format!(" {}", format::unit(&app.setup.objective)), theme.quiet()));
+            if verdict.emulated {
+                line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
+            }
         }
         None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
     }
     if let Some(change) = verdict.change {
-        line.push(Span::styled(format!("  {}", format::percent(change.ratio)), change_style(app, change.ratio)));
+        line.push(Span::styled(
+            format!("  {}", format::percent(change.ratio)),
+            change_style(app, change.ratio),
+        ));
         if let Some(spread) = change.spread {
             line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
         }
@@ -251,7 +262,9 @@ fn tags(app: &App) -> Vec<Span<'static>> {
         Some(_) => words.push(("discarded", theme.quiet())),
         None => {}
     }
-    if report(app).is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some())) {
+    if report(app)
+        .is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some()))
+    {
         words.push(("emulated", theme.warn()));
     }
     if app.setup.external.is_some() {
@@ -260,7 +273,10 @@ fn tags(app: &App) -> Vec<Span<'static>> {
     if app.paused {
         words.push(("paused", theme.warn()));
     }
-    words.into_iter().flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)]).collect()
+    words
+        .into_iter()
+        .flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)])
+        .collect()
 }
 
 fn stage_word(live: &Live) -> &'static str {

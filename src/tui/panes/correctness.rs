@@ -6,11 +6,11 @@ mod table;
 
 use super::super::app::{App, Running};
 use super::super::format;
-use super::super::text::{pad, pad_left, printable, width, wrap};
+use super::super::text::{fit, pad, pad_left, printable, width, wrap};
 use super::super::theme::Theme;
 use super::{Pane, titled};
 use crate::session::verdict::Outcome;
-use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word};
+use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word, number};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -38,8 +38,20 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let note = if below > 0 { format!("{below} more below") } else { String::new() };
     let inner = titled(frame, area, app, Pane::Correctness, &note);
     for (row, line) in lines.into_iter().skip(scroll).take(rows).enumerate() {
+        let line = fit_line(line, usize::from(inner.width));
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
+}
+
+/// A line that is too long ends in `…`.
+fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
+    let mut room = columns;
+    for span in &mut line.spans {
+        let cut = fit(&span.content, room).into_owned();
+        room = room.saturating_sub(width(&span.content));
+        span.content = cut.into();
+    }
+    line
 }
 
 /// Rows that everything takes.
@@ -61,7 +73,8 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate() {
+        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate()
+        {
             let sign = if index == 0 { verdict.outcome.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
@@ -124,9 +137,11 @@ fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     let mut facts = Vec::new();
     facts.extend(report.number("build_s").map(format::seconds));
     facts.extend(report.number("registers").map(|n| format!("{n:.0} registers")));
-    facts.extend(report.number("spill_bytes").map(|n| {
-        if n > 0.0 { format!("{} spilled", format::bytes(n)) } else { "no spills".to_owned() }
-    }));
+    facts.extend(
+        report
+            .number("spill_bytes")
+            .map(|n| if n > 0.0 { format!("{} spilled", format::bytes(n)) } else { "no spills".to_owned() }),
+    );
     facts.extend(report.number("shared_bytes").map(|n| format!("{} shared", format::bytes(n))));
     if facts.is_empty() {
         return None;
@@ -166,7 +181,10 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
     let mut spans = vec![
         Span::styled(format!("{sign} "), style),
         Span::styled(pad(&gate.name, name_columns), if passes { theme.text() } else { style }),
-        Span::styled(format!(" {}", pad_left(&format::gate(gate.value), 9)), if passes { theme.strong() } else { style }),
+        Span::styled(
+            format!(" {}", pad_left(&format::gate(gate.value), 9)),
+            if passes { theme.strong() } else { style },
+        ),
         Span::styled(format!(" {relation} {}", pad(&format::gate(gate.limit), 7)), theme.quiet()),
     ];
     let used: usize = spans.iter().map(Span::width).sum();
@@ -182,7 +200,9 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
 /// after NAME (`teacher_prob_series` under `teacher_prob_max_diff`).
 fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
     let names = report.entries().filter_map(|(key, _)| key.strip_suffix("_series"));
-    names.filter(|name| gate == *name || gate.strip_prefix(name).is_some_and(|r| r.starts_with('_'))).max_by_key(|n| n.len())
+    names
+        .filter(|name| gate == *name || gate.strip_prefix(name).is_some_and(|r| r.starts_with('_')))
+        .max_by_key(|n| n.len())
 }
 
 /// Result lines that no other place shows: counts of samples, notes of an external harness.
@@ -211,8 +231,19 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         let style = if key == app.setup.objective { theme.strong() } else { theme.text() };
         out.push(Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(printable(value).into_owned(), style),
+            Span::styled(in_words(value), style),
         ]));
     }
     out
+}
+
+/// A measure with its interval as a person reads it; anything else as it is.
+fn in_words(value: &str) -> String {
+    let end = |name| attribute(value, name).and_then(number);
+    match (number(first_word(value)), end("low"), end("high")) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{}  ({} … {})", format::count(value), format::count(low), format::count(high))
+        }
+        _ => printable(value).into_owned(),
+    }
 }

@@ -1,11 +1,11 @@
 //! What lies on top: help, questions, the line to type a description.
 
 use super::super::app::App;
+use super::super::format;
 use super::super::keymap::{Place, TABLE, labels};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
-use super::super::format;
 use super::run_log::cursor;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
@@ -14,6 +14,12 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 use tui_input::Input;
+
+/// Columns of a dialog, where there is room.
+const WINDOW: u16 = 84;
+
+/// Keys and what they do need more.
+const HELP_WINDOW: u16 = 104;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let Some(top) = app.overlays.last() else { return };
@@ -28,7 +34,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", &[text.clone()], &app.theme);
+            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
         }
         Overlay::Trust { command } => {
             let text = [
@@ -47,7 +53,17 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
 
 /// A box in the middle; returns the room inside.
 fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme) -> Rect {
-    let columns = area.width.saturating_sub(4).min(84);
+    window_of(frame, area, title, (WINDOW, rows), theme)
+}
+
+fn window_of(
+    frame: &mut Frame,
+    area: Rect,
+    title: &str,
+    (columns, rows): (u16, usize),
+    theme: &Theme,
+) -> Rect {
+    let columns = area.width.saturating_sub(4).min(columns);
     let rows = (rows as u16 + 2).min(area.height);
     let place = Rect {
         x: area.x + (area.width - columns) / 2,
@@ -116,7 +132,9 @@ fn describe(
     lines.push(Line::default());
     match problem {
         Some(problem) => {
-            lines.extend(wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
+            lines.extend(
+                wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())),
+            );
         }
         None => lines.push(Line::default()),
     }
@@ -147,7 +165,8 @@ fn subject(app: &App, run: RunId) -> Line<'static> {
     if verdict.outcome == Outcome::Pass {
         if let Some(measure) = verdict.objective {
             let unit = format::unit(&app.setup.objective);
-            spans.push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
+            spans
+                .push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
         }
         if let Some(change) = verdict.change {
             spans.push(Span::raw(format!("  {} vs incumbent", format::percent(change.ratio))));
@@ -163,7 +182,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
     let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
     let from = input.visual_scroll(room);
     let shown = slice(input.value(), from, room).into_owned();
-    frame.render_widget(Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]), area);
+    frame.render_widget(
+        Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]),
+        area,
+    );
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);
     frame.set_cursor_position(cursor(area, column));
 }
@@ -184,7 +206,7 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
     lines.pop();
     let title = "Keys";
     let rows = lines.len();
-    let inner = window(frame, area, title, rows, theme);
+    let inner = window_of(frame, area, title, (HELP_WINDOW, rows), theme);
     let last = rows.saturating_sub(usize::from(inner.height));
     let first = scroll.min(last);
     let shown: Vec<Line> = lines.into_iter().skip(first).collect();

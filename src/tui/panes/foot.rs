@@ -1,13 +1,16 @@
 //! The two rows at the foot: a message or where things stand, and the hints with their reasons.
 
 use super::super::app::App;
-use super::super::keymap::{Place, TABLE, label};
+use super::super::keymap::{Action, Binding, Place, TABLE, label};
 use super::super::status::Level;
 use super::super::text::{fit, printable, width};
 use super::Pane;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+
+/// Columns a reason may take: the first that lets everything fit. Pressing the key says it whole.
+const REASONS: [usize; 4] = [60, 36, 20, 0];
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let hints = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -44,31 +47,40 @@ fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
 }
 
 /// Every hint of the table; one that cannot be used now is dim and says why. Where the row is too
-/// short the reasons go first, then the last hints but help and quit.
+/// short the reasons are cut first, then left out, then hints from the back; help and quit stay.
 fn draw_hints(frame: &mut Frame, area: Rect, app: &App) {
-    for with_reasons in [true, false] {
-        let spans = hints(app, with_reasons);
-        let used: usize = spans.iter().map(Span::width).sum();
-        if used <= usize::from(area.width) || !with_reasons {
-            frame.render_widget(Line::from(spans), area);
-            return;
+    let in_log = app.panes.focus == Pane::Log;
+    let mut shown: Vec<&Binding> =
+        TABLE.iter().filter(|b| !b.hint.is_empty() && (b.place == Place::Screen || in_log)).collect();
+    let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
+    let mut spans = Vec::new();
+    for reason_columns in REASONS {
+        spans = hints(app, &shown, reason_columns);
+        if !too_long(&spans) {
+            break;
         }
     }
+    while too_long(&spans)
+        && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
+    {
+        shown.remove(last);
+        spans = hints(app, &shown, 0);
+    }
+    frame.render_widget(Line::from(spans), area);
 }
 
-fn hints(app: &App, with_reasons: bool) -> Vec<Span<'static>> {
+fn hints(app: &App, shown: &[&Binding], reason_columns: usize) -> Vec<Span<'static>> {
     let theme = &app.theme;
-    let in_log = app.panes.focus == Pane::Log;
     let mut spans = vec![Span::raw(" ")];
-    let shown = TABLE.iter().filter(|b| !b.hint.is_empty() && (b.place == Place::Screen || in_log));
     for binding in shown {
-        let key = label(binding.keys.first().copied().unwrap_or(""));
+        let key = label(binding.action.key());
         match app.usable(binding.action) {
             Ok(()) => {
                 spans.push(Span::styled(key, theme.key()));
-                spans.push(Span::styled(format!(" {}  ", word(app, binding.name, binding.hint)), theme.text()));
+                spans.push(Span::styled(format!(" {}  ", word(app, binding)), theme.text()));
             }
-            Err(reason) if with_reasons => {
+            Err(reason) if reason_columns > 0 => {
+                let reason = fit(&reason, reason_columns);
                 spans.push(Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet()));
             }
             Err(_) => spans.push(Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())),
@@ -78,11 +90,11 @@ fn hints(app: &App, with_reasons: bool) -> Vec<Span<'static>> {
 }
 
 /// A switch says what its key would do now.
-fn word(app: &App, name: &str, hint: &'static str) -> &'static str {
-    match name {
-        "pause" if app.paused => "watch",
-        "zoom" if app.panes.zoom => "unzoom",
-        "freeze" if app.log.is_frozen() => "let go",
-        _ => hint,
+fn word(app: &App, binding: &Binding) -> &'static str {
+    match binding.action {
+        Action::Pause if app.paused => "watch",
+        Action::Zoom if app.panes.zoom => "unzoom",
+        Action::Freeze if app.log.is_frozen() => "let go",
+        _ => binding.hint,
     }
 }

@@ -21,7 +21,7 @@ use scale::Scale;
 const AXIS: u16 = 7;
 
 /// Columns between two experiments, where there is room.
-const STEP: usize = 4;
+const STEP: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistoryState {
@@ -79,20 +79,18 @@ fn figure(experiment: &Experiment) -> Option<f64> {
 fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, all: &[&Experiment], selected: Option<usize>) {
     let theme = &app.theme;
     let ground = area.bottom() - 1;
-    let plot = Rect {
-        x: area.x + AXIS,
-        width: area.width - AXIS,
-        height: area.height - 1,
-        ..area
-    };
+    let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - 1, ..area };
     // The newest that fit; or, where an older one is selected, those around it.
-    let step = (usize::from(plot.width) / all.len().max(1)).clamp(1, STEP);
-    let fits = usize::from(plot.width) / step;
+    let step = (usize::from(plot.width) / (all.len() + 1)).clamp(1, STEP);
+    let fits = (usize::from(plot.width) / step).saturating_sub(1).max(1);
     let end = selected.map_or(all.len(), |at| all.len().min((at + fits / 2 + 1).max(fits)));
     let begin = end.saturating_sub(fits);
     let best = running_best(all, app.setup.goal);
     let shown = begin..end;
-    let Some(scale) = Scale::of(&values(all, &best, shown.clone()), plot) else { return };
+    let now = undecided(app).filter(|_| end == all.len());
+    let mut values = values(all, &best, shown.clone());
+    values.extend(now);
+    let Some(scale) = Scale::of(&values, plot) else { return };
     draw_axis(buffer, area, &scale, theme.quiet());
     let column = |at: usize| plot.x + ((at - begin) * step) as u16;
     draw_best(buffer, &best, shown.clone(), column, &scale, plot, theme.good());
@@ -117,6 +115,16 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, all: &[&Experiment], s
             }
         }
     }
+    if let Some(value) = now {
+        buffer.set_string(column(end).min(plot.right() - 1), scale.row(value), "◆", theme.strong());
+    }
+}
+
+/// The figure of the verdict that waits to be kept or discarded.
+fn undecided(app: &App) -> Option<f64> {
+    let last = app.last.as_ref().filter(|last| last.decided.is_none() && !app.is_stale())?;
+    let is_experiment = app.status.as_ref().is_none_or(|s| s.incumbent.as_ref() != Some(&last.start.blob));
+    last.verdict.objective.filter(|_| is_experiment).map(|measure| measure.value)
 }
 
 /// The best passing and kept figure up to each experiment.

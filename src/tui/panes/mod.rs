@@ -211,8 +211,11 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
 }
 
 fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
-    let text = format!("{}×{} is too small: lab needs {}×{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
-    let lines: Vec<Line> =
-        super::text::wrap(&text, usize::from(area.width)).into_iter().map(|l| Line::styled(l, theme.warn())).collect();
+    let text =
+        format!("{}×{} is too small: lab needs {}×{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
+    let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
+        .into_iter()
+        .map(|l| Line::styled(l, theme.warn()))
+        .collect();
     frame.render_widget(Paragraph::new(lines), area);
 }

@@ -67,7 +67,10 @@ fn paint<'a>(line: &'a LogLine, left: usize, columns: usize, needle: &str, theme
         spans.push(Span::styled(&text[at..], base(line, theme)));
         return cut(spans, left, columns);
     }
-    if line.result && left == 0 && let Some((key, value)) = text.split_once(':') {
+    if line.result
+        && left == 0
+        && let Some((key, value)) = text.split_once(':')
+    {
         let value_style = value_style(text, theme);
         let room = columns.saturating_sub(key.len() + 1);
         return vec![

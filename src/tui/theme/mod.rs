@@ -84,9 +84,7 @@ impl Theme {
         Ok(match (scheme, depth) {
             (_, ColorDepth::None) => Theme::plain(),
             (None, _) | (_, ColorDepth::Ansi16) => Theme::ansi(),
-            (Some(scheme), ColorDepth::Rgb) => {
-                Theme::of(&scheme, |(r, g, b)| Color::Rgb(r, g, b))
-            }
+            (Some(scheme), ColorDepth::Rgb) => Theme::of(&scheme, |(r, g, b)| Color::Rgb(r, g, b)),
             (Some(scheme), ColorDepth::Ansi256) => Theme::of(&scheme, |rgb| Color::Indexed(nearest(rgb))),
         })
     }
@@ -223,9 +221,7 @@ fn nearest((r, g, b): (u8, u8, u8)) -> u8 {
     let distance = |(x, y, z): (i32, i32, i32)| {
         (x - i32::from(r)).pow(2) + (y - i32::from(g)).pow(2) + (z - i32::from(b)).pow(2)
     };
-    let step = |part: u8| {
-        (0..6).min_by_key(|i| (STEPS[*i] - i32::from(part)).abs()).unwrap_or(0)
-    };
+    let step = |part: u8| (0..6).min_by_key(|i| (STEPS[*i] - i32::from(part)).abs()).unwrap_or(0);
     let (x, y, z) = (step(r), step(g), step(b));
     let cube = (STEPS[x], STEPS[y], STEPS[z]);
     let mean = (i32::from(r) + i32::from(g) + i32::from(b)) / 3;

@@ -46,9 +46,8 @@ pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
         if line.is_empty() || line.starts_with('#') || line == "---" {
             continue;
         }
-        let (key, value) = line
-            .split_once(':')
-            .ok_or_else(|| fail(format!("'{line}' is no `name: value`")))?;
+        let (key, value) =
+            line.split_once(':').ok_or_else(|| fail(format!("'{line}' is no `name: value`")))?;
         let value = unquote(value).map_err(fail)?;
         match key.trim() {
             "scheme" | "name" => name = value.to_owned(),
@@ -59,7 +58,8 @@ pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
                     .and_then(|digit| usize::from_str_radix(digit, 16).ok())
                     .filter(|place| *place < 16)
                     .ok_or_else(|| fail(format!("'{key}' is none of a scheme's names, base00 to base0F")))?;
-                let color = hex(value).ok_or_else(|| fail(format!("'{value}' is no colour such as d3d8df")))?;
+                let color =
+                    hex(value).ok_or_else(|| fail(format!("'{value}' is no colour such as d3d8df")))?;
                 colors[place] = Some(color);
             }
         }
@@ -112,7 +112,8 @@ mod tests {
         let flat: String = (0..16).map(|i| format!("base0{i:X}: \"0000{i:02x}\"\n")).collect();
         let nested: String = flat.lines().map(|l| format!("  {l} # comment\n")).collect();
         let flat = parse(&format!("scheme: 'A'\n{flat}")).expect("the flat form");
-        let nested = parse(&format!("system: \"base16\"\nname: A\npalette:\n{nested}")).expect("with a palette");
+        let nested =
+            parse(&format!("system: \"base16\"\nname: A\npalette:\n{nested}")).expect("with a palette");
         assert_eq!(flat, nested);
         assert_eq!(flat.colors[15], (0, 0, 15));
     }

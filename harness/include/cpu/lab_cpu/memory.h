@@ -1,1 +1,62 @@
+// Loads and stores with cache hints, fences, clocks, address spaces. A load that bypasses a cache may be a spin: it polls.
 #pragma once
+
+template <class T>
+inline T __ldg(const T* address) {
+    return *address;
+}
+
+#define LAB_CPU_POLLING_LOAD(name)                                                              \
+    template <class T>                                                                          \
+    inline T name(const T* address) {                                                           \
+        lab_cpu_polled();                                                                       \
+        if constexpr (std::is_arithmetic_v<T>) return *static_cast<const volatile T*>(address); \
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);                                                \
+        return *address;                                                                        \
+    }
+LAB_CPU_POLLING_LOAD(__ldcg)
+LAB_CPU_POLLING_LOAD(__ldca)
+LAB_CPU_POLLING_LOAD(__ldcs)
+LAB_CPU_POLLING_LOAD(__ldlu)
+LAB_CPU_POLLING_LOAD(__ldcv)
+#undef LAB_CPU_POLLING_LOAD
+
+#define LAB_CPU_STORE(name)                                                                   \
+    template <class T>                                                                        \
+    inline void name(T* address, T value) {                                                   \
+        if constexpr (std::is_arithmetic_v<T>) *static_cast<volatile T*>(address) = value;    \
+        else *address = value;                                                                \
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);                                              \
+    }
+LAB_CPU_STORE(__stwb)
+LAB_CPU_STORE(__stcg)
+LAB_CPU_STORE(__stcs)
+LAB_CPU_STORE(__stwt)
+#undef LAB_CPU_STORE
+
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+inline void __nanosleep(unsigned) { lab_yield(); }
+
+inline unsigned long long lab_cpu_nanoseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<unsigned long long>(now.tv_sec) * 1000000000ull + static_cast<unsigned long long>(now.tv_nsec);
+}
+// Nanoseconds, as if the clock ran at 1 GHz. A loop may wait for them: they poll.
+inline long long clock64() {
+    lab_cpu_polled();
+    return static_cast<long long>(lab_cpu_nanoseconds());
+}
+inline unsigned long long __globaltimer() {
+    lab_cpu_polled();
+    return lab_cpu_nanoseconds();
+}
+
+inline size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<size_t>(address); }
+inline size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<size_t>(address); }
+inline void* __cvta_shared_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
+inline void __prefetch_global_l1(const void*) {}
+inline void __prefetch_global_l2(const void*) {}

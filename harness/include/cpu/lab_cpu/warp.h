@@ -30,7 +30,9 @@ inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* wh
         unsigned long long bits = 0;
         std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
         const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
-        std::memcpy(reinterpret_cast<char*>(&result) + done, &all[source], size);
+        // What a lane outside the mask would have given is undefined: poison.
+        bits = lab_cpu_self->participants >> source & 1 ? all[source] : 0x7fff7fff7fff7fffull;
+        std::memcpy(reinterpret_cast<char*>(&result) + done, &bits, size);
     }
     return result;
 }

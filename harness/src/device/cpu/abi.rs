@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-/// One emulated CUDA thread. Device code knows the first six fields.
-#[repr(C)]
+/// One emulated CUDA thread, in one cache line. Device code knows the first six fields.
+#[repr(C, align(64))]
 pub struct Thread {
     pub index: [u32; 3],
     pub lane: u32,

@@ -133,7 +133,7 @@ impl Warp {
 
 impl Block {
     /// `slots`: how many static shared declarations the module has.
-    pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seedless: u64) -> Box<Block> {
+    pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> Box<Block> {
         let threads = shape.block.iter().product::<u32>();
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);
         let head = BlockHead {
@@ -160,7 +160,7 @@ impl Block {
             barrier: Barrier::EMPTY,
             at_grid: 0,
             shared,
-            random: seedless,
+            random: seed,
         });
         let address: *mut BlockHead = &mut block.head;
         block.threads.extend((0..threads).map(|t| Thread {

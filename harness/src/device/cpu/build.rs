@@ -2,13 +2,14 @@
 //! shared object against the precompiled headers.
 
 use super::headers;
-use super::rewrite::{self, Edit};
+use super::rewrite::{self, Edit, Refusal};
 use crate::device::{BuildRequest, Builder, Built, DeviceError, Image};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// How device code is compiled. Contraction stays off: an FMA is one only where the source says so. CUDA kernels view memory
@@ -37,9 +38,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// `$CXX`, or the first of `g++`, `clang++`, `c++` on the path.
-    pub fn find() -> Result<Host, DeviceError> {
-        let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
+    /// The compiler that is named, or the first of `g++`, `clang++`, `c++` on the path.
+    pub fn find(named: Option<OsString>) -> Result<Host, DeviceError> {
+        let named = named.filter(|name| !name.is_empty());
         let candidates: Vec<OsString> = match &named {
             Some(name) => vec![name.clone()],
             None => ["g++", "clang++", "c++"].map(OsString::from).to_vec(),
@@ -58,8 +59,7 @@ impl Host {
         )))
     }
 
-    fn run(&self, folder: &Path, arguments: &[OsString]) -> Result<Output, DeviceError> {
-        let _ = folder;
+    fn run(&self, arguments: &[OsString]) -> Result<Output, DeviceError> {
         Command::new(&self.compiler)
             .args(arguments)
             .env("LC_ALL", "C")
@@ -81,12 +81,15 @@ impl Host {
             hasher.update(flag.as_encoded_bytes()).update(&[0]);
         }
         let folder = cache.join(format!("cpu-{}", &hasher.finalize().to_hex()[..16]));
+        // One at a time makes them; the others find them made.
+        static MAKING: Mutex<()> = Mutex::new(());
+        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         if folder.join("ready").is_file() {
             return Ok(folder);
         }
         let wrong = |e: io::Error| cannot_write(cache, &e);
         std::fs::create_dir_all(cache).map_err(wrong)?;
-        // Made aside and moved into place whole: several builders may be at it.
+        // Made aside and moved into place whole: other processes may be at it.
         let aside = tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(cache).map_err(wrong)?;
         headers::write(aside.path()).map_err(wrong)?;
         let mut arguments = self.flags();
@@ -94,7 +97,7 @@ impl Host {
         arguments.push(aside.path().join("lab_cpu.h").into());
         arguments.push("-o".into());
         arguments.push(aside.path().join(if self.clang { "lab_cpu.h.pch" } else { "lab_cpu.h.gch" }).into());
-        let output = self.run(aside.path(), &arguments)?;
+        let output = self.run(&arguments)?;
         if !output.status.success() {
             return Err(DeviceError::Unavailable(format!(
                 "{} cannot compile the cpu device's headers; it needs C++20 (g++ 11 or clang++ 14, or later):\n{}",
@@ -140,7 +143,8 @@ impl Builder for Host {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) => return Ok(failed(format!("{}:1:1: error: cannot be read: {e}\n", request.shown_as))),
         };
-        let mut sources = Sources { request, folder: unit.path(), known: HashMap::new(), count: 0 };
+        let mut sources =
+            Sources { request, folder: unit.path(), known: HashMap::new(), refusals: Vec::new(), count: 0 };
         let lab = sources.text(headers::LAB_H, "lab.h", None).map_err(wrong)?;
         std::fs::write(unit.path().join("lab.h"), lab).map_err(wrong)?;
         std::fs::write(unit.path().join("lab_problem.h"), &request.problem_header).map_err(wrong)?;
@@ -176,8 +180,8 @@ impl Builder for Host {
         arguments.push(unit_source.into());
         arguments.push("-o".into());
         arguments.push(image.clone().into());
-        let output = self.run(unit.path(), &arguments)?;
-        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        let output = self.run(&arguments)?;
+        let log = sources.with_columns(&String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Ok(failed(log));
         }
@@ -194,6 +198,8 @@ struct Sources<'r> {
     request: &'r BuildRequest,
     folder: &'r Path,
     known: HashMap<PathBuf, String>,
+    /// With the path that they are shown under.
+    refusals: Vec<(String, Refusal)>,
     count: usize,
 }
 
@@ -203,6 +209,7 @@ impl Sources<'_> {
         self.count += 1;
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
         let mut edits = rewritten.edits;
+        self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
         for include in rewritten.includes {
             let Some(path) = self.resolve(&include.name, folder) else { continue };
             let shown = match Path::new(shown_as).parent() {
@@ -216,6 +223,27 @@ impl Sources<'_> {
             }
         }
         Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+    }
+
+    /// The compiler's messages, with the true columns of what was refused: g++ counts them in the pragma's own text.
+    fn with_columns(&self, log: &str) -> String {
+        let mut rest: Vec<_> = self.refusals.iter().collect();
+        let mut out = String::with_capacity(log.len());
+        for line in log.lines() {
+            let told = rest.iter().position(|(path, refusal)| {
+                line.starts_with(&format!("{path}:{}:", refusal.line)) && line.ends_with(refusal.reason)
+            });
+            match told.map(|at| rest.remove(at)) {
+                Some((path, Refusal { line, column, reason })) => {
+                    out += &format!("{path}:{line}:{column}: error: {reason}\n");
+                }
+                None => {
+                    out += line;
+                    out.push('\n');
+                }
+            }
+        }
+        out
     }
 
     fn resolve(&self, name: &str, folder: Option<&Path>) -> Option<PathBuf> {

@@ -193,7 +193,7 @@ unsafe extern "C" fn yield_now(thread: *mut Thread) {
 unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align: usize) -> *mut c_void {
     unsafe {
         let block = block_of(thread);
-        match (&mut (*block).shared).piece(slot, bytes, align) {
+        match (*block).shared.piece(slot, bytes, align) {
             Ok(piece) => piece.cast(),
             Err(text) => abandon(thread, report::in_thread(thread, &text)),
         }

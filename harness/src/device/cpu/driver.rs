@@ -20,7 +20,8 @@ const BLOCKS_PER_SM: u32 = 32;
 const SHARED_PER_SM: u32 = 228 * 1024;
 /// What a launch sets aside of shared memory for each block.
 const SHARED_RESERVED: u32 = 1024;
-/// Multiprocessors to pretend: enough that a grid is a grid, few enough that one thread of each lane is cheap.
+/// Multiprocessors to pretend, unless LAB_CPU_SMS says otherwise: enough for a grid to be a grid; a persistent kernel
+/// with a block for each is cheaper to emulate with fewer threads.
 const SMS: u32 = 16;
 
 pub struct Cpu {
@@ -39,19 +40,27 @@ struct Module {
 }
 
 impl Cpu {
-    pub fn open() -> Cpu {
+    pub fn open() -> Result<Cpu, DeviceError> {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let sms = std::env::var("LAB_CPU_SMS").ok().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+        let sms = match std::env::var("LAB_CPU_SMS") {
+            Ok(text) => text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| {
+                DeviceError::Unavailable(format!(
+                    "LAB_CPU_SMS is '{text}': set it to a number from 1 to 1024, or unset it"
+                ))
+            })?,
+            Err(_) => SMS,
+        };
+        super::signal::install();
         let info = DeviceInfo {
             name: format!("cpu (emulated, {threads} {})", if threads == 1 { "thread" } else { "threads" }),
             emulated: true,
-            sms: sms.unwrap_or(SMS),
+            sms,
             arch: String::new(),
             max_shared_bytes: LIMIT,
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();
-        Cpu { info, workers, modules: Vec::new(), memory: BTreeMap::new() }
+        Ok(Cpu { info, workers, modules: Vec::new(), memory: BTreeMap::new() })
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
@@ -119,12 +128,7 @@ impl Driver for Cpu {
 
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.module(entry.module)?;
-        if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
-            return Ok(0);
-        }
-        let by_threads = THREADS_PER_SM / threads.next_multiple_of(32);
-        let by_shared = SHARED_PER_SM / (shared_bytes + SHARED_RESERVED);
-        Ok(by_threads.min(by_shared).min(BLOCKS_PER_SM))
+        Ok(resident_blocks(threads, shared_bytes))
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -186,7 +190,8 @@ impl Driver for Cpu {
         // SAFETY: the record lies in the module, which is loaded.
         let record = unsafe { &**record };
         check_arguments(name, record, args)?;
-        let fitting = u64::from(self.info.sms) * u64::from(fitting_blocks(shape));
+        let threads = shape.block.iter().fold(1, |product: u32, n| product.saturating_mul(*n));
+        let fitting = u64::from(self.info.sms) * u64::from(resident_blocks(threads, shape.shared_bytes));
         check_shape(name, shape, fitting)?;
 
         let mut values = Values::new(args);
@@ -206,6 +211,7 @@ impl Driver for Cpu {
             unsafe { first[0].run(&launch, self_slot(), 0) };
         });
         let seconds = started.elapsed().as_secs_f64();
+        // What the kernel printed; the C library's buffer is not Rust's.
         // SAFETY: the module is loaded.
         unsafe { flush() };
         launch.failure().map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
@@ -221,10 +227,14 @@ impl Drop for Cpu {
     }
 }
 
-fn fitting_blocks(shape: &Shape) -> u32 {
-    let threads = shape.block.iter().map(|n| u64::from(*n)).product::<u64>().clamp(1, 1024) as u32;
+/// Blocks of this shape that one multiprocessor holds at once. Static shared memory is not counted: it is known only
+/// when a block has used it.
+fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
+    if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
+        return 0;
+    }
     let by_threads = THREADS_PER_SM / threads.next_multiple_of(32);
-    let by_shared = SHARED_PER_SM / (shape.shared_bytes.min(LIMIT) + SHARED_RESERVED);
+    let by_shared = SHARED_PER_SM / (shared_bytes + SHARED_RESERVED);
     by_threads.min(by_shared).min(BLOCKS_PER_SM)
 }
 

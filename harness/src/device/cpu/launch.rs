@@ -69,7 +69,7 @@ impl Launch {
         let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let stride = match order {
             Order::Shuffled(seed) => {
-                let mut stride = mix(seed) % blocks.max(1) | 1;
+                let mut stride = (mix(seed) % blocks.max(1)) | 1;
                 while gcd(stride, blocks) != 1 {
                     stride += 2;
                 }

@@ -28,6 +28,15 @@ pub struct Edit {
 pub struct Rewritten {
     pub edits: Vec<Edit>,
     pub includes: Vec<Include>,
+    pub refusals: Vec<Refusal>,
+}
+
+/// Something that this device cannot run. The compiler says so if it gets there, but not in which column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub line: usize,
+    pub column: usize,
+    pub reason: &'static str,
 }
 
 /// Applies edits to the text they were made for.
@@ -60,10 +69,11 @@ pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
         pending: None,
         edits: Vec::new(),
         includes: Vec::new(),
+        refusals: Vec::new(),
         shared: 0,
     };
     pass.run();
-    Rewritten { edits: pass.edits, includes: pass.includes }
+    Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
 }
 
 /// What an open brace encloses.
@@ -82,12 +92,13 @@ struct Pass<'s> {
     unit: usize,
     tokens: &'s [Token],
     scopes: Vec<Scope>,
-    /// Scopes at each open `#if`, because each of its branches starts from there.
-    conditions: Vec<Vec<Scope>>,
+    /// Scopes, and the kernel to come, at each open `#if`: each of its branches starts from there.
+    conditions: Vec<(Vec<Scope>, Option<String>)>,
     /// A kernel whose body is still to come.
     pending: Option<String>,
     edits: Vec<Edit>,
     includes: Vec<Include>,
+    refusals: Vec<Refusal>,
     shared: usize,
 }
 
@@ -112,6 +123,14 @@ impl<'s> Pass<'s> {
 
     fn edit(&mut self, start: usize, end: usize, text: impl Into<String>) {
         self.edits.push(Edit { start, end, text: text.into() });
+    }
+
+    /// What makes the compiler refuse the code at `start`, if it gets there.
+    fn refuse(&mut self, start: usize, reason: &'static str) -> String {
+        let before = &self.source[..start];
+        let column = start - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;
+        self.refusals.push(Refusal { line: before.matches('\n').count() + 1, column, reason });
+        format!("_Pragma(\"GCC error \\\"{reason}\\\"\")")
     }
 
     /// Handles the construct that begins here; answers where to go on.
@@ -147,7 +166,8 @@ impl<'s> Pass<'s> {
             word => {
                 if let Some(reason) = unsupported(word) {
                     let start = self.tokens[at].start;
-                    self.edit(start, start, format!("{} ", error(reason)));
+                    let refusal = self.refuse(start, reason);
+                    self.edit(start, start, refusal + " ");
                 }
             }
         }
@@ -187,10 +207,11 @@ impl<'s> Pass<'s> {
         let body = text[1..].trim_start();
         let word: String = body.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
         match word.as_str() {
-            "if" | "ifdef" | "ifndef" => self.conditions.push(self.scopes.clone()),
+            "if" | "ifdef" | "ifndef" => self.conditions.push((self.scopes.clone(), self.pending.clone())),
             "else" | "elif" => {
-                if let Some(scopes) = self.conditions.last() {
+                if let Some((scopes, pending)) = self.conditions.last() {
                     self.scopes.clone_from(scopes);
+                    self.pending.clone_from(pending);
                 }
             }
             "endif" => {
@@ -208,6 +229,7 @@ impl<'s> Pass<'s> {
                 let Some(end) = rest[1..].find(close) else { return };
                 let name = &rest[1..=end];
                 if let Some(reason) = unsupported_header(name) {
+                    self.refuse(token.start, reason);
                     self.edit(token.start, token.end, format!("#pragma GCC error \"{reason}\""));
                     return;
                 }
@@ -282,7 +304,8 @@ impl<'s> Pass<'s> {
         let (start, end) = (self.tokens[at].start, self.tokens[close].end);
         let lines = "\n".repeat(self.source[start..end].matches('\n').count());
         let reason = "inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)";
-        self.edit(start, end, format!("{}{lines}", error(reason)));
+        let refusal = self.refuse(start, reason);
+        self.edit(start, end, refusal + &lines);
         close + 1
     }
 
@@ -300,7 +323,8 @@ impl<'s> Pass<'s> {
             false if self.outside() => {
                 let token = self.tokens[at];
                 let reason = "static __shared__ memory outside a function is not understood on the cpu device: declare it in the kernel";
-                self.edit(token.start, token.end, error(reason));
+                let refusal = self.refuse(token.start, reason);
+                self.edit(token.start, token.end, refusal);
             }
             false => {
                 self.shared += 1;
@@ -406,10 +430,6 @@ impl<'s> Pass<'s> {
 /// A C string literal.
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-fn error(reason: &str) -> String {
-    format!("_Pragma(\"GCC error \\\"{reason}\\\"\")")
 }
 
 /// Names that only a GPU can give a meaning to.

@@ -82,11 +82,20 @@ impl Drop for Mapping {
     }
 }
 
+/// One carrier, in one cache line.
+#[repr(align(64))]
+struct Slot {
+    carrier: Carrier,
+    /// Where it pauses: on its own stack; set when it first runs.
+    pause: *const Pause,
+    slice: Slice,
+}
+
 /// The carriers of one worker, kept from launch to launch.
 #[derive(Default)]
 pub struct Carriers {
     // Before the mappings: dropped first.
-    all: Vec<(Carrier, Slice)>,
+    all: Vec<Slot>,
     pub idle: Vec<u32>,
     spare: Vec<Slice>,
     mappings: Vec<Mapping>,
@@ -106,7 +115,7 @@ impl Carriers {
         let slice = self.spare.pop().expect("a mapping holds stacks");
         // SAFETY: inside the mapping.
         unsafe { slice.canary().write(CANARY) };
-        self.all.push((Carrier::with_stack(slice, body), slice));
+        self.all.push(Slot { carrier: Carrier::with_stack(slice, body), pause: std::ptr::null(), slice });
         Ok((self.all.len() - 1) as u32)
     }
 
@@ -116,16 +125,31 @@ impl Carriers {
     #[inline]
     pub unsafe fn resume(this: *mut Carriers, carrier: u32, thread: *mut Thread) {
         // SAFETY: as promised by the caller; `all` does not move while a carrier runs.
-        unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).0.resume(thread) };
+        unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).carrier.resume(thread) };
+    }
+
+    /// # Safety
+    /// `this` is valid and `carrier` has run before.
+    #[inline]
+    pub unsafe fn pause(this: *const Carriers, carrier: u32) -> *const Pause {
+        // SAFETY: as promised by the caller.
+        unsafe { (*(*this).all.as_ptr().add(carrier as usize)).pause }
+    }
+
+    /// # Safety
+    /// `this` is valid and `carrier` came from [`Carriers::take`].
+    pub unsafe fn set_pause(this: *mut Carriers, carrier: u32, pause: *const Pause) {
+        // SAFETY: as promised by the caller.
+        unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).pause = pause };
     }
 
     pub fn intact(&self, carrier: u32) -> bool {
-        self.all[carrier as usize].1.intact()
+        self.all[carrier as usize].slice.intact()
     }
 
     /// Throws every carrier away, those in the middle of a thread too.
     pub fn reset(&mut self) {
-        for (mut carrier, slice) in self.all.drain(..) {
+        for Slot { mut carrier, slice, .. } in self.all.drain(..) {
             // SAFETY: what lies on the stack is device code, which has nothing to drop (exceptions are off), and the frames
             // of `sched`, which hold no owned value while suspended.
             unsafe { carrier.force_reset() };

@@ -11,6 +11,7 @@ use super::calls;
 use super::launch::{Launch, Wait, Weight};
 use super::report;
 use super::stacks::{Carriers, Pause};
+use crate::device::Order;
 use std::cell::Cell;
 
 pub struct Worker {
@@ -18,14 +19,15 @@ pub struct Worker {
     /// The module's thread-local `lab_cpu_self` of this OS thread.
     slot: *mut *mut Thread,
     carriers: Carriers,
+    /// Boxed, because threads hold on to their block's address.
+    #[allow(clippy::vec_box)]
     blocks: Vec<Box<Block>>,
     current: usize,
     /// To whom `run` switches next; null ends the launch.
     next: *mut Thread,
     /// Generation of the grid's barrier that this worker has passed.
     passed: u32,
-    /// Pauses of the carriers, by number.
-    pauses: Vec<*const Pause>,
+    order: Order,
 }
 
 // SAFETY: a worker is used by one OS thread at a time: its launch ends before the driver touches it again,
@@ -47,7 +49,7 @@ impl Worker {
             current: 0,
             next: std::ptr::null_mut(),
             passed: 0,
-            pauses: Vec::new(),
+            order: Order::Forward,
         }
     }
 
@@ -58,6 +60,7 @@ impl Worker {
     /// valid; `number` is below the launch's workers and used once.
     pub unsafe fn run(&mut self, launch: &Launch, slot: *mut *mut Thread, number: u32) {
         self.launch = launch;
+        self.order = launch.order;
         self.slot = slot;
         self.current = 0;
         self.passed = 0;
@@ -97,7 +100,6 @@ impl Worker {
         launch.worker_done();
         if launch.has_failed() {
             self.carriers.reset();
-            self.pauses.clear();
         }
         self.blocks.clear();
     }
@@ -108,11 +110,8 @@ fn carry(pause: &Pause, mut thread: *mut Thread) {
     // SAFETY: `Worker::run` resumes with a thread of one of its blocks, which all outlive the launch.
     unsafe {
         let worker = (*block_of(thread)).worker;
-        let carrier = (*thread).carrier as usize;
-        if (*worker).pauses.len() <= carrier {
-            (*worker).pauses.resize(carrier + 1, std::ptr::null());
-        }
-        (&mut (*worker).pauses)[carrier] = pause;
+        let carrier = (*thread).carrier;
+        Carriers::set_pause(&raw mut (*worker).carriers, carrier, pause);
         loop {
             // The worker may have moved since this carrier's last launch.
             let worker = (*block_of(thread)).worker;
@@ -121,12 +120,12 @@ fn carry(pause: &Pause, mut thread: *mut Thread) {
             finish(worker, thread);
             let next = pick(worker);
             if !next.is_null() && (*next).carrier == FRESH {
-                (*next).carrier = carrier as u32;
+                (*next).carrier = carrier;
                 *(*worker).slot = next;
                 thread = next;
             } else {
                 (*worker).next = next;
-                (*worker).carriers.idle.push(carrier as u32);
+                (*worker).carriers.idle.push(carrier);
                 thread = pause.suspend(());
             }
         }
@@ -149,12 +148,12 @@ pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
 pub unsafe fn suspend(thread: *mut Thread) {
     // SAFETY: as promised; the carrier's pause lives on this very stack.
     unsafe {
-        let worker = (*block_of(thread)).worker;
-        let next = pick(worker);
+        let block = block_of(thread);
+        let worker = (*block).worker;
+        let next = if (*block).ready != 0 { (*block).take((*worker).order) } else { pick(worker) };
         if next != thread {
             (*worker).next = next;
-            let pause = *(*worker).pauses.as_ptr().add((*thread).carrier as usize);
-            (*pause).suspend(());
+            (*Carriers::pause(&raw const (*worker).carriers, (*thread).carrier)).suspend(());
         }
     }
 }
@@ -169,8 +168,7 @@ pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
         let worker = (*block_of(thread)).worker;
         (*(*worker).launch).fail(Weight::Cause, text);
         (*worker).next = std::ptr::null_mut();
-        let pause = (&(*worker).pauses)[(*thread).carrier as usize];
-        (*pause).suspend(());
+        (*Carriers::pause(&raw const (*worker).carriers, (*thread).carrier)).suspend(());
     }
     unreachable!("a launch that failed resumes nobody")
 }
@@ -217,8 +215,7 @@ unsafe fn pick(worker: *mut Worker) -> *mut Thread {
             if count == 0 || launch.has_failed() {
                 return std::ptr::null_mut();
             }
-            for step in 0..count {
-                let at = ((*worker).current + step) % count;
+            for at in ((*worker).current..count).chain(0..(*worker).current) {
                 let block: *mut Block = &mut **(*blocks).as_mut_ptr().add(at);
                 if (*block).ready != 0 {
                     (*worker).current = at;

@@ -22,7 +22,7 @@ impl NvrtcBuilder {
     }
 
     /// Waits for headers that are being precompiled, and says whether any are ready: for measurements
-    /// and tests. A build never waits.
+    /// and tests.
     pub fn wait_until_warm(&mut self) -> bool {
         self.pch.wait()
     }
@@ -73,20 +73,29 @@ impl NvrtcBuilder {
         Ok(options)
     }
 
-    /// What may be precompiled: headers that no folder of the user's can stand before.
+    /// What may be precompiled: the toolkit's headers and the lab's own, where none of the user's
+    /// folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
         let adds_folders = |o: &String| o.starts_with("-I") || o.contains("include") || o.contains("pch");
         let text = std::str::from_utf8(text).unwrap_or_default();
-        let lines = if request.options.iter().any(adds_folders) {
-            String::new()
-        } else {
-            leading_includes(text, |header| {
-                self.toolkit.has_header(header)
-                    && !request.include_dirs.iter().any(|folder| folder.join(header).exists())
-                    && !headers::EMBEDDED.iter().any(|(name, _)| *name == header)
-            })
+        let users: Vec<&Path> = request
+            .source
+            .parent()
+            .into_iter()
+            .chain(request.include_dirs.iter().map(PathBuf::as_path))
+            .collect();
+        let is_fixed = |spelled: &str| {
+            let name = &spelled[1..spelled.len() - 1];
+            let embedded = headers::EMBEDDED.iter().any(|(known, _)| *known == name);
+            (embedded || spelled.starts_with('<') && self.toolkit.has_header(name))
+                && !users.iter().any(|folder| folder.join(name).exists())
         };
-        Prefix { lines, options: options.to_vec() }
+        let may = !request.options.iter().any(adds_folders);
+        Prefix {
+            lines: if may { leading_includes(text, is_fixed) } else { String::new() },
+            options: options.to_vec(),
+            problem_header: request.problem_header.clone(),
+        }
     }
 }
 
@@ -108,17 +117,16 @@ impl Builder for NvrtcBuilder {
         options.extend(self.pch.options(&prefix));
 
         let path = std::path::absolute(&request.source).map_err(|e| cannot("find", &request.source, &e))?;
-        let mut headers = headers::EMBEDDED.to_vec();
-        headers.push(("lab_problem.h", &request.problem_header));
+        let headers = headers::with_problem(&request.problem_header);
         let name = path.to_string_lossy();
         let input = Input { text: &text, name: &name, headers: &headers, options: &options };
-        let output = self.nvrtc.compile(&input, None)?;
+        let output = self.nvrtc.compile(&input)?;
 
         let (resources, log) = ptxas::split(&as_shown(&output.log, &path, &request.shown_as));
         let Some(cubin) = output.cubin else { return Ok(failed(log, started)) };
         let image = Image { path: store(&cubin, &request.cache_dir)? };
         let seconds = started.elapsed().as_secs_f64();
-        self.pch.prepare(self.nvrtc.clone(), &prefix, &request.cache_dir);
+        self.pch.prepare(self.nvrtc.clone(), &prefix, seconds, &request.cache_dir);
         Ok(Built {
             image: Some(image),
             log,

@@ -17,28 +17,34 @@ unsafe extern "C" {
     fn fflush(stream: *mut c_void) -> c_int;
 }
 
-/// Initialises the driver, once in a process. The error says what is missing.
-pub fn initialise() -> Result<(), DeviceError> {
+/// Whether the driver's library is here; the error says what to do where it is not. Every call into
+/// cudarc comes after this, because cudarc panics where the library is missing.
+fn present() -> Result<(), DeviceError> {
+    static PRESENT: OnceLock<bool> = OnceLock::new();
+    // SAFETY: loading libcuda runs its initialisers, which is what loading it is for.
+    if *PRESENT.get_or_init(|| unsafe { sys::is_culib_present() }) {
+        return Ok(());
+    }
+    Err(DeviceError::Unavailable(
+        "there is no NVIDIA driver here (libcuda.so.1 was not found). Install it, or set device = \"cpu\" \
+         in lab.toml; in a container, start it with the GPU passed in."
+            .into(),
+    ))
+}
+
+/// Initialises the driver, once in a process.
+fn initialise() -> Result<(), DeviceError> {
     static RESULT: OnceLock<Result<(), DeviceError>> = OnceLock::new();
-    let first = || {
-        // cudarc panics where the library is missing; this asks first.
-        // SAFETY: loading libcuda runs its initialisers, which is what loading it is for.
-        if !unsafe { sys::is_culib_present() } {
-            return Err(DeviceError::Unavailable(
-                "there is no NVIDIA driver here (libcuda.so.1 was not found). Install it, or set \
-                 device = \"cpu\" in lab.toml; in a container, start it with the GPU passed in."
-                    .into(),
-            ));
-        }
-        // SAFETY: the library is there; 0 is the only flag that exists.
-        check(unsafe { sys::cuInit(0) }, "initialise the NVIDIA driver")
-    };
+    // SAFETY: the library is there; 0 is the only flag that exists.
+    let first = || check(unsafe { sys::cuInit(0) }, "initialise the NVIDIA driver");
+    present()?;
     RESULT.get_or_init(first).clone()
 }
 
-/// The CUDA version that the driver supports, as in (13, 0).
+/// The CUDA version that the driver supports, as in (13, 0). Does not initialise the driver, which
+/// can take a second.
 pub fn version() -> Result<(u32, u32), DeviceError> {
-    initialise()?;
+    present()?;
     let mut version = 0;
     // SAFETY: the pointer is to a live integer.
     check(unsafe { sys::cuDriverGetVersion(&mut version) }, "ask the driver for its version")?;

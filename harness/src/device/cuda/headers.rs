@@ -1,7 +1,7 @@
 //! The headers that every kernel finds without any folder: the lab's own, and the small part of the
 //! C library's that kernels name. NVRTC has no host headers; the functions and types are built in.
 
-/// Name and text. `lab_problem.h` is added by each build.
+/// Name and text.
 pub const EMBEDDED: &[(&str, &str)] = &[
     ("lab.h", include_str!("../../../include/lab.h")),
     ("stdint.h", STDINT),
@@ -19,6 +19,11 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ("assert.h", NOTHING),
     ("cassert", NOTHING),
 ];
+
+/// All of them, and the generated `lab_problem.h`.
+pub fn with_problem(problem_header: &str) -> Vec<(&str, &str)> {
+    EMBEDDED.iter().copied().chain([("lab_problem.h", problem_header)]).collect()
+}
 
 /// `size_t`, `printf` and `assert` are known to NVRTC without a header.
 const NOTHING: &str = "#pragma once\n";
@@ -53,6 +58,7 @@ using uintptr_t = uint64_t;
 #endif
 ";
 
+/// Spelled as CCCL spells them, so that its own definitions, which do not ask, agree with these.
 const LIMITS: &str = "\
 #pragma once
 #ifndef INT_MAX
@@ -60,27 +66,27 @@ const LIMITS: &str = "\
 #define SCHAR_MIN (-128)
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255
-#define SHRT_MIN (-32768)
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-#define INT_MIN (-2147483647 - 1)
-#define INT_MAX 2147483647
-#define UINT_MAX 4294967295U
-#define LLONG_MIN (-9223372036854775807LL - 1)
-#define LLONG_MAX 9223372036854775807LL
-#define ULLONG_MAX 18446744073709551615ULL
+#define SHRT_MIN (-SHRT_MAX - 1)
+#define SHRT_MAX 0x7fff
+#define USHRT_MAX 0xffff
+#define INT_MIN (-INT_MAX - 1)
+#define INT_MAX 0x7fffffff
+#define UINT_MAX 0xffffffff
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define LLONG_MAX 0x7fffffffffffffffLL
+#define ULLONG_MAX 0xffffffffffffffffUL
 #endif
 ";
 
 const FLOAT: &str = "\
 #pragma once
 #ifndef FLT_MAX
-#define FLT_MAX 3.402823466e+38F
-#define FLT_MIN 1.175494351e-38F
-#define FLT_EPSILON 1.192092896e-07F
-#define DBL_MAX 1.7976931348623158e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-16
+#define FLT_MAX 3.40282346638528859811704183484516925e+38f
+#define FLT_MIN 1.17549435082228750796873653722224568e-38f
+#define FLT_EPSILON 1.19209289550781250000000000000000000e-7f
+#define DBL_MAX 1.79769313486231570814527423731704357e+308
+#define DBL_MIN 2.22507385850720138309023271733240406e-308
+#define DBL_EPSILON 2.22044604925031308084726333618164062e-16
 #endif
 ";
 

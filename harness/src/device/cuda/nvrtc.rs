@@ -4,10 +4,8 @@
 use super::toolkit::Toolkit;
 use crate::device::DeviceError;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 type Handle = *mut c_void;
-type FlowCallback = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 
 /// The functions of a loaded NVRTC. It is never unloaded: it keeps state that belongs to the process.
 pub struct Nvrtc {
@@ -29,8 +27,6 @@ pub struct Nvrtc {
     log: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
     cubin_size: unsafe extern "C" fn(Handle, *mut usize) -> c_int,
     cubin: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
-    /// From 12.8 on, as precompiled headers are.
-    set_flow_callback: Option<unsafe extern "C" fn(Handle, FlowCallback, *mut c_void) -> c_int>,
 }
 
 /// One compilation.
@@ -52,7 +48,6 @@ pub struct Output {
 const SUCCESS: c_int = 0;
 const INVALID_OPTION: c_int = 5;
 const COMPILATION: c_int = 6;
-const CANCELLED: c_int = 16;
 
 /// A program handle that is destroyed on every way out.
 struct Program<'a> {
@@ -113,18 +108,15 @@ impl Nvrtc {
             log: function!(b"nvrtcGetProgramLog"),
             cubin_size: function!(b"nvrtcGetCUBINSize"),
             cubin: function!(b"nvrtcGetCUBIN"),
-            // SAFETY: as above; an older library lacks it.
-            set_flow_callback: unsafe { library.get(b"nvrtcSetFlowCallback").ok().map(|f| *f) },
         })
     }
 
-    /// Whether precompiled headers can be made, and their making be cancelled.
+    /// Whether precompiled headers can be made.
     pub fn has_pch(&self) -> bool {
-        self.version >= (12, 8) && self.set_flow_callback.is_some()
+        self.version >= (12, 8)
     }
 
-    /// Compiles. With `cancel`, ends soon after it becomes true; `Ok` with no cubin then.
-    pub fn compile(&self, input: &Input, cancel: Option<&AtomicBool>) -> Result<Output, DeviceError> {
+    pub fn compile(&self, input: &Input) -> Result<Output, DeviceError> {
         let text = c_string(input.text, "the source")?;
         let name = c_string(input.name, "the name of the source")?;
         let header_names = c_strings(input.headers.iter().map(|(name, _)| *name))?;
@@ -148,10 +140,6 @@ impl Nvrtc {
             return Err(self.failure("make a program", code));
         }
         let program = Program { handle, nvrtc: self };
-        if let (Some(cancel), Some(set)) = (cancel, self.set_flow_callback) {
-            // SAFETY: the flag outlives the compilation, which ends before this function returns.
-            unsafe { set(program.handle, cancelled, std::ptr::from_ref(cancel) as *mut c_void) };
-        }
         let option_pointers = pointers(&options);
         // SAFETY: the array has the length that is given, its strings outlive the call.
         let code = unsafe {
@@ -161,7 +149,7 @@ impl Nvrtc {
         let log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
         let cubin = match code {
             SUCCESS => Some(self.bytes(&program, self.cubin_size, self.cubin)?),
-            COMPILATION | INVALID_OPTION | CANCELLED => None,
+            COMPILATION | INVALID_OPTION => None,
             _ => return Err(self.failure(&format!("compile {} ({})", input.name, log.trim()), code)),
         };
         Ok(Output { cubin, log })
@@ -191,11 +179,6 @@ impl Nvrtc {
             self.version.0, self.version.1
         ))
     }
-}
-
-extern "C" fn cancelled(flag: *mut c_void, _: *mut c_void) -> c_int {
-    // SAFETY: `compile` passed a flag that lives until the compilation ends.
-    unsafe { &*(flag as *const AtomicBool) }.load(Ordering::Relaxed).into()
 }
 
 fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError> {

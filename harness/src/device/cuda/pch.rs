@@ -4,91 +4,81 @@
 //! NVRTC's automatic `--pch` is not used: it takes in every header up to the first declaration and
 //! does not notice when a local or an in-memory one has changed, so that a verdict could belong to
 //! other bytes; and it starts over, for longer than it saves, whenever a `#define` at the top of a
-//! kernel is edited. Here only the leading `#include <…>` of headers from the toolkit are
-//! precompiled, under a name of their own, by a thread that works after a build was answered. A
-//! build never waits for it: one that comes earlier cancels it and starts it again afterwards.
+//! kernel is edited. Here only the leading includes of headers that are known not to change
+//! (the toolkit's, and the lab's own) are precompiled, under a name of their own, by a thread that works after the first build was answered.
+//! A build that comes before it is done waits for it and uses it: NVRTC works at one thing at a time,
+//! and cancelling by its flow callback was tried and ended nothing early.
 //!
 //! A file made by one process is of no use to another, because NVRTC maps it to a fixed address.
 
+use super::headers;
 use super::nvrtc::{Input, Nvrtc};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What is precompiled: the include lines and the options that they were read with, which must be
-/// the same ones when the file is used.
+/// What is precompiled, and everything that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix {
+    /// The include lines.
     pub lines: String,
     pub options: Vec<String>,
+    /// Text of `lab_problem.h`, which `lab.h` includes.
+    pub problem_header: String,
 }
 
-/// The precompiled headers of this process; one at a time, because a file has 100 to 260 MB.
+/// The precompiled headers of this process: a kernel's and its reference's. Not more, because a file
+/// has 100 to 260 MB.
 #[derive(Default)]
 pub struct Pch {
     folder: Option<PathBuf>,
-    ready: Option<(Prefix, PathBuf)>,
-    making: Option<Making>,
+    /// The older one first; no file where precompiling did not work, so that it is not tried again.
+    made: Vec<(Prefix, Option<PathBuf>)>,
+    making: Option<(Prefix, JoinHandle<Option<PathBuf>>)>,
 }
 
-struct Making {
-    prefix: Prefix,
-    cancel: Arc<AtomicBool>,
-    thread: JoinHandle<Option<PathBuf>>,
-}
+const KEPT: usize = 2;
+
+/// A build that took less has no headers that cost much.
+const WORTH_SECONDS: f64 = 0.25;
 
 impl Pch {
-    /// The options that use what is ready for this prefix; none where nothing is. Work that is still
-    /// under way is cancelled, because NVRTC would make the build wait for it.
+    /// The options that use what is ready for this prefix; none where nothing is.
     pub fn options(&mut self, prefix: &Prefix) -> Vec<String> {
-        self.settle();
-        match &self.ready {
-            Some((ready, file)) if ready == prefix => {
+        self.wait();
+        match self.made.iter().find(|(made, _)| made == prefix) {
+            Some((_, Some(file))) => {
                 vec![format!("--use-pch={}", file.display()), "--pch-messages=false".into()]
             }
             _ => Vec::new(),
         }
     }
 
-    /// Starts to precompile, where it is not done already.
-    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, cache_dir: &Path) {
-        let is_ready = self.ready.as_ref().is_some_and(|(ready, _)| ready == prefix);
-        if is_ready || prefix.lines.is_empty() || !nvrtc.has_pch() {
+    /// Starts to precompile where it is worth it, after a build that took `seconds`.
+    pub fn prepare(&mut self, nvrtc: Arc<Nvrtc>, prefix: &Prefix, seconds: f64, cache_dir: &Path) {
+        self.wait();
+        let known = self.made.iter().any(|(made, _)| made == prefix);
+        if known || prefix.lines.is_empty() || seconds < WORTH_SECONDS || !nvrtc.has_pch() {
             return;
         }
-        self.settle();
         let Some(folder) = self.folder(cache_dir) else { return };
-        if let Some((_, old)) = self.ready.take() {
-            let _ = std::fs::remove_file(old);
-        }
-        let cancel = Arc::new(AtomicBool::new(false));
-        let (flag, job) = (cancel.clone(), prefix.clone());
+        let job = prefix.clone();
         let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
-        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name), &flag));
-        self.making = Some(Making { prefix: prefix.clone(), cancel, thread });
+        let thread = std::thread::spawn(move || make(&nvrtc, &job, folder.join(name)));
+        self.making = Some((prefix.clone(), thread));
     }
 
-    /// Waits until the work under way is done, and says whether headers are ready: for measurements
-    /// and tests.
+    /// Waits until the work under way is done, and says whether the newest headers are ready.
     pub fn wait(&mut self) -> bool {
-        if let Some(making) = self.making.take() {
-            self.keep(making);
+        if let Some((prefix, thread)) = self.making.take() {
+            self.made.push((prefix, thread.join().unwrap_or_default()));
+            if self.made.len() > KEPT
+                && let (_, Some(old)) = self.made.remove(0)
+            {
+                let _ = std::fs::remove_file(old);
+            }
         }
-        self.ready.is_some()
-    }
-
-    fn settle(&mut self) {
-        if let Some(making) = self.making.take() {
-            making.cancel.store(true, Ordering::Relaxed);
-            self.keep(making);
-        }
-    }
-
-    fn keep(&mut self, making: Making) {
-        if let Ok(Some(file)) = making.thread.join() {
-            self.ready = Some((making.prefix, file));
-        }
+        self.made.last().is_some_and(|(_, file)| file.is_some())
     }
 
     /// A folder of this process. Those of processes that are gone are removed on the way.
@@ -111,34 +101,36 @@ impl Pch {
 
 impl Drop for Pch {
     fn drop(&mut self) {
-        self.settle();
+        self.wait();
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// `None` where it was cancelled or did not work; builds are then only slower.
-fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf, cancel: &AtomicBool) -> Option<PathBuf> {
+/// `None` where it did not work; builds are then only slower.
+fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     let mut options = prefix.options.clone();
     options.push(format!("--create-pch={}", file.display()));
     options.push("--pch-messages=false".into());
+    let headers = headers::with_problem(&prefix.problem_header);
     let input =
-        Input { text: prefix.lines.as_bytes(), name: "precompiled.cu", headers: &[], options: &options };
-    let made = nvrtc.compile(&input, Some(cancel)).is_ok_and(|output| output.cubin.is_some());
+        Input { text: prefix.lines.as_bytes(), name: "precompiled.cu", headers: &headers, options: &options };
+    let made = nvrtc.compile(&input).is_ok_and(|output| output.cubin.is_some());
     (made && file.is_file()).then_some(file)
 }
 
-/// The leading `#include <…>` lines of a source for which `is_toolkit` says yes, comments left out.
-/// Ends at the first line that is anything else.
-pub fn leading_includes(source: &str, is_toolkit: impl Fn(&str) -> bool) -> String {
+/// The leading include lines of a source for which `is_fixed` says yes, comments left out. It is
+/// asked with the name as it is written, as in `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line
+/// that is anything else.
+pub fn leading_includes(source: &str, is_fixed: impl Fn(&str) -> bool) -> String {
     let mut lines = String::new();
     let mut rest = source;
     loop {
         rest = after_comments(rest);
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         match included(line) {
-            Some(header) if is_toolkit(header) => lines.push_str(&format!("#include <{header}>\n")),
+            Some(header) if is_fixed(header) => lines.push_str(&format!("#include {header}\n")),
             _ => return lines,
         }
         rest = after;
@@ -158,12 +150,14 @@ fn after_comments(mut text: &str) -> &str {
     }
 }
 
-/// `cooperative_groups.h` of `#include <cooperative_groups.h>`, with nothing but a comment after it.
+/// `<cooperative_groups.h>` of `#include <cooperative_groups.h>`, with nothing but a comment after it.
 fn included(line: &str) -> Option<&str> {
-    let directive = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-    let (header, after) = directive.trim_start().strip_prefix('<')?.split_once('>')?;
-    let after = after.trim();
-    (after.is_empty() || after.starts_with("//")).then_some(header)
+    let directive = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let close = if directive.starts_with('<') { '>' } else { '"' };
+    let end = 2 + directive.get(1..)?.find(close)?;
+    let after = directive[end..].trim();
+    let whole = directive.starts_with(['<', '"']) && (after.is_empty() || after.starts_with("//"));
+    whole.then(|| &directive[..end])
 }
 
 #[cfg(test)]
@@ -171,27 +165,29 @@ mod tests {
     use super::*;
 
     fn check(source: &str, expected: &str) {
-        let toolkit = ["cooperative_groups.h", "cuda_bf16.h"];
-        assert_eq!(leading_includes(source, |header| toolkit.contains(&header)), expected, "{source}");
+        let fixed = ["<cooperative_groups.h>", "<cuda_bf16.h>", "\"lab.h\""];
+        assert_eq!(leading_includes(source, |header| fixed.contains(&header)), expected, "{source}");
     }
 
     #[test]
-    fn the_toolkit_headers_at_the_top_are_taken() {
+    fn the_fixed_headers_at_the_top_are_taken() {
         check(
             "// A kernel.\n/* of\n many words */\n\n#include <cooperative_groups.h>  // grid\n  # include <cuda_bf16.h>\n#include \"lab.h\"\n",
-            "#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n",
+            "#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n#include \"lab.h\"\n",
         );
     }
 
     #[test]
     fn whatever_could_change_a_header_ends_them() {
         check("#define N 4\n#include <cooperative_groups.h>\n", "");
-        check("#include \"lab.h\"\n#include <cooperative_groups.h>\n", "");
+        check("#include \"mine.h\"\n#include <cooperative_groups.h>\n", "");
         check("#include <mine.h>\n#include <cooperative_groups.h>\n", "");
         check(
             "#include <cuda_bf16.h>\n#ifdef A\n#include <cooperative_groups.h>\n",
             "#include <cuda_bf16.h>\n",
         );
+        check("#include NAME\n#include <cuda_bf16.h>\n", "");
+        check("#include <cuda_bf16.h", "");
         check("", "");
         check("/* never closed #include <cuda_bf16.h>", "");
     }

@@ -124,8 +124,8 @@ impl<'a> Bench<'a> {
                 if *offset < 0 {
                     format!("wrote out of bounds: {} bytes before the start of {buffer}", -offset)
                 } else {
-                    let cells = (offset - bytes) / size;
-                    format!("wrote out of bounds: {buffer}, {cells} cells behind its last one")
+                    let nth = (offset - bytes) / size + 1;
+                    format!("wrote out of bounds: into cell {nth} behind the last one of {buffer}")
                 }
             }
             Breach::InputChanged { buffer, offset } => {

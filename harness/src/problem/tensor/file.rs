@@ -197,8 +197,8 @@ impl File {
             return Err(format!("entry: '{}' is no name of a function", self.entry));
         }
         for (dtype, t) in &self.tolerance {
-            let right = t.atol.is_finite() && t.rtol.is_finite() && t.atol >= 0.0 && t.rtol >= 0.0;
-            if !right || !(t.matched > 0.0 && t.matched <= 1.0) {
+            let right = |limit: f64| limit.is_finite() && limit >= 0.0;
+            if !(right(t.atol) && right(t.rtol) && t.matched > 0.0 && t.matched <= 1.0) {
                 return Err(format!(
                     "tolerance.{dtype}: atol and rtol are not negative, matched is above 0 and at most 1"
                 ));

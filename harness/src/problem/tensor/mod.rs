@@ -97,7 +97,7 @@ impl Problem for TensorProblem {
             if tally.breached() {
                 // On the emulated device a stray store may have hit the worker itself.
                 cx.out.text("a store out of bounds ends the verification")?;
-                break;
+                return Ok(Correctness::Fail);
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
@@ -193,6 +193,9 @@ fn verify_case(
         let got = bench.outputs(worker)?;
         tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
         check_breaches(&bench, prepared.case, &how, tally, cx, worker)?;
+        if tally.breached() {
+            break;
+        }
     }
     bench.take_down(worker)
 }

@@ -77,7 +77,19 @@ fn image(spec: &Spec, folder: &Path, source: &Path, cx: &mut Context) -> Result<
     partial.set_extension(format!("{}.part", std::process::id()));
     std::fs::copy(&built.path, &partial).map_err(lab)?;
     std::fs::rename(&partial, &kept).map_err(lab)?;
+    forget_old(kept.parent().unwrap_or(cx.cache_dir));
     Ok(Image { path: kept })
+}
+
+/// Keeps the newest images only. What cannot be removed is no harm.
+fn forget_old(folder: &Path) {
+    const KEPT: usize = 32;
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let made = |e: &std::fs::DirEntry| e.metadata().and_then(|m| m.modified()).ok();
+    let mut images: Vec<_> = entries.flatten().map(|e| (made(&e), e.path())).collect();
+    images.sort();
+    let old = images.len().saturating_sub(KEPT);
+    images[..old].iter().for_each(|(_, path)| drop(std::fs::remove_file(path)));
 }
 
 /// Everything that the image depends on: the sources in the folder but the candidate's, the

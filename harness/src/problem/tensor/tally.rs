@@ -11,17 +11,30 @@ use super::bench::Outputs;
 pub struct Tally {
     /// In the order of the spec's tensors; `None` of pure inputs.
     tensors: Vec<Option<Found>>,
-    breaches: u64,
-    inputs_changed: u64,
+    breaches: Breaches,
+    written: Option<Breaches>,
     failures: u64,
 }
 
-/// The worst of one output.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Breaches {
+    out_of_bounds: u64,
+    inputs_changed: u64,
+}
+
+/// What was found in one output.
 #[derive(Default)]
 struct Found {
-    error: f64,
+    worst: Worst,
+    /// What the gates' lines say so far.
+    written: Option<Worst>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Worst {
+    error: f64,
     /// The largest fraction of mismatched cells that one launch had, and what was allowed there.
     mismatched: f64,
     allowed: f64,
@@ -33,7 +46,7 @@ impl Tally {
     pub fn new(spec: &Spec) -> Self {
         let found = |role| (role != Role::In).then(Found::default);
         let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
-        Tally { tensors, breaches: 0, inputs_changed: 0, failures: 0 }
+        Tally { tensors, breaches: Breaches::default(), written: None, failures: 0 }
     }
 
     pub fn verdict(&self) -> Correctness {
@@ -80,49 +93,61 @@ impl Tally {
         input: bool,
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        *(if input { &mut self.inputs_changed } else { &mut self.breaches }) += 1;
+        let breaches = &mut self.breaches;
+        *(if input { &mut breaches.inputs_changed } else { &mut breaches.out_of_bounds }) += 1;
         self.failures += 1;
         fail(out, self.failures, &case.label, how, what)
     }
 
     pub fn breached(&self) -> bool {
-        self.breaches > 0
+        self.breaches.out_of_bounds > 0
     }
 
-    /// The gates' lines. May be written again: the last of a key stands.
-    pub fn write(&self, spec: &Spec, out: &mut Writer) -> Result<(), Stop> {
-        for (tensor, found) in spec.tensors.iter().zip(&self.tensors) {
+    /// The gates' lines, as far as they changed since they were written last.
+    pub fn write(&mut self, spec: &Spec, out: &mut Writer) -> Result<(), Stop> {
+        for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
             let Some(found) = found else { continue };
-            let name = &tensor.name;
-            if found.allowed == 0.0 {
-                out.gate(&format!("{name}_error"), found.error, 1.0)?;
-            } else {
-                out.line(&format!("{name}_error"), format_args!("{:e}", found.error))?;
+            if found.written.replace(found.worst) != Some(found.worst) {
+                found.worst.write(&tensor.name, out)?;
             }
-            out.gate(&format!("{name}_mismatched"), found.mismatched, found.allowed)?;
-            out.count_gate(&format!("{name}_not_finite"), found.not_finite, 0)?;
-            out.count_gate(&format!("{name}_unwritten"), found.unwritten, 0)?;
-            out.series(&format!("{name}_error"), &found.errors)?;
+            out.series(&format!("{}_error", tensor.name), &found.errors)?;
         }
-        out.count_gate("out_of_bounds", self.breaches, 0)?;
-        out.count_gate("inputs_changed", self.inputs_changed, 0)?;
+        if self.written.replace(self.breaches) != Some(self.breaches) {
+            out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
+            out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
+        }
         Ok(())
     }
 }
 
 impl Found {
     fn add(&mut self, compared: &Comparison, allowed: f64) {
-        self.error = self.error.max(compared.error);
         if let Some(last) = self.errors.last_mut() {
             *last = last.max(compared.error);
         }
+        let worst = &mut self.worst;
+        worst.error = worst.error.max(compared.error);
         // Types may have limits of their own: the line shows the pair that is nearest to failing.
         let fraction = compared.mismatched_fraction();
-        if fraction - allowed >= self.mismatched - self.allowed {
-            (self.mismatched, self.allowed) = (fraction, allowed);
+        if fraction - allowed >= worst.mismatched - worst.allowed {
+            (worst.mismatched, worst.allowed) = (fraction, allowed);
         }
-        self.not_finite += compared.not_finite as u64;
-        self.unwritten += compared.unwritten as u64;
+        worst.not_finite += compared.not_finite as u64;
+        worst.unwritten += compared.unwritten as u64;
+    }
+}
+
+impl Worst {
+    fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+        if self.allowed == 0.0 {
+            out.gate(&format!("{name}_error"), self.error, 1.0)?;
+        } else {
+            out.line(&format!("{name}_error"), format_args!("{:e}", self.error))?;
+        }
+        out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
+        out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
+        out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
+        Ok(())
     }
 }
 

@@ -10,6 +10,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+/// `run.json`: what the tensors do not say.
+#[derive(serde::Serialize)]
+struct Facts {
+    seed: u64,
+    first_token: usize,
+    temperature: f32,
+    min_p: f32,
+    steps: usize,
+}
+
 /// bf16 is widened to f32. The finals are those of the teacher-forced run.
 pub fn dump(
     folder: &Path,
@@ -34,14 +44,14 @@ pub fn dump(
         npy(folder, "h0_final_kernel", &h, &taught.h0)?;
         npy(folder, "h1_final_reference", &h, &expected.h1)?;
         npy(folder, "h1_final_kernel", &h, &taught.h1)?;
-        let facts = serde_json::json!({
-            "seed": run.start.seed,
-            "first_token": sampling.first_token,
-            "temperature": sampling.temperature,
-            "min_p": sampling.min_p,
-            "steps": sampling.steps,
-        });
-        std::fs::write(folder.join("run.json"), format!("{facts:#}\n"))
+        let facts = Facts {
+            seed: run.start.seed,
+            first_token: sampling.first_token,
+            temperature: sampling.temperature,
+            min_p: sampling.min_p,
+            steps: sampling.steps,
+        };
+        std::fs::write(folder.join("run.json"), serde_json::to_string_pretty(&facts)? + "\n")
     };
     write().map_err(|e| Stop::Lab(format!("{}: the tensors cannot be written: {e}", folder.display())))
 }
@@ -85,7 +95,7 @@ mod tests {
         assert_eq!(npyz::NpyFile::new(&tokens[..]).unwrap().into_vec::<i32>().unwrap(), [3, 2]);
         let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
         assert_eq!(facts["seed"], 7);
-        assert_eq!(facts["min_p"].as_f64().unwrap() as f32, 0.05);
+        assert_eq!(facts["min_p"], 0.05);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 15 + 2 + 8 + 1);
     }
 }

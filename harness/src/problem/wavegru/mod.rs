@@ -152,4 +152,6 @@ impl Problem for WaveGru {
 }
 
 #[cfg(test)]
+mod kernel_tests;
+#[cfg(test)]
 mod tests;

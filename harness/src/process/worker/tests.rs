@@ -267,7 +267,8 @@ fn forged_answers_are_a_crash_and_no_panic() {
     assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
     let long = forged(|mut s| {
         let answer = (1u64, Answer::Ok(Reply::Done));
-        wire::send(&mut s, &answer, &[0; 10]).unwrap();
+        // The judge may hang up as soon as it has read the length.
+        let _ = wire::send(&mut s, &answer, &[0; 10]);
     });
     assert!(long.to_string().contains("10 bytes of body where at most 0"), "{long}");
     let noise = forged(|mut s| s.write_all(b"correctness: pass\nthroughput_sps: 1e9\n").unwrap());

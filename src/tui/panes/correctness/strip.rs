@@ -17,20 +17,20 @@ pub fn line(points: &[f64], limit: f64, columns: usize, theme: &Theme) -> Line<'
     let scale = if limit.is_finite() && largest > limit / 8.0 { limit.max(largest) } else { largest };
     let mut spans = vec![Span::raw("  ")];
     for value in peaks {
-        let is_bad = !(value <= limit);
+        let is_bad = value.is_nan() || limit.is_nan() || value > limit;
         let style = if is_bad { theme.bad() } else { theme.accent() };
         spans.push(Span::styled(block(value, scale), style));
     }
-    spans.push(Span::styled(
-        format!("  0…{} max {}", points.len() - 1, format::gate(largest)),
-        theme.quiet(),
-    ));
+    spans
+        .push(Span::styled(format!("  0…{} max {}", points.len() - 1, format::gate(largest)), theme.quiet()));
     Line::from(spans)
 }
 
 /// NaN and infinity are the worst there can be.
 fn peak(part: &[f64]) -> f64 {
-    part.iter().copied().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+    part.iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 fn block(value: f64, scale: f64) -> &'static str {

@@ -23,7 +23,8 @@ pub fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<L
         .map(|key| rows.iter().map(|row| width(&cell(row, key))).max().unwrap_or(0).max(width(key)).min(24))
         .collect();
     // Figures stand under each other at their right end, words at their left.
-    let is_figure = |key: &str| rows.iter().all(|row| number(&cell(row, key)).is_some() || cell(row, key).is_empty());
+    let is_figure =
+        |key: &str| rows.iter().all(|row| number(&cell(row, key)).is_some() || cell(row, key).is_empty());
     let set = |text: &str, at: usize| {
         if is_figure(keys[at]) { pad_left(text, widths[at]) } else { pad(text, widths[at]) }
     };
@@ -45,7 +46,10 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_a_missing_cell_stays_empty() {
-        let rows = vec![vec![("shape", "1x8"), ("us", "4.2")], vec![("shape", "128x4096"), ("us", "17.25"), ("ok", "fail")]];
+        let rows = vec![
+            vec![("shape", "1x8"), ("us", "4.2")],
+            vec![("shape", "128x4096"), ("us", "17.25"), ("ok", "fail")],
+        ];
         let text: Vec<String> = lines(&rows, 60, &Theme::plain())
             .iter()
             .map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect::<String>())

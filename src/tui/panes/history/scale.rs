@@ -49,10 +49,10 @@ impl Scale {
     }
 }
 
-/// The next of 1, 2, 5 times a power of ten.
+/// The next of 1, 2, 2.5, 5 times a power of ten.
 fn round_step(raw: f64) -> f64 {
     let power = 10f64.powf(raw.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= raw).unwrap_or(10.0);
+    let factor = [1.0, 2.0, 2.5, 5.0].into_iter().find(|f| f * power >= raw).unwrap_or(10.0);
     factor * power
 }
 

@@ -1,0 +1,180 @@
+//! The committed kernel, small, and the helpers of lab.h, on the cpu device.
+#![allow(clippy::unwrap_used)]
+
+use super::philox::gumbel;
+use super::tests::circle;
+use super::*;
+use crate::device::{self, BuildRequest, DeviceError, Target};
+use crate::process::worker::{BufferId, Launch, LaunchArg};
+use crate::report::Report;
+use std::time::Duration;
+
+const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
+
+/// A source built for the cpu device, and a worker for it.
+struct Built {
+    image: PathBuf,
+    worker: Worker,
+    /// Holds the source while it is in use.
+    _folder: tempfile::TempDir,
+}
+
+/// One cache for all of these tests: the compiler's headers are prepared once.
+fn cache() -> PathBuf {
+    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+    CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
+}
+
+fn build(source: &str, problem_header: &str) -> Built {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kernel.cu");
+    std::fs::write(&path, source).unwrap();
+    let request = BuildRequest {
+        source: path,
+        shown_as: "kernel.cu".into(),
+        include_dirs: Vec::new(),
+        defines: vec![("LAB_HIDDEN".into(), "256".into())],
+        options: Vec::new(),
+        problem_header: problem_header.into(),
+        arch: String::new(),
+        cache_dir: cache(),
+    };
+    let built = device::builder(Target::Cpu).unwrap().build(&request).unwrap();
+    let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log)).path;
+    let open = || -> Result<_, DeviceError> { device::open(Target::Cpu) };
+    let worker = Worker::on_a_thread(open, Duration::from_secs(120)).unwrap();
+    Built { image, worker, _folder: folder }
+}
+
+/// Judges kernel.cu with some text replaced.
+fn judge(from: &str, to: &str) -> Report {
+    assert!(KERNEL.contains(from), "kernel.cu has no '{from}'");
+    let built = build(&KERNEL.replace(from, to), bench::HEADER);
+    let log = circle(built.worker, &built.image, &cache(), None);
+    Report::read(&log)
+}
+
+#[test]
+fn the_committed_kernel_passes() {
+    let report = judge("", "");
+    assert_eq!(report.correctness(), Some(true), "{report:?}");
+    assert_eq!(report.value("sample_mismatches"), Some("0 limit=0"));
+    assert!(report.measure("throughput_sps").unwrap().value > 0.0);
+}
+
+#[test]
+fn a_kernel_without_epsilon_fails() {
+    let report = judge("EPSILON = 1e-5f", "EPSILON = 0.0f");
+    assert_eq!(report.correctness(), Some(false));
+    assert!(report.gates().iter().any(|g| g.name == "h0_max_diff" && !g.passes()));
+}
+
+#[test]
+fn a_kernel_without_min_p_fails_in_its_tokens_alone() {
+    let report = judge("logf(run.min_p)", "logf(1e-30f)");
+    let failing: Vec<String> = report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
+    assert_eq!(failing, ["sample_mismatches"]);
+}
+
+#[test]
+fn a_kernel_that_forgets_a_barrier_fails() {
+    let report = judge("        grid.sync();\n\n        // L1 prep", "\n        // L1 prep");
+    assert_eq!(report.correctness(), Some(false));
+}
+
+/// Launches a kernel that takes one buffer; what it left there.
+fn run(source: &str, order: Order, content: &[u32]) -> Vec<u32> {
+    let Built { image, mut worker, _folder } = build(source, "struct LabDims { int n; };\n");
+    let module = worker.load(&image).unwrap();
+    let buffer: BufferId = worker.buffer("cells", 4 * content.len()).unwrap();
+    worker.write(buffer, bytemuck::cast_slice(content)).unwrap();
+    let launch = Launch {
+        module,
+        entry: "k".into(),
+        args: vec![LaunchArg::Buffer(buffer)],
+        dims: 0u32.to_le_bytes().to_vec(),
+        order,
+    };
+    worker.launch(&launch).unwrap();
+    bytemuck::pod_collect_to_vec(&worker.read(buffer).unwrap())
+}
+
+#[test]
+fn the_noise_of_lab_h_is_that_of_the_reference() {
+    let source = r#"
+        #include "lab.h"
+        extern "C" __global__ void k(unsigned* cells) {
+            const unsigned step = blockIdx.x, token = threadIdx.x;
+            cells[step * 256 + token] = __float_as_uint(lab_gumbel(0x89abcdefu, 0x01234567u, step, token));
+        }
+        LAB_LAUNCH(k) { launch.grid[0] = 8; launch.block[0] = 256; }
+    "#;
+    let found = run(source, Order::Forward, &[0; 8 * 256]);
+    for (step, found) in (0..).zip(found.chunks(256)) {
+        for (token, (found, expected)) in
+            found.iter().zip(gumbel(0x0123_4567_89ab_cdef, step, 256)).enumerate()
+        {
+            let found = f64::from(f32::from_bits(*found));
+            // Five units of rounding where the largest noise there is, 16.6, is rounded to f32.
+            assert!((found - expected).abs() < 1.1e-6, "step {step} token {token}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_warp_sum_adds_in_the_order_that_lab_h_says() {
+    let source = r#"
+        #include "lab.h"
+        extern "C" __global__ void k(unsigned* cells) {
+            cells[threadIdx.x] = __float_as_uint(lab_warp_sum(__uint_as_float(cells[threadIdx.x])));
+        }
+        LAB_LAUNCH(k) { launch.block[0] = 32; }
+    "#;
+    let values: Vec<f32> = (0..32).map(|i| 1.0 / (i as f32 * 37.0 + 0.3)).collect();
+    let mut sums = values.clone();
+    for bits in [16, 8, 4, 2, 1] {
+        sums = (0..32).map(|lane| sums[lane] + sums[lane ^ bits]).collect();
+    }
+    let found = run(source, Order::Shuffled(4), bytemuck::cast_slice(&values));
+    assert_eq!(bytemuck::cast_slice::<u32, f32>(&found), sums);
+}
+
+#[test]
+fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
+    // Every thread hands its number on to the next one, 5 times through tagged words (two in turn)
+    // and 20 times through plain memory between two barriers.
+    let source = r#"
+        #include "lab.h"
+        constexpr int N = 4 * 32;
+        extern "C" __global__ void k(unsigned* cells) {
+            unsigned long long* words = reinterpret_cast<unsigned long long*>(cells);
+            unsigned* arrivals = cells + 4 * N;
+            volatile unsigned* plain = cells + 4 * N + 1;
+            const int me = blockIdx.x * blockDim.x + threadIdx.x, before = (me + N - 1) % N;
+            float value = float(me);
+            for (unsigned epoch = 1; epoch <= 5; ++epoch) {
+                unsigned long long* turn = words + epoch % 2 * N;
+                lab_store_tagged(turn + me, value, epoch);
+                // A reader of all words, so that none is overwritten before all have read it.
+                float sum = 0.0f;
+                for (int i = 0; i < N; ++i) sum += lab_load_tagged(turn + i, epoch);
+                value = sum == N * (N - 1) / 2 ? lab_load_tagged(turn + before, epoch) : -1.0f;
+            }
+            for (int round = 0; round < 20; ++round) {
+                plain[me] = unsigned(value);
+                lab_grid_barrier(arrivals);
+                value = float(plain[before]);
+                lab_grid_barrier(arrivals);
+            }
+            plain[me] = unsigned(value);
+        }
+        LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
+    "#;
+    let n = 128u32;
+    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+        let found = run(source, order, &vec![0; 5 * n as usize + 1]);
+        let expected: Vec<u32> = (0..n).map(|me| (me + n - 25) % n).collect();
+        assert_eq!(found[4 * n as usize + 1..], expected, "{order:?}");
+        assert_eq!(found[4 * n as usize], 4 * 40, "arrivals count up");
+    }
+}

@@ -1,0 +1,277 @@
+//! A bench to work at: a git repository with a kernel and a small external harness, and the screen of
+//! `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long a test waits for what must come. Slow machines may set more, in seconds.
+fn patience() -> Duration {
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    Duration::from_secs(seconds)
+}
+
+/// A harness in shell: the kernel's first line says how it fares.
+const HARNESS: &str = r#"
+echo "stage: build"
+echo "device: test bench"
+read -r word number < kernel.cu
+case "$word" in
+    speed)
+        echo "stage: verify"
+        echo "out_max_diff: 1e-06 limit=1e-05"
+        echo "stage: measure"
+        echo "throughput_sps: $number low=$number high=$number"
+        echo "kernel_us: 5"
+        echo "correctness: pass" ;;
+    wrong) echo "out_max_diff: 1 limit=1e-05"; echo "correctness: fail" ;;
+    hangs) echo $$ > harness.pid; echo "stage: measure"; exec sleep 600 ;;
+esac
+echo "stage: done"
+"#;
+
+pub struct Bench {
+    pub folder: TempDir,
+}
+
+impl Bench {
+    /// A repository whose HEAD holds a kernel of 1,000 samples a second; its harness is trusted.
+    pub fn new() -> Self {
+        let bench = Self::untrusted();
+        let output = bench.command(env!("CARGO_BIN_EXE_lab"), &["trust"]).output().unwrap();
+        assert!(output.status.success(), "lab trust: {}", String::from_utf8_lossy(&output.stderr));
+        bench
+    }
+
+    pub fn untrusted() -> Self {
+        Self::with(|repo| {
+            fs::write(repo.join("kernel.cu"), "speed 1000\n").unwrap();
+            fs::write(repo.join("harness.sh"), HARNESS).unwrap();
+            fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+        })
+    }
+
+    /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which every
+    /// machine has.
+    pub fn rmsnorm() -> Self {
+        Self::with(|repo| {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
+            for entry in fs::read_dir(from).unwrap() {
+                let entry = entry.unwrap();
+                fs::copy(entry.path(), repo.join(entry.file_name())).unwrap();
+            }
+            fs::write(repo.join("lab.toml"), "device = \"cpu\"\n").unwrap();
+        })
+    }
+
+    fn with(fill: impl FnOnce(&Path)) -> Self {
+        let bench = Bench { folder: tempfile::tempdir().unwrap() };
+        for name in ["home", "repo"] {
+            fs::create_dir(bench.folder.path().join(name)).unwrap();
+        }
+        fill(&bench.repo());
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench.git(&["config", "user.name", "Ada"]);
+        bench.git(&["config", "user.email", "ada@example.org"]);
+        bench.git(&["add", "."]);
+        bench.git(&["commit", "-q", "-m", "the first kernel"]);
+        bench
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    pub fn kernel(&self) -> String {
+        fs::read_to_string(self.repo().join("kernel.cu")).unwrap()
+    }
+
+    /// As VS Code saves.
+    pub fn save_in_place(&self, text: &str) {
+        fs::write(self.repo().join("kernel.cu"), text).unwrap();
+    }
+
+    /// As vim and `sed -i` save.
+    pub fn save_by_rename(&self, text: &str) {
+        let beside = self.repo().join("kernel.cu~new");
+        fs::write(&beside, text).unwrap();
+        fs::rename(beside, self.repo().join("kernel.cu")).unwrap();
+    }
+
+    /// The environment of everything that runs here.
+    fn env(&self) -> Vec<(&'static str, OsString)> {
+        let home = self.folder.path().join("home");
+        let mut vars = vec![
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("TERM", "xterm-256color".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("TZ", "UTC".into()),
+            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("LAB_STATE_DIR", home.join("lab").into()),
+        ];
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+            vars.push((name, home.clone().into()));
+        }
+        vars
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.repo()).env_clear().envs(self.env());
+        command
+    }
+
+    pub fn git(&self, args: &[&str]) -> String {
+        let output = self.command("git", args).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn open(&self) -> Lab {
+        self.open_with(160, 45, &[])
+    }
+
+    pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
+        let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
+        command.cwd(self.repo());
+        command.env_clear();
+        for (name, value) in self.env() {
+            command.env(name, value);
+        }
+        for (name, value) in vars {
+            command.env(name, value);
+        }
+        let modes = format!("{:?}", pty.master.get_termios());
+        let child = pty.slave.spawn_command(command).unwrap();
+        drop(pty.slave);
+        let seen = Arc::new((
+            Mutex::new(vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0)),
+            Condvar::new(),
+        ));
+        let mut reader = pty.master.try_clone_reader().unwrap();
+        let sink = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 64 * 1024];
+            while let Ok(count) = reader.read(&mut bytes) {
+                if count == 0 {
+                    break;
+                }
+                // A test that failed while it looked leaves the lock poisoned.
+                let Ok(mut parser) = sink.0.lock() else { break };
+                parser.process(&bytes[..count]);
+                sink.1.notify_all();
+            }
+        });
+        Lab { child, seen, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
+    }
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn at_least_one(number: u16) -> NonZero<u16> {
+    NonZero::new(number).unwrap()
+}
+
+/// `lab` in its terminal.
+pub struct Lab {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    seen: Arc<(Mutex<vt100::Parser>, Condvar)>,
+    /// The terminal's modes before the screen took it.
+    modes: String,
+}
+
+impl Lab {
+    pub fn press(&mut self, keys: &str) -> &mut Self {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+        self
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.process_id().unwrap() as i32).unwrap()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.seen.0.lock().unwrap().screen_mut().set_size(at_least_one(rows), at_least_one(columns));
+        self.master.resize(size(columns, rows)).unwrap();
+    }
+
+    /// Waits until the terminal is as wanted.
+    pub fn wait(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let deadline = Instant::now() + patience();
+        let mut parser = self.seen.0.lock().unwrap();
+        while !is_so(parser.screen()) {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            assert!(
+                !rest.is_zero(),
+                "waited in vain for {what}; on the screen:\n{}",
+                parser.screen().contents()
+            );
+            parser = self.seen.1.wait_timeout(parser, rest).unwrap().0;
+        }
+    }
+
+    pub fn see(&self, text: &str) -> &Self {
+        self.wait(&format!("'{text}'"), |screen| screen.contents().contains(text));
+        self
+    }
+
+    /// The verdict of a run that has ended, not the last one beside a run that goes on.
+    pub fn see_verdict(&self, word: &str) -> &Self {
+        self.wait(&format!("the verdict {word}"), |screen| {
+            let text = screen.contents();
+            text.contains(word) && !text.contains(" last  ") && !text.contains("goes on")
+        });
+        self
+    }
+
+    /// Waits for the end; the exit code. The terminal must be as it was.
+    pub fn end(&mut self) -> u32 {
+        // The watchdog for a screen that never ends: then it is ended, and the code shows it.
+        let mut killer = self.child.clone_killer();
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let watchdog = std::thread::spawn(move || {
+            if is_done.recv_timeout(patience()) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = killer.kill();
+            }
+        });
+        let code = self.child.wait().unwrap().exit_code();
+        drop(done);
+        watchdog.join().unwrap();
+        self.wait("a sane terminal", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+        assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
+        code
+    }
+}
+
+impl Drop for Lab {
+    /// A test that fails leaves no screen behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a process is there and not only a zombie that nobody reaps.
+pub fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}

@@ -1,0 +1,9 @@
+//! The real binary in a real pseudo terminal: what only a terminal shows. Every wait is for a text or
+//! an event, with a watchdog; nothing sleeps.
+
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod flows;
+mod rmsnorm;
+mod terminal;

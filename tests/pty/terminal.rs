@@ -1,0 +1,112 @@
+//! The terminal: sizes, stopping and coming back, the editor, every way to end.
+
+use super::bench::{Bench, is_alive};
+use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
+use std::fs;
+
+#[test]
+fn it_follows_the_terminals_size() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS").see("Git log");
+    lab.resize(80, 24);
+    lab.wait("two panes", |screen| {
+        let text = screen.contents();
+        text.contains("run.log") && !text.contains("Git log") && text.contains("q quit")
+    });
+    lab.resize(20, 5);
+    lab.see("too small");
+    lab.resize(160, 45);
+    lab.see("Git log");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn a_tiny_terminal_can_be_quit() {
+    let bench = Bench::new();
+    let mut lab = bench.open_with(20, 5, &[]);
+    lab.see("too small");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn it_stops_and_comes_back_whole() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    lab.press("\u{1a}");
+    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
+    lab.wait("the shell's terminal", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+    lab.signal(Signal::CONT);
+    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    // Stopped from outside, as `kill -TSTP` does.
+    lab.signal(Signal::TSTP);
+    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
+    lab.signal(Signal::CONT);
+    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    bench.save_in_place("speed 7000\n");
+    lab.see("7,000 sps");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn the_editor_gets_the_terminal_and_gives_it_back() {
+    let bench = Bench::new();
+    let editor = bench.folder.path().join("editor");
+    // It answers to what is typed: the keys are the editor's while it is open.
+    fs::write(
+        &editor,
+        "#!/bin/sh\nprintf 'editing %s: ' \"${1##*/}\"\nread -r speed\necho \"speed $speed\" > \"$1\"\n",
+    )
+    .unwrap();
+    let mut permissions = fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+    fs::set_permissions(&editor, permissions).unwrap();
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
+    lab.see("● PASS");
+    lab.press("e").see("editing kernel.cu:");
+    lab.press("8000\n").see("8,000 sps");
+    lab.wait("the screen again", vt100::Screen::alternate_screen);
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn quitting_takes_the_run_along() {
+    let bench = Bench::new();
+    fs::write(bench.repo().join("kernel.cu"), "hangs\n").unwrap();
+    let mut lab = bench.open();
+    lab.see("MEASURE");
+    let pid = fs::read_to_string(bench.repo().join("harness.pid")).unwrap();
+    assert!(is_alive(&pid));
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    assert!(!is_alive(&pid), "the harness is gone with the screen");
+}
+
+#[test]
+fn a_signal_leaves_the_terminal_sane_and_no_process() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        let bench = Bench::new();
+        fs::write(bench.repo().join("kernel.cu"), "hangs\n").unwrap();
+        let mut lab = bench.open();
+        lab.see("MEASURE");
+        let pid = fs::read_to_string(bench.repo().join("harness.pid")).unwrap();
+        lab.signal(signal);
+        assert_eq!(lab.end(), code);
+        assert!(!is_alive(&pid), "the harness is gone with the screen");
+    }
+}
+
+#[test]
+fn a_second_screen_is_refused_in_words() {
+    let bench = Bench::new();
+    let first = bench.open();
+    first.see("● PASS");
+    let mut second = bench.open();
+    second.see("lab:");
+    assert_ne!(second.end(), 0);
+}

@@ -1,0 +1,9 @@
+//! The whole screen on a terminal that is a buffer: stories in words go through `update`, and
+//! what is drawn is compared. No clock, no disk, no child.
+
+#![allow(clippy::unwrap_used)]
+
+mod random;
+mod states;
+mod stories;
+mod world;

@@ -1,0 +1,193 @@
+//! A picture of every state at every size. `INSTA_UPDATE=always cargo test --test screen` takes
+//! them anew; look at the difference before committing it.
+
+use super::world::World;
+
+const SIZES: [(u16, u16); 5] = [(160, 45), (100, 30), (80, 24), (40, 10), (20, 5)];
+
+const BUILD: &str = "say stage: build | device: NVIDIA H200 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | \
+    shared_bytes: 12288 | ptxas info: 168 registers";
+const VERIFY: &str = "say stage: verify | progress: 3/6 | rows_f32_max_diff: 2.1e-06 limit=3e-05 | \
+    rows_f32_series: 1e-7,2e-7,3e-7,2e-7,9e-7,2.1e-6,1e-7,2e-7,4e-7,3e-7,1e-7,1e-7 | \
+    rows_f16_max_diff: 9.8e-04 limit=1e-03 | unmatched_values: 0 limit=0";
+const MEASURE: &str = "say stage: measure | workload: shape=1x8 dtype=f32 us=2.1 gbs=0.03 ok=pass | \
+    workload: shape=128x4096 dtype=f16 us=6.05 gbs=346.7 ok=pass | throughput_sps: 165210.4 low=164880 high=165540 | \
+    kernel_us: 6.05 | correctness: pass | stage: done";
+
+fn check(name: &str, world: &mut World) {
+    for (width, height) in SIZES {
+        let screen = world.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+/// A world in which a run passed.
+fn passed() -> World {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(BUILD).tell(VERIFY).tell(MEASURE).tell("end pass 165210.4 0.031");
+    world
+}
+
+/// The same, with bytes that HEAD does not hold.
+fn experiment() -> World {
+    let mut world = passed();
+    world.tell("save").tell(BUILD).tell(VERIFY).tell(MEASURE).tell("end pass 170020 0.029");
+    world
+}
+
+#[test]
+fn empty() {
+    let mut world = World::new();
+    check("empty", &mut world);
+}
+
+#[test]
+fn building() {
+    let mut world = World::new();
+    check("building", world.tell("open; say stage: build | device: NVIDIA H200; wait 700"));
+}
+
+#[test]
+fn verifying() {
+    let mut world = passed();
+    check("verifying", world.tell("save").tell(BUILD).tell("say stage: verify | progress: 3/6; wait 2300"));
+}
+
+#[test]
+fn measuring() {
+    let mut world = passed();
+    world.tell("save").tell(BUILD).tell(VERIFY).tell("say stage: measure | progress: 7/10; wait 12300");
+    check("measuring", &mut world);
+}
+
+#[test]
+fn pass() {
+    check("pass", &mut passed());
+}
+
+#[test]
+fn pass_with_a_caveat_on_the_emulated_device() {
+    let mut world = World::new();
+    world.tell(
+        "open; say stage: build | device: cpu (emulated, 2 threads) | build_s: 1.2 | correctness: pass",
+    );
+    world
+        .tell("say caveat: the clock was not steady: 1410 to 1980 MHz | throughput_sps: 12.5; end pass 12.5");
+    check("caveat", &mut world);
+}
+
+#[test]
+fn verify_failed() {
+    let mut world = passed();
+    world.tell("save").tell(BUILD);
+    world.tell(
+        "say stage: verify | rows_f32_max_diff: 4.2e-02 limit=3e-05 | rows_f32_series: 1e-7,2e-7,4.2e-2,nan,1e-7 | \
+         rows_f16_max_diff: nan limit=1e-03 | correctness: fail",
+    );
+    world.tell("end fail rows_f32_max_diff 4.2e-02 is over its limit 3e-05: first at out[3][17]");
+    check("verify_failed", &mut world);
+}
+
+#[test]
+fn build_failed() {
+    let mut world = passed();
+    world.tell(
+        "save; say stage: build | kernels/rmsnorm/kernel.cu(31): error: identifier \"warp_sun\" is undefined | \
+         kernels/rmsnorm/kernel.cu(44): warning #177-D: variable \"lane\" was declared but never referenced | \
+         kernels/rmsnorm/kernel.cu:52:9: error: no matching function for call to 'store4' with a very long list of \
+         arguments that does not fit into one line of this pane",
+    );
+    check("build_failed", world.tell("end unbuilt kernel.cu does not build: 2 errors"));
+}
+
+#[test]
+fn crash() {
+    let mut world = passed();
+    world.tell("save").tell(BUILD);
+    check(
+        "crash",
+        world.tell("end crash an illegal memory access in rmsnorm_f32 (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+    );
+}
+
+#[test]
+fn void() {
+    let mut world = passed();
+    check("void", world.tell("save; end void kernel.cu changed while the harness ran"));
+}
+
+#[test]
+fn stale_and_paused() {
+    check("stale", passed().tell("press p; save"));
+}
+
+#[test]
+fn untrusted() {
+    check("untrusted", World::new().external().tell("open"));
+}
+
+#[test]
+fn external() {
+    let mut world = World::new().external();
+    world.tell("open; press y; say correctness: pass | throughput_sps: 1234.5; end pass 1234.5");
+    check("external", &mut world);
+}
+
+#[test]
+fn keep_dialog() {
+    check("keep", experiment().tell("press c; type overlap loads with 漢字"));
+}
+
+#[test]
+fn keep_dialog_that_refuses() {
+    check("keep_refused", experiment().tell("press c enter"));
+}
+
+#[test]
+fn discard_dialog() {
+    check("discard", experiment().tell("press d"));
+}
+
+#[test]
+fn discard_of_newer_bytes() {
+    check("discard_newer", experiment().tell("press p; save; press d"));
+}
+
+#[test]
+fn help() {
+    check("help", passed().tell("press ?"));
+}
+
+#[test]
+fn search() {
+    check("search", passed().tell("press /; type ptxas; press enter"));
+}
+
+#[test]
+fn typing_a_search() {
+    check("search_typing", passed().tell("press /; type pt"));
+}
+
+#[test]
+fn zoomed_panes() {
+    check("zoom_correctness", passed().tell("press z"));
+    check("zoom_history", passed().tell("press tab z k k"));
+    check("zoom_commits", passed().tell("press tab tab z j"));
+    check("zoom_log", passed().tell("press tab tab tab z"));
+}
+
+#[test]
+fn an_experiment_is_selected() {
+    check("selected", passed().tell("press tab k k k"));
+}
+
+#[test]
+fn what_a_hostile_log_holds() {
+    let mut world = World::new();
+    world.tell("open; say stage: build | 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字");
+    let long = "x".repeat(20_000);
+    world.tell(&format!("say {long} | key: {long} | caveat: {long}"));
+    check("hostile", &mut world);
+}

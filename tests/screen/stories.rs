@@ -1,0 +1,192 @@
+//! What a person does, in their words, and what comes of it.
+
+use super::world::World;
+use lab::session::run::{Reason, RunId};
+use lab::session::runner::RunEvent;
+use lab::session::verdict::Outcome;
+use lab::tui::app::Running;
+use lab::tui::event::Event;
+use std::time::Duration;
+
+fn check(story: &str, seen: &[&str]) -> World {
+    let mut world = World::new();
+    world.tell(story);
+    let words = world.words();
+    for text in seen {
+        assert!(words.contains(text), "after `{story}` nobody sees `{text}`:\n{}", world.screen(160, 45));
+    }
+    world
+}
+
+const PASS: &str = "say correctness: pass; end pass 1000";
+
+#[test]
+fn opening_judges_what_was_never_judged() {
+    check("open", &["run 1 · opened 12:00:00"]);
+}
+
+#[test]
+fn save_pass_and_keep() {
+    let story = format!("open; {PASS}; save; {PASS}; press c; type two rows a warp; press enter");
+    let world = check(&story, &["run 2 kept as c0ffee2", "two rows a warp", "● PASS", "kept"]);
+    assert_eq!(world.history.len(), 1);
+    assert_eq!(world.history[0].row.description, "two rows a warp");
+}
+
+#[test]
+fn a_keep_wants_words() {
+    let world = check(&format!("open; {PASS}; press c enter"), &["say what you tried"]);
+    assert!(world.history.is_empty());
+}
+
+#[test]
+fn a_save_while_the_words_are_typed_is_not_committed_over() {
+    let story = format!("open; {PASS}; save; {PASS}; press c; type fast; save; press enter");
+    let world = check(&story, &["run 3 goes on"]);
+    assert!(world.history.is_empty());
+    let story = format!("{story}; {PASS}; press enter");
+    check(&story, &["a newer run has judged newer bytes"]);
+}
+
+#[test]
+fn a_failing_verdict_cannot_be_kept_but_discarded() {
+    let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
+    check(story, &["✗ FAIL", "keep: needs a passing verdict", "c commit (needs a passing verdict)"]);
+    let world = check(
+        "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
+        &["discarded", "● PASS"],
+    );
+    assert_eq!(world.history[0].row.description, "out is wrong");
+}
+
+#[test]
+fn a_discard_shows_the_incumbents_verdict_again() {
+    let world = check(
+        &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
+        &["run 2 discarded", "1,000 sps"],
+    );
+    let last = world.app.last.as_ref().unwrap();
+    assert_eq!((last.start.id, last.verdict.outcome), (RunId(1), Outcome::Pass));
+}
+
+#[test]
+fn a_discard_to_bytes_that_nobody_judged_judges_them() {
+    let mut world = World::new();
+    world.tell("open; save");
+    world.tell(&format!("{PASS}; press d enter"));
+    let is_restored =
+        matches!(&world.app.running, Running::Live(live) if live.start.reason == Reason::Restored);
+    assert!(is_restored, "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_discard_of_newer_bytes_asks_once() {
+    let story = format!("open; {PASS}; save; {PASS}; press p; save; press d");
+    check(&story, &["Discard newer bytes?"]);
+    let world = check(&format!("{story} y; type both; press enter"), &["run 2 discarded"]);
+    assert_eq!(world.history[0].row.description, "both");
+    let world = check(&format!("{story} n"), &["stale"]);
+    assert!(world.history.is_empty());
+}
+
+#[test]
+fn a_save_during_a_run_takes_its_place() {
+    let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
+    // What the first still had to say comes late, and nobody listens.
+    let late = world.app.log.log().len();
+    let batch = lab::session::follow::Batch { lines: Vec::new(), skipped: 9, report: None };
+    world.send(Event::Run(RunEvent::Progress(RunId(1), batch)));
+    assert_eq!(world.app.log.log().len(), late);
+    assert!(world.app.last.is_none(), "a run that was ended by a newer one leaves no verdict");
+}
+
+#[test]
+fn bytes_that_did_not_change_start_nothing() {
+    let world = check(&format!("open; {PASS}; touch"), &["run 1"]);
+    assert!(matches!(world.app.running, Running::No));
+}
+
+#[test]
+fn while_paused_a_save_only_makes_it_stale() {
+    let story = format!("open; {PASS}; press p; save");
+    check(&story, &["stale", "paused", "not watching"]);
+    check(&format!("{story}; press p"), &["run 2 · saved", "stale"]);
+    check(&format!("{story}; press r"), &["run 2 · rerun"]);
+}
+
+#[test]
+fn an_untrusted_command_runs_after_a_yes_only() {
+    let mut world = World::new().external();
+    world.tell("open");
+    assert!(world.words().contains("uv run harness.py"));
+    world.tell("press n");
+    assert!(matches!(world.app.running, Running::No));
+    assert!(world.words().contains("not trusted"));
+    world.tell("press r; press y");
+    assert!(matches!(world.app.running, Running::Live(_)));
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
+    assert!(matches!(world.app.running, Running::No));
+    check(&format!("open; {PASS}; press x"), &["stop: nothing runs"]);
+}
+
+#[test]
+fn quitting_ends_the_run() {
+    let world = check("open; press q", &[]);
+    assert_eq!(world.asked, ["Quit"]);
+}
+
+#[test]
+fn the_editor_opens_at_the_first_error() {
+    let mut world = World::new();
+    world.tell("open; say kernels/rmsnorm/kernel.cu(31): error: no; end unbuilt it does not build; press e");
+    assert_eq!(world.asked, ["OpenEditor { line: Some(31) }"]);
+}
+
+#[test]
+fn pasted_text_is_text() {
+    check("open; paste q q q", &["run 1"]);
+    let story = format!("open; {PASS}; save; {PASS}; press c; paste quick q; press enter");
+    let world = check(&story, &["kept"]);
+    assert_eq!(world.history[0].row.description, "quick q");
+    assert!(world.asked.is_empty());
+}
+
+#[test]
+fn escape_and_ctrl_c_leave_a_dialog_and_not_the_screen() {
+    let world = check(&format!("open; {PASS}; save; {PASS}; press c ctrl-c c esc ? q"), &["● PASS"]);
+    assert!(world.app.overlays.is_empty());
+    assert!(world.asked.is_empty());
+}
+
+#[test]
+fn an_idle_screen_wants_no_clock() {
+    let world = check(&format!("open; {PASS}"), &[]);
+    assert_eq!(world.app.wakes_at(), None);
+    let world = check("open", &[]);
+    assert_eq!(world.app.wakes_at(), Some(Duration::from_millis(100)));
+    let world = check(&format!("open; {PASS}; press p; wait 10000"), &[]);
+    assert_eq!(world.app.wakes_at(), None, "the message has gone");
+}
+
+#[test]
+fn a_broken_part_says_so_and_the_rest_goes_on() {
+    let mut world = check(&format!("open; {PASS}"), &[]);
+    world.send(Event::WorkerDied { name: "watch".into(), message: "index out of bounds".into() });
+    assert!(world.words().contains("a part of the lab broke (watch): index out of bounds"));
+    world.tell("press r");
+    assert!(world.words().contains("run 2 · rerun"));
+}
+
+#[test]
+fn only_experiments_of_this_device_stand_beside_each_other() {
+    let mut world = World::new().with_history();
+    world.history[0].emulated = true;
+    world.history[1].device = Some("NVIDIA A100".into());
+    world.history[2].kernel = Some("kernels/other/kernel.cu".into());
+    world.tell("open; say device: NVIDIA H200; end pass 5");
+    assert_eq!(world.app.comparable().len(), world.history.len() - 3);
+}

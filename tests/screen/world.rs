@@ -1,0 +1,452 @@
+//! A world for the screen to live in: a repository, a harness and a person, all of them made up. It
+//! carries out effects as the session would and answers by events.
+
+use harness::report::{Measure, Report};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lab::config::Goal;
+use lab::session::decide::Decided;
+use lab::session::experiment::{Experiment, Row, Status as Word};
+use lab::session::follow::Batch;
+use lab::session::history::History;
+use lab::session::record::{Decision, Record};
+use lab::session::repo::{Head, LogEntry};
+use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab::session::runner::RunEvent;
+use lab::session::sanitise::LogLine;
+use lab::session::status::Status;
+use lab::session::verdict::{Change, Outcome, Verdict};
+use lab::session::watch::WatchEvent;
+use lab::tui::app::{App, Setup};
+use lab::tui::effect::Effect;
+use lab::tui::event::{Event, Facts, LastLog};
+use lab::tui::keymap::Key;
+use lab::tui::panes;
+use lab::tui::theme::Theme;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
+
+pub struct World {
+    pub app: App,
+    pub now: Duration,
+    /// Effects that only a terminal could carry out, in words.
+    pub asked: Vec<String>,
+    answers: VecDeque<Event>,
+    /// Names of the bytes: on disk, and in HEAD.
+    disk: String,
+    head: String,
+    saves: u32,
+    runs: u64,
+    live: Option<(RunStart, Report)>,
+    records: Vec<Record>,
+    pub history: Vec<Experiment>,
+    pub commits: Vec<LogEntry>,
+    trusted: bool,
+}
+
+/// The moment in which every story begins.
+fn noon() -> Timestamp {
+    "2026-05-04T12:00:00Z".parse().unwrap()
+}
+
+impl World {
+    pub fn new() -> Self {
+        let setup = Setup {
+            name: "rmsnorm".into(),
+            kernel: KERNEL.into(),
+            objective: "throughput_sps".into(),
+            goal: Goal::Maximize,
+            external: None,
+        };
+        World {
+            app: App::new(setup, Theme::plain(), TimeZone::UTC),
+            now: Duration::ZERO,
+            asked: Vec::new(),
+            answers: VecDeque::new(),
+            disk: "bytes-0".into(),
+            head: "bytes-0".into(),
+            saves: 0,
+            runs: 0,
+            live: None,
+            records: Vec::new(),
+            history: Vec::new(),
+            commits: vec![commit("a1b2c3d4", "the first kernel", None)],
+            trusted: true,
+        }
+    }
+
+    pub fn external(mut self) -> Self {
+        self.app.setup.external = Some("uv run harness.py".into());
+        self.trusted = false;
+        self
+    }
+
+    /// Tells a story: steps between `;`.
+    pub fn tell(&mut self, story: &str) -> &mut Self {
+        for step in story.split(';').map(str::trim).filter(|s| !s.is_empty()) {
+            let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+            self.step(verb, rest);
+            self.answer();
+        }
+        self
+    }
+
+    fn step(&mut self, verb: &str, rest: &str) {
+        match verb {
+            "open" => {
+                let effects = self.app.open();
+                self.carry_out(effects);
+            }
+            "save" => {
+                self.saves += 1;
+                self.disk = format!("bytes-{}", self.saves);
+                self.send(self.changed());
+            }
+            "touch" => self.send(self.changed()),
+            "undo" => {
+                self.disk = self.head.clone();
+                self.send(self.changed());
+            }
+            "say" => self.say(rest),
+            "end" => self.end(rest),
+            "press" => {
+                for key in rest.split_whitespace() {
+                    let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
+                    self.send(Event::Key(key.event()));
+                }
+            }
+            "type" => {
+                for letter in rest.chars() {
+                    let key = Key::parse(&letter.to_string()).unwrap();
+                    self.send(Event::Key(key.event()));
+                }
+            }
+            "paste" => self.send(Event::Paste(rest.to_owned())),
+            "wait" => {
+                self.now += Duration::from_millis(rest.parse().unwrap());
+                self.send(Event::Tick);
+            }
+            other => panic!("no story has a step '{other}'"),
+        }
+    }
+
+    pub fn send(&mut self, event: Event) {
+        let effects = self.app.update(event, self.now);
+        self.carry_out(effects);
+    }
+
+    fn answer(&mut self) {
+        while let Some(event) = self.answers.pop_front() {
+            self.send(event);
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::StartRun(reason) => self.start(reason),
+                Effect::KillRun => {
+                    if let Some((start, report)) = self.live.take() {
+                        let verdict = void("it was ended before it was done");
+                        let record = record(start, &report, Ending::Superseded, verdict);
+                        self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+                    }
+                }
+                Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
+                Effect::LoadLog(run) => self.load_log(run),
+                Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
+                Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
+                Effect::Trust => {
+                    self.trusted = true;
+                    self.answers.push_back(Event::Trusted(Ok(())));
+                }
+                other => self.asked.push(format!("{other:?}")),
+            }
+        }
+    }
+
+    fn changed(&self) -> Event {
+        Event::Watch(WatchEvent::Changed {
+            files: vec![KERNEL.into()],
+            fingerprint: Fingerprint(self.disk.clone()),
+            config: false,
+        })
+    }
+
+    fn start(&mut self, reason: Reason) {
+        if !self.trusted {
+            let command = self.app.setup.external.clone().unwrap_or_default();
+            let file = "lab.toml".into();
+            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, command, file }));
+            return;
+        }
+        if let Some((start, report)) = self.live.take() {
+            let record = record(start, &report, Ending::Superseded, void("a newer save ended it"));
+            self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+        }
+        self.runs += 1;
+        let start = RunStart {
+            id: RunId(self.runs),
+            reason,
+            kernel: KERNEL.into(),
+            blob: self.disk.clone(),
+            fingerprint: Fingerprint(self.disk.clone()),
+            started: noon() + self.now,
+            external: self.app.setup.external.is_some(),
+        };
+        self.live = Some((start.clone(), Report::default()));
+        self.answers.push_back(Event::Run(RunEvent::Started(Box::new(start))));
+    }
+
+    /// Lines of the harness, between `|`.
+    fn say(&mut self, lines: &str) {
+        let (start, report) = self.live.as_mut().expect("a run goes on");
+        let id = start.id;
+        let mut batch = Vec::new();
+        for text in lines.split('|').map(str::trim) {
+            let result = report.push_line(text);
+            batch.push(LogLine { text: text.to_owned(), result });
+        }
+        let report = Some(Arc::new(report.clone()));
+        self.send(Event::Run(RunEvent::Progress(id, Batch { lines: batch, skipped: 0, report })));
+    }
+
+    /// `pass NUMBER [CHANGE]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`.
+    fn end(&mut self, how: &str) {
+        let (start, report) = self.live.take().expect("a run goes on");
+        let (word, rest) = how.split_once(' ').unwrap_or((how, ""));
+        let mut verdict = void(rest);
+        verdict.emulated = report.emulated();
+        verdict.caveats = report.caveats().to_vec();
+        let mut words = rest.split_whitespace();
+        match word {
+            "pass" => {
+                verdict.outcome = Outcome::Pass;
+                verdict.why = String::new();
+                verdict.objective = words.next().map(|n| measure(n.parse().unwrap()));
+                verdict.change =
+                    words.next().map(|c| Change { ratio: c.parse().unwrap(), spread: Some(0.003) });
+                verdict.kernel_us = report.number("kernel_us");
+            }
+            "fail" => verdict.outcome = Outcome::Fail,
+            "crash" => verdict.outcome = Outcome::Crash,
+            "unbuilt" => {
+                verdict.outcome = Outcome::Crash;
+                verdict.build_failed = true;
+            }
+            "void" => {}
+            other => panic!("no run ends '{other}'"),
+        }
+        let record = record(start, &report, Ending::Exited(0), verdict);
+        self.records.push(record.clone());
+        self.send(Event::Run(RunEvent::Ended(Box::new(record))));
+    }
+
+    fn load_log(&mut self, run: RunId) {
+        let record = self.records.iter().find(|r| r.start.id == run).unwrap();
+        let lines = vec![LogLine { text: format!("the log of run {run}"), result: false }];
+        let loaded = LastLog { run, lines, report: Arc::new(record.report()) };
+        self.answers.push_back(Event::LastLog(Box::new(loaded)));
+    }
+
+    fn facts(&self) -> Facts {
+        let present = Fingerprint(self.disk.clone());
+        let last = self.records.last().cloned();
+        let stale = last.as_ref().is_some_and(|r| r.start.fingerprint != present);
+        let judged = self.records.iter().rev().find(|r| r.start.fingerprint == present).cloned();
+        let undecided = last.as_ref().is_some_and(|r| r.decision.is_none());
+        Facts {
+            status: Ok(Status {
+                head: Head {
+                    branch: Some("exp/rmsnorm".into()),
+                    commit: self.commits.first().map(|c| c.id.clone()),
+                    busy: None,
+                },
+                present: Ok(present),
+                blob: Some(self.disk.clone()),
+                incumbent: Some(self.head.clone()),
+                last,
+                stale,
+                judged,
+                keep: Ok(()),
+                discard: if self.disk == self.head {
+                    Err("these are the incumbent's own bytes".into())
+                } else {
+                    Ok(())
+                },
+                discard_asks: stale || !undecided,
+            }),
+            history: Ok(History { experiments: self.history.clone(), problems: Vec::new() }),
+            log: Ok(self.commits.clone()),
+        }
+    }
+
+    fn decide(&mut self, run: RunId, description: String, word: Word) {
+        let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
+        let verdict = record.verdict.clone().unwrap();
+        let status = if verdict.outcome == Outcome::Crash { Word::Crash } else { word };
+        let id = format!("{:07x}", 0xc0ffee0 + run.0);
+        let row = row(&id, verdict.objective.map_or(0.0, |m| m.value), status, &description);
+        record.decision = Some(Decision {
+            status,
+            description: description.clone(),
+            decided: noon() + self.now,
+            commit: Some(id.clone()),
+            row: Some(row.clone()),
+            row_written: true,
+        });
+        let experiment = Experiment {
+            row: row.clone(),
+            run: Some(run),
+            kernel: Some(KERNEL.into()),
+            device: record.device.clone(),
+            emulated: verdict.emulated,
+            decided: Some(noon() + self.now),
+        };
+        self.history.push(experiment.clone());
+        if word == Word::Keep {
+            self.head = record.start.blob.clone();
+            self.commits.insert(0, commit(&id, &description, Some(experiment)));
+        } else {
+            self.disk = self.head.clone();
+        }
+        let decided = Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() };
+        self.answers.push_back(Event::Decided(Ok(decided)));
+    }
+
+    /// What the person sees, as text.
+    pub fn screen(&mut self, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| panes::draw(frame, &mut self.app)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let mut out = String::new();
+        for y in 0..height {
+            let mut line = String::new();
+            let mut skip = 0;
+            for x in 0..width {
+                let symbol = buffer[(x, y)].symbol();
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                line.push_str(symbol);
+                skip = lab::tui::text::width(symbol).saturating_sub(1);
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The same as one line of words, for a story's end.
+    pub fn words(&mut self) -> String {
+        self.screen(160, 45).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// A history to look at: kept ones, discarded ones, a crash, one that was wrong.
+    pub fn with_history(mut self) -> Self {
+        let past = [
+            (42_013.0, Word::Keep, "baseline"),
+            (39_500.0, Word::Discard, "two rows a block"),
+            (61_240.0, Word::Keep, "float4 loads"),
+            (0.0, Word::Crash, "async copy, misaligned"),
+            (60_900.0, Word::Discard, "unroll by 8"),
+            (118_700.0, Word::Keep, "one warp a row"),
+            (95_000.0, Word::Discard, "shared staging"),
+            (142_050.0, Word::Keep, "rsqrt in fp32, scale fused"),
+        ];
+        for (at, (value, word, text)) in past.into_iter().enumerate() {
+            let id = format!("{:07x}", 0x9f8e7d0 + at);
+            let experiment = Experiment {
+                row: row(&id, value, word, text),
+                run: Some(RunId(at as u64 + 1)),
+                kernel: Some(KERNEL.into()),
+                device: Some("NVIDIA H200".into()),
+                emulated: false,
+                decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+            };
+            self.history.push(experiment.clone());
+            if word == Word::Keep {
+                self.commits.insert(0, commit(&id, text, Some(experiment)));
+            }
+        }
+        self.runs = 41;
+        self
+    }
+}
+
+fn measure(value: f64) -> Measure {
+    Measure { value, low: Some(value * 0.998), high: Some(value * 1.002) }
+}
+
+fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
+    Row {
+        commit: commit.into(),
+        throughput_sps: value,
+        kernel_us: if value > 0.0 { 1e6 / value } else { 0.0 },
+        correctness: if status == Word::Crash { "fail" } else { "pass" }.into(),
+        status,
+        description: description.into(),
+    }
+}
+
+fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEntry {
+    LogEntry {
+        id: id.into(),
+        subject: subject.into(),
+        author: "Ada".into(),
+        time: noon() - Duration::from_secs(7200),
+        experiment,
+    }
+}
+
+fn void(why: &str) -> Verdict {
+    Verdict {
+        outcome: Outcome::Void,
+        why: why.into(),
+        build_failed: false,
+        objective: None,
+        kernel_us: None,
+        change: None,
+        emulated: false,
+        caveats: Vec::new(),
+    }
+}
+
+fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) -> Record {
+    Record {
+        version: 1,
+        lab: "0.1.0".into(),
+        inputs: Vec::new(),
+        command: "built-in".into(),
+        ended: Some(start.started),
+        seconds: Some(2.4),
+        ending: Some(ending),
+        verdict: Some(verdict),
+        device: report.device().map(str::to_owned),
+        results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        workloads: Vec::new(),
+        log_bytes: 0,
+        decision: None,
+        start,
+    }
+}
+
+impl World {
+    /// A step of a random story: what a run says, and that it ends, only counts while one goes on.
+    pub fn tell_if_it_can(&mut self, step: &str) {
+        let step = match step.strip_prefix("log ") {
+            Some(line) => format!("say {line}"),
+            None => step.to_owned(),
+        };
+        let of_a_run = step.starts_with("say") || step.starts_with("end");
+        if !of_a_run || self.live.is_some() {
+            self.tell(&step);
+        }
+    }
+}
