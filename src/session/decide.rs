@@ -138,8 +138,13 @@ pub fn discard(
     let kept = repo::keep_discarded(project, id, &bytes, &description)?;
     let mut notes =
         vec![format!("the attempt is kept as {} (`lab restore {}`)", kept.reference, repo::short(&kept.id))];
-    let newer = present.filter(|present| *present != bytes);
-    notes.extend(save_and_put_back(project, newer.as_deref(), "HEAD")?.map(saved_note));
+    // What was judged is kept already; only newer bytes need saving besides.
+    let saved = match present.as_deref() {
+        Some(newer) if newer != bytes => Some(repo::save(project, newer, ON_DISK)?),
+        _ => None,
+    };
+    repo::put_back(project, "HEAD", present.as_deref())?;
+    notes.extend(saved.map(|kept| saved_note(kept.id)));
     if repo::staged(project).unwrap_or(false) {
         notes.push(format!(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
@@ -159,7 +164,7 @@ fn discard_unjudged(
         Some(bytes) => Some(repo::save(project, bytes, description)?),
         None => None,
     };
-    repo::put_back(project, "HEAD")?;
+    repo::put_back(project, "HEAD", present)?;
     let commit = saved.as_ref().map_or(head, |kept| kept.id.clone());
     let notes = saved.map(|kept| saved_note(kept.id)).into_iter().collect();
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
@@ -187,17 +192,16 @@ pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
     let before = present(project)?;
     let wanted = repo::bytes_of(project, &commit)?;
     let changed = before.as_deref() != Some(&wanted);
-    let saved = if changed { save_and_put_back(project, before.as_deref(), &commit)? } else { None };
-    Ok(Restored { commit, subject, saved, changed })
+    let mut saved = None;
+    if changed {
+        saved = before.as_deref().map(|bytes| repo::save(project, bytes, ON_DISK)).transpose()?;
+        repo::put_back(project, &commit, before.as_deref())?;
+    }
+    Ok(Restored { commit, subject, saved: saved.map(|kept| kept.id), changed })
 }
 
-/// Saves the bytes, then puts the kernel of `commit` in their place. The id of what saved them.
-fn save_and_put_back(project: &Project, present: Option<&[u8]>, commit: &str) -> Result<Option<String>> {
-    let saved =
-        present.map(|bytes| repo::save(project, bytes, "lab: on disk before it was replaced")).transpose()?;
-    repo::put_back(project, commit)?;
-    Ok(saved.map(|kept| kept.id))
-}
+/// Why bytes were saved; the subject of the commit that holds them.
+const ON_DISK: &str = "lab: on disk before it was replaced";
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
