@@ -119,10 +119,10 @@ extern "C" __global__ void turn(float* words, float* out) {
 }
 
 extern "C" __global__ void reverse(float* x, unsigned n) {
-    extern __shared__ float all[];
-    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) all[i] = x[i];
+    extern __shared__ float room[];
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) room[i] = x[i];
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) x[i] = all[n - 1 - i];
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) x[i] = room[n - 1 - i];
 }
 
 extern "C" __global__ void spin(unsigned long long cycles) {

@@ -172,22 +172,35 @@ __device__ inline float value_of(u64 packed) {
 __device__ inline u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 __device__ inline u64 smaller(u64 a, u64 b) { return a > b ? b : a; }
 
-// Sorts 256 words, largest first: a bitonic network. Lane l holds words 8·l … 8·l + 7.
+// Puts this lane's word `at` and its partner `apart` places away in the order that a run of `run` words wants.
+__device__ inline u64 ordered(u64 mine, u64 other, int at, int apart, int run) {
+    const bool wants_larger = ((at & apart) == 0) == ((at & run) == 0);
+    return wants_larger ? larger(mine, other) : smaller(mine, other);
+}
+
+// Sorts 256 words, largest first: a bitonic network. Lane l holds words 8·l … 8·l + 7. The loops over the network's
+// stages stay loops: unrolled they take the compiler a second, and a launch no less.
 __device__ inline void sort(u64 (&word)[8], int lane) {
-#pragma unroll
+#pragma unroll 1
     for (int run = 2; run <= V; run *= 2) {
-#pragma unroll
-        for (int apart = run / 2; apart > 0; apart /= 2) {
-            u64 before[8];
-#pragma unroll
-            for (int i = 0; i < 8; ++i) before[i] = word[i];
+#pragma unroll 1
+        for (int apart = run / 2; apart >= 8; apart /= 2) {
 #pragma unroll
             for (int i = 0; i < 8; ++i) {
-                const int at = lane * 8 + i;
-                const u64 other =
-                    apart >= 8 ? __shfl_xor_sync(ALL, before[i], apart / 8) : before[(i ^ apart) & 7];
-                const bool wants_larger = ((at & apart) == 0) == ((at & run) == 0);
-                word[i] = wants_larger ? larger(before[i], other) : smaller(before[i], other);
+                const u64 other = __shfl_xor_sync(ALL, word[i], apart / 8);
+                word[i] = ordered(word[i], other, lane * 8 + i, apart, run);
+            }
+        }
+        // Partners within a lane: `apart` is known to the compiler, so that the words stay in registers.
+#pragma unroll
+        for (int apart = 4; apart > 0; apart /= 2) {
+            if (apart > run / 2) continue;
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                if (i & apart) continue;
+                const u64 low = word[i], high = word[i + apart];
+                word[i] = ordered(low, high, lane * 8 + i, apart, run);
+                word[i + apart] = ordered(high, low, lane * 8 + i + apart, apart, run);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::experiment::{Experiment, Row};
 use super::project::Project;
 use super::record::Record;
 use super::records::Records;
-use super::{ledger, repo};
+use super::{decide, ledger, repo};
 use anyhow::Result;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,11 +40,7 @@ pub fn history(project: &Project) -> Result<History> {
         experiments.extend(rows);
     }
     for record in records.iter().filter(|r| r.missing_row().is_some()) {
-        problems.push(format!(
-            "the row of run {} is missing in {}: `lab log --append-missing` adds it",
-            record.start.id,
-            ledger::path(project, record.emulated()).display()
-        ));
+        problems.push(decide::missing(project, record));
     }
     // Both files in the order of time, where it is known; a row without one stays after its neighbour.
     let mut last = None;

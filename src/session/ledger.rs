@@ -97,7 +97,12 @@ pub struct Ledger {
 
 /// A ledger that is not there is empty.
 pub fn read(path: &Path) -> Ledger {
-    let bytes = match std::fs::read(path) {
+    // A pipe or a device by that name would be read for ever.
+    let plain = std::fs::metadata(path).and_then(|about| match about.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("it is no plain file")),
+    });
+    let bytes = match plain {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
         Err(error) => {

@@ -69,7 +69,10 @@ pub fn run(
             tell(follow.batch());
             state.told = Some(now);
         }
-        let ended = running.wait(control, state.timeout(follow, now))?;
+        // Once it was killed there is nothing to be told any more, and a wake-up that nobody takes
+        // away would wake for ever.
+        let listen = (!state.killed()).then_some(control);
+        let ended = running.wait(listen, state.timeout(follow, now))?;
         if running.readable {
             running.read(follow);
         }
@@ -78,7 +81,9 @@ pub fn run(
         }
     }
     let status = running.reap(follow)?;
-    Ok(state.ending.unwrap_or_else(|| ending(status)))
+    // Its last words may have been too many.
+    let flooded = follow.flooded().then_some(Ending::Flooded);
+    Ok(state.ending.or(flooded).unwrap_or_else(|| ending(status)))
 }
 
 struct State {
@@ -95,7 +100,7 @@ impl State {
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
             running.signal(Signal::KILL);
         }
-        if self.ending.is_some_and(|e| e != Ending::TimedOut) {
+        if self.killed() {
             return;
         }
         if control.is_ended() {
@@ -108,6 +113,11 @@ impl State {
             self.ending = Some(Ending::TimedOut);
             running.signal(Signal::TERM);
         }
+    }
+
+    /// At the time limit it was only asked to end.
+    fn killed(&self) -> bool {
+        self.ending.is_some_and(|e| e != Ending::TimedOut)
     }
 
     /// Until something is due. Waiting for output has no end of its own.
@@ -161,15 +171,12 @@ impl Running {
     }
 
     /// Waits for output, the end, a wake-up, or the timeout. True once the process has ended.
-    fn wait(&mut self, control: &Control, timeout: Option<Duration>) -> io::Result<bool> {
+    fn wait(&mut self, control: Option<&Control>, timeout: Option<Duration>) -> io::Result<bool> {
         // Rounded up: a millisecond too late is fine, a loop that spins is not.
         let timeout = timeout.map(|t| t + Duration::from_millis(1));
         let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
-        let mut fds = vec![PollFd::new(&self.life, PollFlags::IN), PollFd::new(&control.wake, PollFlags::IN)];
-        // Ended already and told so: the wake-up has done its work.
-        if control.is_ended() {
-            fds.pop();
-        }
+        let mut fds = vec![PollFd::new(&self.life, PollFlags::IN)];
+        fds.extend(control.map(|control| PollFd::new(&control.wake, PollFlags::IN)));
         let at = fds.len();
         fds.extend(self.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
         match poll(&mut fds, timeout.as_ref()) {

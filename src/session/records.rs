@@ -6,6 +6,7 @@ use super::verdict::{Outcome, Verdict};
 use anyhow::{Context, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// So many of the newest records are read: more would make the screen slow to open.
@@ -58,7 +59,11 @@ impl Records {
     pub fn write(&self, record: &Record) -> Result<()> {
         let folder = self.folder(record.start.id);
         let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".record").tempfile_in(&folder)?;
+            let mut file = tempfile::Builder::new()
+                .prefix(".record")
+                // As any other file: the user's umask decides who may read it.
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(&folder)?;
             file.write_all(&serde_json::to_vec_pretty(record)?)?;
             file.as_file().sync_data()?;
             file.persist(folder.join(RECORD)).map_err(|e| e.error)?;
@@ -98,7 +103,12 @@ impl Records {
 
     /// The newest record that `wanted` accepts; damaged ones are passed over.
     pub fn find(&self, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
-        self.ids().into_iter().take(READING_CAP).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
+        self.find_among(READING_CAP, wanted)
+    }
+
+    /// [`Records::find`] that looks no further back than so many runs.
+    pub fn find_among(&self, runs: usize, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
+        self.ids().into_iter().take(runs).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
     }
 
     /// Whether the lab that started this run still watches it: it holds a lock on run.log, which

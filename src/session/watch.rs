@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub enum WatchEvent {
     /// The bytes that a verdict depends on changed and have settled.
     Changed {
-        /// Repository-relative paths of what changed.
+        /// Repository-relative paths of what changed; none where what was gone is back as it was.
         files: Vec<String>,
         fingerprint: Fingerprint,
         /// lab.toml is among them: open the project anew.
@@ -44,10 +44,13 @@ pub type Sink = Arc<dyn Fn(WatchEvent) + Send + Sync>;
 enum Message {
     /// Something happened in a watched folder.
     Hint,
-    /// The lab itself is about to put these bytes on disk.
-    Expect(Box<dyn FnOnce() + Send>),
+    /// The lab itself is about to put a kernel on disk.
+    Expect(Act),
     Quit,
 }
+
+/// Does something, and returns what tells its result.
+type Act = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
 
 /// Watches until dropped.
 pub struct Watcher {
@@ -56,12 +59,13 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Does `act` (a discard, a restore) and takes what is on disk after it as known: no event
-    /// comes of it. Waits for `act`.
+    /// Does `act` (a discard, a restore) and takes the kernel that is on disk after it as known: no
+    /// event comes of it. Waits for `act`.
     pub fn expect<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (done, result) = channel();
-        let act = Box::new(move || {
-            let _ = done.send(act());
+        let act: Act = Box::new(move || {
+            let outcome = act();
+            Box::new(move || drop(done.send(outcome)))
         });
         self.messages.send(Message::Expect(act)).ok()?;
         result.recv().ok()
@@ -145,8 +149,9 @@ impl Watch {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Message::Hint) => self.hint(),
                 Ok(Message::Expect(act)) => {
-                    act();
-                    self.take_note();
+                    let tell = act();
+                    self.take_note_of_kernel();
+                    tell();
                 }
                 Ok(Message::Quit) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -183,7 +188,8 @@ impl Watch {
     fn compare(&mut self) {
         match inputs::read(&self.project) {
             Ok(inputs) => {
-                self.said = None;
+                // Bytes that are back as they were are news after it was said that they are gone.
+                let is_well_again = self.said.take().is_some();
                 let mut files = inputs::differences(&self.known, &inputs.files());
                 let fingerprint = inputs.fingerprint.clone();
                 self.learn(&inputs);
@@ -191,7 +197,7 @@ impl Watch {
                 if self.project.config_file.is_none() && self.config_path().is_file() {
                     files.push(crate::config::FILE.to_owned());
                 }
-                if !files.is_empty() {
+                if !files.is_empty() || is_well_again {
                     let config = self.project.relative(&self.config_path());
                     let config = config.is_some_and(|name| files.contains(&name));
                     (self.sink)(WatchEvent::Changed { files, fingerprint, config });
@@ -206,6 +212,21 @@ impl Watch {
             Ok(inputs) => self.learn(&inputs),
             Err(_) => self.attend(vec![self.project.kernel.clone()]),
         }
+    }
+
+    /// Takes the present kernel as known, with what it includes; of every other file what was known
+    /// before stands, so that a save in the same moment is not swallowed.
+    fn take_note_of_kernel(&mut self) {
+        let Ok(inputs) = inputs::read(&self.project) else { return };
+        let known = std::mem::take(&mut self.known);
+        self.learn(&inputs);
+        for file in self.known.iter_mut().skip(1) {
+            if let Some(before) = known.iter().find(|k| k.path == file.path) {
+                file.clone_from(before);
+            }
+        }
+        // Looked at again when the moment has passed.
+        self.debounce.event(Instant::now());
     }
 
     fn learn(&mut self, inputs: &Inputs) {

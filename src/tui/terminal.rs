@@ -99,7 +99,10 @@ pub fn install_panic_hook(events: Sender<Event>) {
             return;
         }
         let name = std::thread::current().name().unwrap_or("a worker").to_owned();
-        let what = info.payload_as_str().unwrap_or("no message").to_owned();
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let what = text.unwrap_or("no message");
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
         // Nobody listens any more where the screen is closing.
         let _ = events.send(Event::WorkerDied { name, message: format!("{what}{place}") });

@@ -146,7 +146,7 @@ fn signing_that_fails_and_signing_that_works() {
     lab.git("config commit.gpgsign true");
     lab.git("config gpg.program /bin/false");
     refuses(&lab, "commit.gpgsign is set", |lab| {
-        let signer = "printf '\\n[GNUPG:] SIG_CREATED x\\n' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo; echo 'x'; echo '-----END PGP SIGNATURE-----'";
+        let signer = "cat > /dev/null; printf '\\n[GNUPG:] SIG_CREATED x\\n' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo; echo 'x'; echo '-----END PGP SIGNATURE-----'";
         lab.script("../bin/signer", signer);
         lab.git("config gpg.program signer");
     });

@@ -79,7 +79,10 @@ fn what_is_no_change_is_not_heard() {
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
     lab.write(".lab/runs/1/kernel.cu", "x");
     let kernel = lab.path("kernel.cu");
-    story.watcher.expect(move || fs::write(kernel, "// put back\n").unwrap()).unwrap();
+    story
+        .watcher
+        .expect(move || fs::write(kernel, "// put back, and it includes nothing\n").unwrap())
+        .unwrap();
     // Whatever would have been heard of those would come before this.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);

@@ -2,7 +2,8 @@
 //! `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
@@ -52,13 +53,32 @@ impl Bench {
     }
 
     pub fn untrusted() -> Self {
+        Self::with(|repo| {
+            fs::write(repo.join("kernel.cu"), "speed 1000\n").unwrap();
+            fs::write(repo.join("harness.sh"), HARNESS).unwrap();
+            fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+        })
+    }
+
+    /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which every
+    /// machine has.
+    pub fn rmsnorm() -> Self {
+        Self::with(|repo| {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
+            for entry in fs::read_dir(from).unwrap() {
+                let entry = entry.unwrap();
+                fs::copy(entry.path(), repo.join(entry.file_name())).unwrap();
+            }
+            fs::write(repo.join("lab.toml"), "device = \"cpu\"\n").unwrap();
+        })
+    }
+
+    fn with(fill: impl FnOnce(&Path)) -> Self {
         let bench = Bench { folder: tempfile::tempdir().unwrap() };
         for name in ["home", "repo"] {
             fs::create_dir(bench.folder.path().join(name)).unwrap();
         }
-        fs::write(bench.repo().join("kernel.cu"), "speed 1000\n").unwrap();
-        fs::write(bench.repo().join("harness.sh"), HARNESS).unwrap();
-        fs::write(bench.repo().join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+        fill(&bench.repo());
         bench.git(&["init", "-q", "-b", "main"]);
         bench.git(&["config", "user.name", "Ada"]);
         bench.git(&["config", "user.email", "ada@example.org"]);
@@ -122,8 +142,18 @@ impl Bench {
     }
 
     pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
+        self.start(columns, rows, vars, CommandBuilder::new(env!("CARGO_BIN_EXE_lab")))
+    }
+
+    /// Another test of this file as the program in the terminal.
+    pub fn open_test(&self, name: &str) -> Lab {
+        let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--ignored", "--nocapture"]);
+        self.start(160, 45, &[], command)
+    }
+
+    fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
         command.cwd(self.repo());
         command.env_clear();
         for (name, value) in self.env() {
@@ -147,7 +177,9 @@ impl Bench {
                 if count == 0 {
                     break;
                 }
-                sink.0.lock().unwrap().process(&bytes[..count]);
+                // A test that failed while it looked leaves the lock poisoned.
+                let Ok(mut parser) = sink.0.lock() else { break };
+                parser.process(&bytes[..count]);
                 sink.1.notify_all();
             }
         });
@@ -213,6 +245,15 @@ impl Lab {
         self
     }
 
+    /// The verdict of a run that has ended, not the last one beside a run that goes on.
+    pub fn see_verdict(&self, word: &str) -> &Self {
+        self.wait(&format!("the verdict {word}"), |screen| {
+            let text = screen.contents();
+            text.contains(word) && !text.contains(" last  ") && !text.contains("goes on")
+        });
+        self
+    }
+
     /// Waits for the end; the exit code. The terminal must be as it was.
     pub fn end(&mut self) -> u32 {
         // The watchdog for a screen that never ends: then it is ended, and the code shows it.
@@ -238,6 +279,16 @@ impl Drop for Lab {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Waits until a process is gone, whoever reaps it.
+pub fn wait_until_gone(pid: &str) {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    // No descriptor: it is gone already.
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let timeout = Timespec { tv_sec: patience().as_secs() as i64, tv_nsec: 0 };
+    let ready = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap();
+    assert_eq!(ready, 1, "process {pid:?} is still there");
 }
 
 /// Whether a process is there and not only a zombie that nobody reaps.

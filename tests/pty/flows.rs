@@ -61,6 +61,32 @@ fn a_newer_save_ends_the_run_before_it() {
 }
 
 #[test]
+fn a_kernel_that_is_gone_is_said_and_its_return_is_judged() {
+    let bench = Bench::new();
+    let lab = bench.open();
+    lab.see("● PASS");
+    std::fs::remove_file(bench.repo().join("kernel.cu")).unwrap();
+    lab.see("stale").see("kernel.cu is not there");
+    bench.save_in_place("speed 1000\n");
+    lab.wait("the verdict of the same bytes", |screen| !screen.contents().contains("stale"));
+    bench.save_in_place("speed 6000\n");
+    lab.see("6,000 sps");
+}
+
+#[test]
+fn a_lab_toml_that_changes_is_read_anew_and_its_command_asked_for() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    let config = bench.repo().join("lab.toml");
+    std::fs::write(&config, "harnes = \"sh harness.sh\"\n").unwrap();
+    lab.see("lab.toml").see("harnes");
+    std::fs::write(&config, "harness = \"sh ./harness.sh\"\n").unwrap();
+    lab.see("Trust this harness?").see("sh ./harness.sh");
+    lab.press("y").see("run 2 ·").see("● PASS");
+}
+
+#[test]
 fn an_untrusted_command_waits_for_a_yes() {
     let bench = Bench::untrusted();
     let mut lab = bench.open();

@@ -5,4 +5,5 @@
 
 mod bench;
 mod flows;
+mod rmsnorm;
 mod terminal;

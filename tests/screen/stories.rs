@@ -127,6 +127,13 @@ fn an_untrusted_command_runs_after_a_yes_only() {
 }
 
 #[test]
+fn a_run_can_be_stopped() {
+    let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
+    assert!(matches!(world.app.running, Running::No));
+    check(&format!("open; {PASS}; press x"), &["stop: nothing runs"]);
+}
+
+#[test]
 fn quitting_ends_the_run() {
     let world = check("open; press q", &[]);
     assert_eq!(world.asked, ["Quit"]);

@@ -150,7 +150,13 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::StartRun(reason) => self.start(reason),
-                Effect::KillRun => self.live = None,
+                Effect::KillRun => {
+                    if let Some((start, report)) = self.live.take() {
+                        let verdict = void("it was ended before it was done");
+                        let record = record(start, &report, Ending::Superseded, verdict);
+                        self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+                    }
+                }
                 Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
                 Effect::LoadLog(run) => self.load_log(run),
                 Effect::Keep { run, description } => self.decide(run, description, Word::Keep),

@@ -11,8 +11,6 @@ mod log;
 mod notes;
 mod place;
 mod refs;
-#[cfg(test)]
-mod tests;
 
 pub use commit::{Committed, commit_kernel, obstacle};
 pub use exclude::exclude;

@@ -50,6 +50,7 @@ impl App {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),
             Action::FocusNext => self.panes.focus = self.panes.focus.next(),
@@ -59,8 +60,8 @@ impl App {
             Action::Down => self.scroll(1),
             Action::HalfUp => self.scroll(-self.half_page()),
             Action::HalfDown => self.scroll(self.half_page()),
-            Action::Top => self.to_end(false),
-            Action::Bottom => self.to_end(true),
+            Action::Top => self.jump(false),
+            Action::Bottom => self.jump(true),
             Action::Search => {
                 self.panes.focus = Pane::Log;
                 let before = self.log.search().to_owned();
@@ -121,7 +122,7 @@ impl App {
         }
     }
 
-    fn to_end(&mut self, bottom: bool) {
+    fn jump(&mut self, bottom: bool) {
         match self.panes.focus {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),

@@ -15,6 +15,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 use tui_input::Input;
 
+/// Columns of a dialog, where there is room.
+const WINDOW: u16 = 84;
+
+/// Keys and what they do need more.
+const HELP_WINDOW: u16 = 104;
+
 pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let Some(top) = app.overlays.last() else { return };
     match top {
@@ -28,7 +34,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", &[text.clone()], &app.theme);
+            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
         }
         Overlay::Trust { command } => {
             let text = [
@@ -47,7 +53,17 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
 
 /// A box in the middle; returns the room inside.
 fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme) -> Rect {
-    let columns = area.width.saturating_sub(4).min(84);
+    window_of(frame, area, title, (WINDOW, rows), theme)
+}
+
+fn window_of(
+    frame: &mut Frame,
+    area: Rect,
+    title: &str,
+    (columns, rows): (u16, usize),
+    theme: &Theme,
+) -> Rect {
+    let columns = area.width.saturating_sub(4).min(columns);
     let rows = (rows as u16 + 2).min(area.height);
     let place = Rect {
         x: area.x + (area.width - columns) / 2,
@@ -190,7 +206,7 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
     lines.pop();
     let title = "Keys";
     let rows = lines.len();
-    let inner = window(frame, area, title, rows, theme);
+    let inner = window_of(frame, area, title, (HELP_WINDOW, rows), theme);
     let last = rows.saturating_sub(usize::from(inner.height));
     let first = scroll.min(last);
     let shown: Vec<Line> = lines.into_iter().skip(first).collect();

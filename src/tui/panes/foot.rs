@@ -9,6 +9,9 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+/// Columns a reason may take: the first that lets everything fit. Pressing the key says it whole.
+const REASONS: [usize; 4] = [60, 36, 20, 0];
+
 pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let hints = Rect { y: area.bottom() - 1, height: 1, ..area };
     if area.height > 1 {
@@ -44,26 +47,29 @@ fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
 }
 
 /// Every hint of the table; one that cannot be used now is dim and says why. Where the row is too
-/// short the reasons go first, then hints from the back; help and quit stay.
+/// short the reasons are cut first, then left out, then hints from the back; help and quit stay.
 fn draw_hints(frame: &mut Frame, area: Rect, app: &App) {
     let in_log = app.panes.focus == Pane::Log;
     let mut shown: Vec<&Binding> =
         TABLE.iter().filter(|b| !b.hint.is_empty() && (b.place == Place::Screen || in_log)).collect();
-    let mut spans = hints(app, &shown, true);
     let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
-    if too_long(&spans) {
-        spans = hints(app, &shown, false);
+    let mut spans = Vec::new();
+    for reason_columns in REASONS {
+        spans = hints(app, &shown, reason_columns);
+        if !too_long(&spans) {
+            break;
+        }
     }
     while too_long(&spans)
         && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
     {
         shown.remove(last);
-        spans = hints(app, &shown, false);
+        spans = hints(app, &shown, 0);
     }
     frame.render_widget(Line::from(spans), area);
 }
 
-fn hints(app: &App, shown: &[&Binding], with_reasons: bool) -> Vec<Span<'static>> {
+fn hints(app: &App, shown: &[&Binding], reason_columns: usize) -> Vec<Span<'static>> {
     let theme = &app.theme;
     let mut spans = vec![Span::raw(" ")];
     for binding in shown {
@@ -73,7 +79,8 @@ fn hints(app: &App, shown: &[&Binding], with_reasons: bool) -> Vec<Span<'static>
                 spans.push(Span::styled(key, theme.key()));
                 spans.push(Span::styled(format!(" {}  ", word(app, binding)), theme.text()));
             }
-            Err(reason) if with_reasons => {
+            Err(reason) if reason_columns > 0 => {
+                let reason = fit(&reason, reason_columns);
                 spans.push(Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet()));
             }
             Err(_) => spans.push(Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())),

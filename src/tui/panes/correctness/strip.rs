@@ -17,7 +17,7 @@ pub fn line(points: &[f64], limit: f64, columns: usize, theme: &Theme) -> Line<'
     let scale = if limit.is_finite() && largest > limit / 8.0 { limit.max(largest) } else { largest };
     let mut spans = vec![Span::raw("  ")];
     for value in peaks {
-        let is_bad = !(value <= limit);
+        let is_bad = value.is_nan() || limit.is_nan() || value > limit;
         let style = if is_bad { theme.bad() } else { theme.accent() };
         spans.push(Span::styled(block(value, scale), style));
     }

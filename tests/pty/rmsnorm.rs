@@ -1,0 +1,32 @@
+//! The whole circle for real: rmsnorm, built by the host's compiler, checked against its reference on
+//! the emulated device.
+
+use super::bench::Bench;
+
+#[test]
+fn save_a_real_kernel_see_it_judged_and_keep_it() {
+    let bench = Bench::rmsnorm();
+    let mut lab = bench.open();
+    lab.see("run 1 · opened").see_verdict("● PASS").see("emulated");
+    let kernel = bench.kernel();
+
+    bench.save_by_rename(&kernel.replacen("cols + eps", "cols + 2 * eps + 0.1f", 1));
+    lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
+
+    bench.save_in_place(&kernel.replacen("cols + eps", "colls + eps", 1));
+    lab.see("run 3 · saved").see_verdict("☠ CRASH").see("colls");
+    lab.press("d").see("What did you try?");
+    lab.press("a typo\r").see("run 3 discarded");
+    assert_eq!(bench.kernel(), kernel, "the incumbent is back");
+
+    bench.save_by_rename(&kernel.replacen("float squares = 0;", "float squares = 0.0f;", 1));
+    lab.see("run 4 · saved").see_verdict("● PASS");
+    lab.press("c").see("What did you try?");
+    lab.press("a float is a float\r").see("run 4 kept as");
+    assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "a float is a float\n");
+    let rows = std::fs::read_to_string(bench.repo().join("results.cpu.tsv")).unwrap();
+    assert!(rows.lines().any(|row| row.ends_with("keep\ta float is a float")), "{rows}");
+    assert!(!bench.repo().join("results.tsv").exists(), "no emulated figure stands beside a GPU's");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
