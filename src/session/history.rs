@@ -50,7 +50,7 @@ pub fn history(project: &Project) -> Result<History> {
     for record in records.iter().filter(|r| r.missing_row().is_some()) {
         problems.push(decide::missing(project, record));
     }
-    Ok(History { experiments: dated.into_iter().map(|(_, e)| e).collect(), problems })
+    Ok(History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems })
 }
 
 fn belongs(record: &Record, row: &Row) -> bool {
