@@ -278,12 +278,14 @@ impl App {
                 None => {}
             }
         }
+        // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
+        let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
         let unjudged = status.judged.is_none() && status.present.is_ok() && is_idle;
         self.status = Some(status);
         let restored = std::mem::take(&mut self.restored);
         if unjudged && first {
             effects.extend(self.start(Reason::Opened));
-        } else if unjudged && restored && !self.paused {
+        } else if unjudged && restored && is_incumbent && !self.paused {
             effects.extend(self.start(Reason::Restored));
         }
         effects
