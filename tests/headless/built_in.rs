@@ -41,7 +41,8 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     let lab = rmsnorm();
     let run = edit_and_run(&lab, "// One row,", "// A row,", "run --json").is(0).json();
     assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
-    assert!(run["gates"].as_array().is_some_and(|gates| !gates.is_empty()));
+    assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
+    assert!(run["gates"].as_array().unwrap().len() >= 6);
     assert!(run["change"].is_null(), "there is no speed verdict on the cpu device");
     lab.lab("keep -m 'a comment'").is(0);
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
@@ -60,8 +61,8 @@ fn kernels_that_misbehave() {
     assert_eq!((wrong["outcome"].as_str(), wrong["kernel_us"].is_null()), (Some("fail"), true));
     lab.lab("discard -m 'off by one'").is(0);
 
-    let outside = edit_and_run(&lab, "ys[p] = out;", "ys[p] = out; ys[packs] = out;", "run");
-    assert!(matches!(outside.code, 1 | 3), "{outside:?}");
+    let outside = edit_and_run(&lab, "ys[p] = out;", "ys[p + 1] = out;", "run --json").is(1).json();
+    assert!(outside["why"].as_str().unwrap().contains("out_of_bounds"), "{outside}");
     lab.lab("discard -m outside").is(0);
 
     lab.write("lab.toml", lab.read("lab.toml").replace("= 20", "= 2"));
