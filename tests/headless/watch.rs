@@ -99,3 +99,14 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
     story.lab.write("kernel.cu", "// back, and another\n");
     story.hears(&["kernel.cu", "inc/tile.cuh"]);
 }
+
+#[test]
+fn a_save_that_nobody_tells_of_is_found_by_looking() {
+    let story = Story::new();
+    let lab = &story.lab;
+    // Written through a link in another folder, as from another machine: no event comes to this one.
+    fs::create_dir(lab.path("elsewhere")).unwrap();
+    fs::hard_link(lab.path("kernel.cu"), lab.path("elsewhere/alias.cu")).unwrap();
+    lab.write("elsewhere/alias.cu", "#include \"inc/tile.cuh\"\n// from elsewhere\n");
+    story.hears(&["kernel.cu"]);
+}
