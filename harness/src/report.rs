@@ -10,11 +10,16 @@ mod writer;
 pub use diagnostic::{Diagnostic, Severity};
 pub use writer::Writer;
 
+use std::collections::HashMap;
+
 /// More points than this in a `_series:` line are not kept.
 pub const SERIES_POINTS: usize = 512;
 
 /// Longest line that the reader looks into, in bytes; a longer one is log text.
 pub const LINE_LIMIT: usize = 64 * 1024;
+
+/// More different caveats than this are not kept.
+pub const CAVEATS: usize = 200;
 
 /// One result line, split.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +116,8 @@ impl Stage {
 pub struct Report {
     /// In order of first appearance; the value is the last one given.
     entries: Vec<(String, String)>,
+    /// Where each key is in `entries`: a harness may make up keys without end.
+    places: HashMap<String, usize>,
     caveats: Vec<String>,
     workloads: Vec<String>,
     diagnostics: Vec<Diagnostic>,
@@ -126,12 +133,15 @@ impl Report {
             return false;
         };
         match key {
-            "caveat" if self.caveats.iter().any(|c| c == value) => {}
+            "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.workloads.push(value.to_owned()),
-            _ => match self.entries.iter_mut().find(|(k, _)| k == key) {
-                Some((_, old)) => value.clone_into(old),
-                None => self.entries.push((key.to_owned(), value.to_owned())),
+            _ => match self.places.get(key) {
+                Some(&place) => value.clone_into(&mut self.entries[place].1),
+                None => {
+                    self.places.insert(key.to_owned(), self.entries.len());
+                    self.entries.push((key.to_owned(), value.to_owned()));
+                }
             },
         }
         true
@@ -148,7 +158,7 @@ impl Report {
 
     /// The whole value of a key, attributes included.
     pub fn value(&self, key: &str) -> Option<&str> {
-        self.entries.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+        self.places.get(key).map(|&place| self.entries[place].1.as_str())
     }
 
     /// Every key and value, in order of first appearance.

@@ -13,6 +13,7 @@ use anyhow::Result;
 use clap::Args;
 use harness::device::Target;
 use harness::process::Exit;
+use harness::report::parse;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -76,7 +77,9 @@ fn judge(project: &Project, options: &Options) -> std::result::Result<Record, No
             if batch.skipped > 0 {
                 say(&format!("… {} lines are in run.log alone", batch.skipped));
             }
-            batch.lines.iter().for_each(|line| say(&line.text));
+            // A series is for drawing; it is in run.log.
+            let series = |text: &str| parse(text).is_some_and(|entry| entry.key.ends_with("_series"));
+            batch.lines.iter().filter(|line| !series(&line.text)).for_each(|line| say(&line.text));
         }
     })
 }

@@ -138,8 +138,13 @@ pub fn discard(
     let kept = repo::keep_discarded(project, id, &bytes, &description)?;
     let mut notes =
         vec![format!("the attempt is kept as {} (`lab restore {}`)", kept.reference, repo::short(&kept.id))];
-    let newer = present.filter(|present| *present != bytes);
-    notes.extend(save_and_put_back(project, newer.as_deref(), "HEAD")?.map(saved_note));
+    // What was judged is kept already; only newer bytes need saving besides.
+    let saved = match present.as_deref() {
+        Some(newer) if newer != bytes => Some(repo::save(project, newer, ON_DISK)?),
+        _ => None,
+    };
+    repo::put_back(project, "HEAD", present.as_deref())?;
+    notes.extend(saved.map(|kept| saved_note(kept.id)));
     if repo::staged(project).unwrap_or(false) {
         notes.push(format!(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
@@ -159,7 +164,7 @@ fn discard_unjudged(
         Some(bytes) => Some(repo::save(project, bytes, description)?),
         None => None,
     };
-    repo::put_back(project, "HEAD")?;
+    repo::put_back(project, "HEAD", present)?;
     let commit = saved.as_ref().map_or(head, |kept| kept.id.clone());
     let notes = saved.map(|kept| saved_note(kept.id)).into_iter().collect();
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
@@ -187,17 +192,16 @@ pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
     let before = present(project)?;
     let wanted = repo::bytes_of(project, &commit)?;
     let changed = before.as_deref() != Some(&wanted);
-    let saved = if changed { save_and_put_back(project, before.as_deref(), &commit)? } else { None };
-    Ok(Restored { commit, subject, saved, changed })
+    let mut saved = None;
+    if changed {
+        saved = before.as_deref().map(|bytes| repo::save(project, bytes, ON_DISK)).transpose()?;
+        repo::put_back(project, &commit, before.as_deref())?;
+    }
+    Ok(Restored { commit, subject, saved: saved.map(|kept| kept.id), changed })
 }
 
-/// Saves the bytes, then puts the kernel of `commit` in their place. The id of what saved them.
-fn save_and_put_back(project: &Project, present: Option<&[u8]>, commit: &str) -> Result<Option<String>> {
-    let saved =
-        present.map(|bytes| repo::save(project, bytes, "lab: on disk before it was replaced")).transpose()?;
-    repo::put_back(project, commit)?;
-    Ok(saved.map(|kept| kept.id))
-}
+/// Why bytes were saved; the subject of the commit that holds them.
+const ON_DISK: &str = "lab: on disk before it was replaced";
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
@@ -285,8 +289,16 @@ pub fn judged(record: &Record) -> bool {
 fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
     match run {
         Some(id) => Ok(Some(records.read(id)?)),
-        None => Ok(records.find(|r| r.start.kernel == project.kernel_name)),
+        None => Ok(last(project, records)),
     }
+}
+
+/// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
+/// for the last verdict before it, if there is any.
+pub fn last(project: &Project, records: &Records) -> Option<Record> {
+    let ours = |r: &Record| r.start.kernel == project.kernel_name;
+    let void = |r: &Record| r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Void);
+    records.find(|r| ours(r) && !void(r)).or_else(|| records.find(ours))
 }
 
 fn said(description: &str) -> StdResult<String, Refusal> {
@@ -363,12 +375,23 @@ fn finish(
         mark_written(&mut record);
         attempt(records.write(&record));
     }
+    let owed = records.find(|r| r.start.id != record.start.id && r.missing_row().is_some());
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)
             .and_then(|text| repo::note(project, &commit, &text)),
     );
+    notes.extend(owed.map(|r| missing(project, &r)));
     Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })
+}
+
+/// In words, that the row of a decided run is not in its ledger.
+pub fn missing(project: &Project, record: &Record) -> String {
+    format!(
+        "the row of run {} is missing in {}: `lab log --append-missing` adds it",
+        record.start.id,
+        ledger::path(project, record.emulated()).display()
+    )
 }
 
 fn row(record: &Record, commit: &str) -> Row {

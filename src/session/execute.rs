@@ -67,8 +67,10 @@ pub fn own_program() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }
 
-/// Beyond the harness's own limit: the built-in one ends a hanging kernel itself, and says more.
-const JUDGE_GRACE: Duration = Duration::from_secs(60);
+/// The built-in harness holds `time_limit_s` itself, for the build and for each launch, and says
+/// more about what hung. Its first run may also make a reference, which takes minutes on few cores.
+/// This is for a judge that hangs itself.
+const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 pub fn execute(
     project: &Project,
@@ -102,7 +104,7 @@ pub fn execute_with(
     log.lock().context("cannot lock run.log")?;
     let mut record = start(project, order, id, &inputs)?;
     records.write(&record)?;
-    point_to_log(project, &folder.join(LOG));
+    point_to_log(project, id);
     tell(Told::Started(Box::new(record.start.clone())));
 
     let began = Instant::now();
@@ -202,18 +204,20 @@ fn harness(project: &Project, order: &Order, inputs: &Inputs, folder: &Path) -> 
 }
 
 /// `run.log` beside lab.toml names the log of the last run, for `grep`. A file of the user's by
-/// that name stays.
-fn point_to_log(project: &Project, log: &Path) {
+/// that name stays. The link is relative, so that a repository can be moved.
+fn point_to_log(project: &Project, id: RunId) {
+    let up = project.home.strip_prefix(&project.root).map_or(0, |inside| inside.components().count());
+    let target = format!("{}.lab/runs/{id}/{LOG}", "../".repeat(up));
     let link = project.home.join(LOG);
     match fs::read_link(&link) {
-        Ok(old) if old.starts_with(&project.lab_dir) => {
+        Ok(old) if old.to_string_lossy().contains(".lab/runs/") => {
             let _ = fs::remove_file(&link);
         }
         Ok(_) => return,
         Err(_) if link.exists() => return,
         Err(_) => {}
     }
-    let _ = std::os::unix::fs::symlink(log, &link);
+    let _ = std::os::unix::fs::symlink(target, &link);
 }
 
 fn external(project: &Project, order: &Order, line: &str) -> Command {
@@ -246,7 +250,7 @@ pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
 
 fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
-    Limits { time: if project.external() { time } else { time + JUDGE_GRACE } }
+    Limits { time: if project.external() { time } else { time + JUDGE_LIMIT } }
 }
 
 /// What is on disk now and is not what the harness began with.
@@ -268,8 +272,7 @@ fn incumbent(
     let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
     let same = |r: &Record| {
         let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
-        r.start.id != candidate.start.id
-            && r.start.blob == blob
+        r.start.blob == blob
             && r.start.kernel == candidate.start.kernel
             && r.command == candidate.command
             && r.device.as_deref() == device
@@ -283,7 +286,9 @@ fn incumbent(
         let report = r.report();
         report.measure(&project.config.objective).filter(|m| m.value.is_finite())
     };
-    Ok(records.find(same).or_else(noted).and_then(measure))
+    // In another clone the numbers of runs begin anew: only here does this one mean the same run.
+    let local = records.find(|r| r.start.id != candidate.start.id && same(r));
+    Ok(local.or_else(noted).and_then(measure))
 }
 
 /// A harness that makes up keys without end shall not fill the records.

@@ -4,7 +4,8 @@ use super::experiment::{Experiment, Row};
 use super::project::Project;
 use super::record::Record;
 use super::records::Records;
-use super::{ledger, repo};
+use super::repo::Notes;
+use super::{decide, ledger};
 use anyhow::Result;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +21,7 @@ pub fn history(project: &Project) -> Result<History> {
     let (mut records, mut problems) = Records::new(&project.lab_dir).newest();
     records.retain(|r| r.decision.as_ref().is_some_and(|d| d.row.is_some()));
     records.reverse();
+    let notes = Notes::open(project);
     let mut experiments = Vec::new();
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
@@ -33,30 +35,22 @@ pub fn history(project: &Project) -> Result<History> {
             .map(|row| {
                 let at = recorded.iter().rposition(|r| belongs(r, &row));
                 let local = at.map(|at| recorded.remove(at).clone());
-                experiment(project, row, local, emulated)
+                experiment(&notes, row, local, emulated)
             })
             .collect();
         rows.reverse();
-        experiments.extend(rows);
-    }
-    for record in records.iter().filter(|r| r.missing_row().is_some()) {
-        problems.push(format!(
-            "the row of run {} is missing in {}: `lab log --append-missing` adds it",
-            record.start.id,
-            ledger::path(project, record.emulated()).display()
-        ));
-    }
-    // Both files in the order of time, where it is known; a row without one stays after its neighbour.
-    let mut last = None;
-    let mut dated: Vec<_> = experiments
-        .into_iter()
-        .map(|e| {
+        // A row whose time is not known stays after its neighbour.
+        let mut last = None;
+        experiments.extend(rows.into_iter().map(|e| {
             last = e.decided.or(last);
             (last, e)
-        })
-        .collect();
-    dated.sort_by_key(|(when, _)| *when);
-    Ok(History { experiments: dated.into_iter().map(|(_, e)| e).collect(), problems })
+        }));
+    }
+    experiments.sort_by_key(|(when, _)| *when);
+    for record in records.iter().filter(|r| r.missing_row().is_some()) {
+        problems.push(decide::missing(project, record));
+    }
+    Ok(History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems })
 }
 
 fn belongs(record: &Record, row: &Row) -> bool {
@@ -67,9 +61,9 @@ fn belongs(record: &Record, row: &Row) -> bool {
 }
 
 /// In another clone the record is the note of the commit, where notes were fetched.
-fn experiment(project: &Project, row: Row, local: Option<Record>, emulated: bool) -> Experiment {
+fn experiment(notes: &Notes, row: Row, local: Option<Record>, emulated: bool) -> Experiment {
     let noted = || {
-        let record: Record = serde_json::from_str(&repo::noted(project, &row.commit)?).ok()?;
+        let record: Record = serde_json::from_str(&notes.of(&row.commit)?).ok()?;
         (record.emulated() == emulated).then_some(record)
     };
     let run = local.as_ref().map(|r| r.start.id);

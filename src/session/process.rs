@@ -86,7 +86,9 @@ pub fn follow(
         }
     }
     let status = running.reap(follow)?;
-    Ok(state.ending.unwrap_or_else(|| ending(status)))
+    // Its last words may have been too many.
+    let flooded = follow.flooded().then_some(Ending::Flooded);
+    Ok(state.ending.or(flooded).unwrap_or_else(|| ending(status)))
 }
 
 struct State {

@@ -103,7 +103,12 @@ impl Records {
 
     /// The newest record that `wanted` accepts; damaged ones are passed over.
     pub fn find(&self, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
-        self.ids().into_iter().take(READING_CAP).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
+        self.find_among(READING_CAP, wanted)
+    }
+
+    /// [`Records::find`] that looks no further back than so many runs.
+    pub fn find_among(&self, runs: usize, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
+        self.ids().into_iter().take(runs).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
     }
 
     /// Whether the lab that started this run still watches it: it holds a lock on run.log, which

@@ -8,6 +8,9 @@ use super::run::Fingerprint;
 use super::{decide, inputs};
 use anyhow::Result;
 
+/// So far back a verdict on the present bytes is looked for.
+const NEAR: usize = 200;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub head: Head,
@@ -17,7 +20,7 @@ pub struct Status {
     pub blob: Option<String>,
     /// Git blob id of kernel.cu in HEAD.
     pub incumbent: Option<String>,
-    /// The last run of this kernel that has ended.
+    /// The last run of this kernel that has ended, with a verdict if there is any.
     pub last: Option<Record>,
     /// `last` judged other bytes than the present ones.
     pub stale: bool,
@@ -42,11 +45,12 @@ pub fn status(project: &Project) -> Result<Status> {
     };
     let present = inputs.as_ref().map(|i| i.fingerprint.clone()).map_err(ToString::to_string);
     let ours = |r: &Record| r.start.kernel == project.kernel_name && r.verdict.is_some();
-    let last = records.find(ours);
+    let last = decide::last(project, &records).filter(ours);
     let matches = |r: &Record| present.as_ref().is_ok_and(|f| *f == r.start.fingerprint);
     let judged = match &last {
         Some(last) if matches(last) => Some(last.clone()),
-        _ => records.find(|r| ours(r) && matches(r)),
+        // On every save most bytes are new: nobody waits for a search through all that ever ran.
+        _ => records.find_among(NEAR, |r| ours(r) && matches(r)),
     };
     let keep = match &last {
         None => Err("nothing was judged yet".to_owned()),

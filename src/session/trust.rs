@@ -6,7 +6,8 @@
 //! command there starts another script.
 
 use super::project::Project;
-use anyhow::{Context, Result};
+use crate::config::Config;
+use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use std::path::{Path, PathBuf};
 
@@ -31,9 +32,13 @@ pub fn check(project: &Project) -> Result<Trust> {
     Ok(Trust::Needed { command: command.clone(), file: file.clone() })
 }
 
-/// Trusts the lab.toml of this project as it now is. False where there is nothing to trust.
+/// Trusts the lab.toml of this project, if the command in it is still the one that was shown.
+/// False where there is nothing to trust.
 pub fn grant(project: &Project) -> Result<bool> {
     let Some(file) = project.config_file.as_ref().filter(|_| project.external()) else { return Ok(false) };
+    if Config::read(file)?.harness != project.config.harness {
+        bail!("{} changed just now: look at its harness command again", file.display());
+    }
     grant_file(file)?;
     Ok(true)
 }

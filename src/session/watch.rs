@@ -214,12 +214,19 @@ impl Watch {
         }
     }
 
+    /// Takes the present kernel as known, with what it includes; of every other file what was known
+    /// before stands, so that a save in the same moment is not swallowed.
     fn take_note_of_kernel(&mut self) {
-        if let (Ok(inputs), Some(known)) = (inputs::read(&self.project), self.known.first_mut())
-            && let Some(kernel) = inputs.sources.first()
-        {
-            *known = kernel.file.clone();
+        let Ok(inputs) = inputs::read(&self.project) else { return };
+        let known = std::mem::take(&mut self.known);
+        self.learn(&inputs);
+        for file in self.known.iter_mut().skip(1) {
+            if let Some(before) = known.iter().find(|k| k.path == file.path) {
+                file.clone_from(before);
+            }
         }
+        // Looked at again when the moment has passed.
+        self.debounce.event(Instant::now());
     }
 
     fn learn(&mut self, inputs: &Inputs) {

@@ -34,11 +34,21 @@ impl Log {
 
     /// Takes lines in; returns how many were dropped at the front to make room.
     fn push(&mut self, lines: impl IntoIterator<Item = LogLine>) -> usize {
-        self.lines.extend(lines.into_iter().map(Arc::new));
+        for line in lines {
+            // Progress is one line that moves: a hundred of them would push everything else away.
+            if is_progress(&line) && self.lines.back().is_some_and(|last| is_progress(last)) {
+                self.lines.pop_back();
+            }
+            self.lines.push_back(Arc::new(line));
+        }
         let over = self.lines.len().saturating_sub(LINES);
         self.lines.drain(..over);
         over
     }
+}
+
+fn is_progress(line: &LogLine) -> bool {
+    line.result && line.text.starts_with("progress:")
 }
 
 /// What the pane shows of the log.
@@ -257,6 +267,16 @@ mod tests {
         assert_eq!(view.log().line(view.first()).map(|l| l.text.as_str()), Some("line 100"));
         let gap = view.log().line(LINES - 3).map(|l| l.text.as_str());
         assert_eq!(gap, Some("… 7 lines more: they are in run.log"));
+    }
+
+    #[test]
+    fn progress_is_one_line_that_moves() {
+        let mut view = view(1);
+        let result = |text: &str| LogLine { text: text.to_owned(), result: true };
+        view.push(0, vec![result("progress: 1/3"), result("progress: 2/3")]);
+        view.push(0, vec![result("progress: 3/3"), result("stage: measure"), result("progress: 1/9")]);
+        let seen: Vec<&str> = (0..9).filter_map(|at| Some(view.log().line(at)?.text.as_str())).collect();
+        assert_eq!(seen, ["line 0", "progress: 3/3", "stage: measure", "progress: 1/9"]);
     }
 
     #[test]

@@ -54,9 +54,12 @@ pub fn run(project: Arc<Project>, opening: Opening, theme: Theme) -> io::Result<
     // The first frame comes before anything that could be slow.
     screen.draw()?;
     let threads = Threads::start(&project, opening, &events)?;
-    screen.stay(&threads)?;
+    let stayed = screen.stay(&threads);
     // First the terminal, so that nobody looks at a dead screen while the last work is finished.
     screen.guard.leave();
+    threads.signals.give_back();
+    drop(threads);
+    stayed?;
     Ok(Ended { signal: screen.signal })
 }
 

@@ -1,53 +1,63 @@
 //! Signals become events. While an editor has the terminal, a stop of the whole group stops this
-//! process too, or the shell would wait for it.
+//! process too, or the shell would wait for it. While the screen closes, a signal does what it does
+//! to any process: somebody does not want to wait for the last work.
 
 use super::event::Event;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 pub struct SignalThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    /// Somebody else, an editor, has the terminal.
-    lent: Arc<AtomicBool>,
+    whose: Arc<AtomicU8>,
 }
+
+/// Whose the terminal is.
+const OURS: u8 = 0;
+const LENT: u8 = 1;
+const GIVEN_BACK: u8 = 2;
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
         let handle = signals.handle();
-        let lent = Arc::new(AtomicBool::new(false));
-        let is_lent = Arc::clone(&lent);
+        let whose = Arc::new(AtomicU8::new(OURS));
+        let terminal = Arc::clone(&whose);
         let thread = thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
-                let event = match signal {
-                    SIGTSTP if is_lent.load(Ordering::SeqCst) => {
-                        let _ = emulate_default_handler(SIGTSTP);
+                let event = match (signal, terminal.load(Ordering::SeqCst)) {
+                    (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
+                        let _ = emulate_default_handler(signal);
                         continue;
                     }
                     // Ctrl-C in an editor that left the terminal in its usual mode is the editor's.
-                    SIGINT if is_lent.load(Ordering::SeqCst) => continue,
-                    SIGTSTP => Event::Suspend,
-                    SIGCONT => Event::Continued,
-                    SIGHUP => Event::Hangup,
-                    other => Event::Terminate(other),
+                    (SIGINT, LENT) => continue,
+                    (SIGTSTP, _) => Event::Suspend,
+                    (SIGCONT, _) => Event::Continued,
+                    (SIGHUP, _) => Event::Hangup,
+                    (other, _) => Event::Terminate(other),
                 };
                 if events.send(event).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(SignalThread { handle, thread: Some(thread), lent })
+        Ok(SignalThread { handle, thread: Some(thread), whose })
     }
 
-    /// Whether somebody else has the terminal.
+    /// Whether somebody else, an editor, has the terminal.
     pub fn lend(&self, lent: bool) {
-        self.lent.store(lent, Ordering::SeqCst);
+        self.whose.store(if lent { LENT } else { OURS }, Ordering::SeqCst);
+    }
+
+    /// The screen is closed; only work that has begun is finished.
+    pub fn give_back(&self) {
+        self.whose.store(GIVEN_BACK, Ordering::SeqCst);
     }
 }
 

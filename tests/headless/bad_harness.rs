@@ -95,6 +95,22 @@ fn one_that_prints_without_end() {
 }
 
 #[test]
+fn one_that_prints_too_much_and_is_gone_at_once() {
+    let (_lab, told) =
+        run("head -c 1100000 /dev/zero; echo; echo 'correctness: pass'", "output_limit_mib = 1");
+    told.is(3).says("too much output");
+}
+
+#[test]
+fn keys_without_end_take_no_time() {
+    // Were every key looked for among all others, this would take minutes.
+    let many = "awk 'BEGIN { for (i = 0; i < 200000; i++) print \"k\" i \": 1\" }'; echo 'correctness: pass'";
+    let (lab, told) = run(many, "");
+    told.is(0);
+    assert!(lab.read(".lab/runs/1/record.json").len() < 100_000);
+}
+
+#[test]
 fn a_kernel_that_changes_during_the_run_has_no_verdict() {
     let (lab, told) =
         run("echo '// edited' >> kernel.cu; echo 'correctness: pass'; echo 'throughput_sps: 9'", "");

@@ -152,6 +152,58 @@ fn bytes_newer_than_the_verdict() {
 }
 
 #[test]
+fn in_another_clone_the_records_come_with_the_notes() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m better").is(0);
+    lab.git("add -f results.tsv");
+    lab.git("commit -qm ledger");
+    lab.git("clone -q . ../clone");
+    let clone = |program: &str, args: &str| {
+        let mut command = if program == "lab" { lab.lab_command(args) } else { lab.command(program) };
+        if program != "lab" {
+            command.args(args.split(' '));
+        }
+        command.current_dir(lab.path("../clone"));
+        crate::lab::finish(command.spawn().unwrap()).is(0)
+    };
+    assert!(clone("lab", "log --json").json()["experiments"][0]["device"].is_null());
+    clone("git", "fetch -q origin refs/notes/lab:refs/notes/lab");
+    assert_eq!(clone("lab", "log --json").json()["experiments"][0]["device"], "Test GPU");
+    // The incumbent's measure came with it.
+    clone("lab", "trust");
+    std::fs::write(lab.path("../clone/kernel.cu"), "// best\n").unwrap();
+    let run = clone("lab", "run --json").json();
+    assert_eq!(run["change"]["ratio"].as_f64(), Some(0.0));
+}
+
+#[test]
+fn a_save_while_the_incumbent_is_put_back_is_not_lost() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// saved in the last moment\n");
+    let project = lab::session::project::Project::open(&lab.repo, None).unwrap();
+    lab::session::repo::put_back(&project, "HEAD", Some(b"// what was there a moment before\n")).unwrap();
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// saved in the last moment\n");
+    assert_eq!(lab.git("status --porcelain"), "", "nothing else is left in the folder");
+}
+
+#[test]
+fn a_run_that_came_to_nothing_does_not_hide_the_verdict_before_it() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// good\n");
+    lab.lab("run").is(0);
+    let harness = lab.read("harness.py");
+    lab.harness("echo '// changed' > kernel.cu");
+    lab.lab("run").is(3).says("VOID");
+    lab.write("kernel.cu", "// good\n");
+    lab.write("harness.py", harness);
+    lab.lab("keep -m good").is(0).says("keep run 1");
+}
+
+#[test]
 fn a_local_include_belongs_to_the_verdict_but_not_to_an_experiment() {
     let lab = Lab::new();
     lab.write("tile.cuh", "#define T 1\n");

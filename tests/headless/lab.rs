@@ -84,7 +84,7 @@ impl Lab {
     }
 
     pub fn harness(&self, script: &str) {
-        self.write("harness.py", &format!("{script}\n"));
+        self.write("harness.py", format!("{script}\n"));
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

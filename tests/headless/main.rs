@@ -6,6 +6,7 @@ mod bad_git;
 mod bad_harness;
 mod bad_kernel;
 mod bad_ledger;
+mod built_in;
 mod circle;
 mod lab;
 mod processes;

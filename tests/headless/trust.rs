@@ -33,6 +33,15 @@ fn trust_ends_with_the_content() {
 }
 
 #[test]
+fn a_yes_is_for_the_command_that_was_shown() {
+    let lab = Lab::new();
+    let project = lab::session::project::Project::open(&lab.repo, None).unwrap();
+    lab.write("lab.toml", "harness = \"something else\"\n");
+    let refused = lab::session::trust::grant(&project).unwrap_err().to_string();
+    assert!(refused.contains("changed just now: look at its harness command again"), "{refused}");
+}
+
+#[test]
 fn the_built_in_harness_needs_none() {
     let lab = Lab::new();
     lab.write("lab.toml", "device = \"cpu\"\n");

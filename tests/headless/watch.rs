@@ -16,10 +16,16 @@ struct Story {
 
 impl Story {
     fn new() -> Story {
+        Story::prepared(|_| {})
+    }
+
+    /// With something done before the watching starts.
+    fn prepared(prepare: impl FnOnce(&Lab)) -> Story {
         let lab = Lab::empty();
         fs::create_dir(lab.path("inc")).unwrap();
         lab.write("inc/tile.cuh", "// tile\n");
         lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n");
+        prepare(&lab);
         let project = Arc::new(Project::open(&lab.repo, None).unwrap());
         let (send, events) = channel();
         let watcher = watch::start(project, Arc::new(move |event| drop(send.send(event)))).unwrap();
@@ -79,7 +85,10 @@ fn what_is_no_change_is_not_heard() {
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
     lab.write(".lab/runs/1/kernel.cu", "x");
     let kernel = lab.path("kernel.cu");
-    story.watcher.expect(move || fs::write(kernel, "// put back\n").unwrap()).unwrap();
+    story
+        .watcher
+        .expect(move || fs::write(kernel, "// put back, and it includes nothing\n").unwrap())
+        .unwrap();
     // Whatever would have been heard of those would come before this.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);
@@ -95,4 +104,15 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
     }
     story.lab.write("kernel.cu", "// back, and another\n");
     story.hears(&["kernel.cu", "inc/tile.cuh"]);
+}
+
+#[test]
+fn a_save_that_nobody_tells_of_is_found_by_looking() {
+    // Written through a link in another folder, as from another machine: no event comes to this one.
+    let story = Story::prepared(|lab| {
+        fs::create_dir(lab.path("elsewhere")).unwrap();
+        fs::hard_link(lab.path("kernel.cu"), lab.path("elsewhere/alias.cu")).unwrap();
+    });
+    story.lab.write("elsewhere/alias.cu", "#include \"inc/tile.cuh\"\n// from elsewhere\n");
+    story.hears(&["kernel.cu"]);
 }

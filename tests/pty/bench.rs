@@ -2,7 +2,8 @@
 //! `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
@@ -141,8 +142,18 @@ impl Bench {
     }
 
     pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
+        self.start(columns, rows, vars, CommandBuilder::new(env!("CARGO_BIN_EXE_lab")))
+    }
+
+    /// Another test of this file as the program in the terminal.
+    pub fn open_test(&self, name: &str) -> Lab {
+        let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--ignored", "--nocapture"]);
+        self.start(160, 45, &[], command)
+    }
+
+    fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
         command.cwd(self.repo());
         command.env_clear();
         for (name, value) in self.env() {
@@ -268,6 +279,16 @@ impl Drop for Lab {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Waits until a process is gone, whoever reaps it.
+pub fn wait_until_gone(pid: &str) {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    // No descriptor: it is gone already.
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let timeout = Timespec { tv_sec: patience().as_secs() as i64, tv_nsec: 0 };
+    let ready = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap();
+    assert_eq!(ready, 1, "process {pid:?} is still there");
 }
 
 /// Whether a process is there and not only a zombie that nobody reaps.

@@ -1,6 +1,8 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
-use super::bench::{Bench, is_alive};
+use super::bench::{Bench, is_alive, wait_until_gone};
+use lab::tui::event::Event;
+use lab::tui::terminal::{Guard, install_panic_hook};
 use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 use std::fs;
 
@@ -109,4 +111,57 @@ fn a_second_screen_is_refused_in_words() {
     let mut second = bench.open();
     second.see("lab:");
     assert_ne!(second.end(), 0);
+}
+
+#[test]
+fn a_killed_screen_takes_the_run_along() {
+    let bench = Bench::new();
+    fs::write(bench.repo().join("kernel.cu"), "hangs\n").unwrap();
+    let lab = bench.open();
+    lab.see("MEASURE");
+    let pid = fs::read_to_string(bench.repo().join("harness.pid")).unwrap();
+    assert!(is_alive(&pid));
+    lab.signal(Signal::KILL);
+    wait_until_gone(&pid);
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_then_speaks() {
+    let bench = Bench::new();
+    let mut child = bench.open_test("terminal::child_that_panics");
+    child.see("the drawing thread fell over");
+    assert_ne!(child.end(), 0);
+}
+
+#[test]
+fn a_panic_of_another_thread_leaves_the_screen_alone() {
+    let bench = Bench::new();
+    let mut child = bench.open_test("terminal::child_with_a_worker_that_panics");
+    child.see("a worker said: worker fell over");
+    assert_eq!(child.end(), 0);
+}
+
+#[test]
+#[ignore = "the program that a_panic_gives_the_terminal_back_and_then_speaks runs in its terminal"]
+fn child_that_panics() {
+    let (events, _inbox) = std::sync::mpsc::channel();
+    install_panic_hook(events);
+    let _guard = Guard::enter().unwrap();
+    panic!("the drawing thread fell over");
+}
+
+#[test]
+#[ignore = "the program that a_panic_of_another_thread_leaves_the_screen_alone runs in its terminal"]
+fn child_with_a_worker_that_panics() {
+    let (events, inbox) = std::sync::mpsc::channel();
+    install_panic_hook(events);
+    let mut guard = Guard::enter().unwrap();
+    let worker = std::thread::Builder::new().name("worker".to_owned());
+    let _ = worker.spawn(|| panic!("fell over")).unwrap().join();
+    let Ok(Event::WorkerDied { name, message }) = inbox.recv() else { panic!("nobody said so") };
+    assert!(message.starts_with("fell over ("), "{message}");
+    // The terminal is still the guard's: a frame can be drawn, and the end gives it back.
+    guard.draw(|frame| frame.render_widget("still here", frame.area())).unwrap();
+    drop(guard);
+    println!("a worker said: {name} fell over");
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod colours;
 mod random;
 mod states;
 mod stories;

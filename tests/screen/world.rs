@@ -25,6 +25,7 @@ use lab::tui::panes;
 use lab::tui::theme::Theme;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -319,11 +320,16 @@ impl World {
         self.answers.push_back(Event::Decided(Ok(decided)));
     }
 
-    /// What the person sees, as text.
-    pub fn screen(&mut self, width: u16, height: u16) -> String {
+    /// What the person sees, with its colours.
+    pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| panes::draw(frame, &mut self.app)).unwrap();
-        let buffer = terminal.backend().buffer();
+        terminal.backend().buffer().clone()
+    }
+
+    /// The same as text.
+    pub fn screen(&mut self, width: u16, height: u16) -> String {
+        let buffer = self.draw(width, height);
         let mut out = String::new();
         for y in 0..height {
             let mut line = String::new();

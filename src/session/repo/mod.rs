@@ -11,13 +11,11 @@ mod log;
 mod notes;
 mod place;
 mod refs;
-#[cfg(test)]
-mod tests;
 
 pub use commit::{Committed, commit_kernel, obstacle};
 pub use exclude::exclude;
 pub use log::{LogEntry, diff, log, show};
-pub use notes::{note, noted, noted_of_kernel};
+pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, put_back, staged};
 pub use refs::{Kept, keep_discarded, save};
 

@@ -3,6 +3,7 @@
 use super::commit::{any_signature, introduced};
 use super::{Project, blob_in, find, head_commit, open};
 use anyhow::Result;
+use git2::Repository;
 
 const NOTES: &str = "refs/notes/lab";
 
@@ -15,12 +16,20 @@ pub fn note(project: &Project, commit: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The note of a commit, if it has one.
-pub fn noted(project: &Project, commit: &str) -> Option<String> {
-    let repo = open(project).ok()?;
-    let id = find(&repo, commit).ok()?.id();
-    let note = repo.find_note(Some(NOTES), id).ok()?;
-    note.message().ok().map(str::to_owned)
+/// The notes of many commits: the repository is opened once.
+pub struct Notes(Option<Repository>);
+
+impl Notes {
+    pub fn open(project: &Project) -> Self {
+        Notes(open(project).ok().filter(|repo| repo.find_reference(NOTES).is_ok()))
+    }
+
+    /// The note of a commit, if it has one.
+    pub fn of(&self, commit: &str) -> Option<String> {
+        let repo = self.0.as_ref()?;
+        let note = repo.find_note(Some(NOTES), find(repo, commit).ok()?.id()).ok()?;
+        note.message().ok().map(str::to_owned)
+    }
 }
 
 /// The note of the commit that brought the kernel of HEAD.

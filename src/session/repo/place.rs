@@ -2,16 +2,29 @@
 
 use super::{Project, blob_in, find, form, head_commit, open};
 use anyhow::{Context, Result, bail};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use tempfile::TempPath;
 
-/// Replaces the kernel on disk by that of `commit`. The caller has saved the present bytes.
-/// The file keeps its mode; one that is not there gets the mode that git holds.
-pub fn put_back(project: &Project, commit: &str) -> Result<()> {
+/// Replaces the kernel on disk by that of `commit`. `saved` is what the caller found there and has
+/// saved; bytes that came in between are saved too. The file keeps its mode; one that is not there
+/// gets the mode that git holds.
+pub fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let (bytes, mode) = held(project, commit)?;
-    replace(&project.kernel, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
+    let replaced = replace(&project.kernel, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
+        .with_context(|| format!("cannot write {} (nothing was changed)", project.kernel.display()))?;
+    let Some(replaced) = replaced else { return Ok(()) };
+    let late = std::fs::read(&replaced).ok().filter(|late| Some(late.as_slice()) != saved);
+    if let Some(late) = late
+        && let Err(error) = super::save(project, &late, "lab: saved while it was being replaced")
+    {
+        let place = replaced.keep().map(|path| path.display().to_string()).unwrap_or_default();
+        return Err(error.context(format!("a save came in between and is kept as {place}")));
+    }
+    Ok(())
 }
 
 /// The kernel of a commit, in the form it has on disk.
@@ -28,21 +41,25 @@ fn held(project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     Ok((form::on_disk(&repo, project, &commit, &project.kernel_name)?, mode))
 }
 
-fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> Result<()> {
-    let folder = path.parent().context("a kernel lies in a folder")?;
-    let write = || -> std::io::Result<()> {
-        let permissions = match std::fs::metadata(path) {
-            Ok(present) => present.permissions(),
-            Err(_) => Permissions::from_mode(new_mode),
-        };
-        let mut file = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().set_permissions(permissions)?;
-        file.as_file().sync_data()?;
-        file.persist(path).map_err(|e| e.error)?;
-        Ok(())
+/// One step, in which the two files change places: whatever was there last, by whomever, is in the
+/// file that is returned. Where the file system cannot do that, or there is nothing to replace, the
+/// new file takes the name and nothing is returned.
+fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let permissions = match std::fs::metadata(path) {
+        Ok(present) => present.permissions(),
+        Err(_) => Permissions::from_mode(new_mode),
     };
-    write().with_context(|| format!("cannot write {} (nothing was changed)", path.display()))
+    let mut file = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_data()?;
+    let new = file.into_temp_path();
+    if renameat_with(CWD, &*new, CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        return Ok(Some(new));
+    }
+    new.persist(path).map_err(|e| e.error)?;
+    Ok(None)
 }
 
 /// Whether the index holds a version of the kernel that HEAD does not.

@@ -1,12 +1,13 @@
 //! The state of the screen and the one function that changes it. `update` is pure: it reads no
 //! clock, no disk and no git; what it wants done it returns as effects.
 
+mod facts;
 mod keys;
 mod runs;
 mod usable;
 
 use super::effect::Effect;
-use super::event::{Event, Facts};
+use super::event::Event;
 use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
@@ -14,11 +15,10 @@ use super::status::{Level, StatusLine};
 use super::text::printable;
 use super::theme::Theme;
 use crate::config::Goal;
-use crate::session::decide::{Decided, Refusal};
 use crate::session::experiment::{Experiment, Status as Decision};
 use crate::session::project::Project;
 use crate::session::record::{self, Record};
-use crate::session::repo::{LogEntry, short};
+use crate::session::repo::LogEntry;
 use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
 use crate::session::verdict::Verdict;
@@ -231,127 +231,6 @@ impl App {
         let went = self.message.tick(self.now);
         self.dirty = went || !matches!(self.running, Running::No);
         Vec::new()
-    }
-
-    fn on_facts(&mut self, facts: Facts) -> Vec<Effect> {
-        let first = !std::mem::replace(&mut self.loaded, true);
-        match facts.history {
-            Ok(history) => {
-                self.history = history.experiments;
-                if first && let Some(problem) = history.problems.first() {
-                    self.say(Level::Warning, problem.clone());
-                }
-            }
-            Err(why) => self.say(Level::Error, format!("the history cannot be read: {why}")),
-        }
-        match facts.log {
-            Ok(log) => self.commits = log,
-            Err(why) => self.say(Level::Error, format!("git log: {why}")),
-        }
-        match facts.status {
-            Ok(status) => self.on_status(status, first),
-            Err(why) => {
-                self.say(Level::Error, why);
-                Vec::new()
-            }
-        }
-    }
-
-    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
-        self.present = Some(status.present.clone());
-        if let Err(why) = &status.present {
-            self.say(Level::Error, why.clone());
-        }
-        let is_idle = matches!(self.running, Running::No);
-        let mut effects = Vec::new();
-        // The verdict of the present bytes where there is one, else the last: after a discard that is
-        // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.
-        let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
-        if let Some(record) = shown {
-            match self.last.as_mut().filter(|known| known.start.id == record.start.id) {
-                Some(known) => known.decided = decision(record.decision.as_ref()),
-                None if is_idle => {
-                    self.newest = self.newest.max(Some(record.start.id));
-                    self.last = Judged::of(record.clone(), Arc::new(record.report()));
-                    effects.push(Effect::LoadLog(record.start.id));
-                }
-                None => {}
-            }
-        }
-        let unjudged = status.judged.is_none() && status.present.is_ok() && is_idle;
-        self.status = Some(status);
-        let restored = std::mem::take(&mut self.restored);
-        if unjudged && first {
-            effects.extend(self.start(Reason::Opened));
-        } else if unjudged && restored && !self.paused {
-            effects.extend(self.start(Reason::Restored));
-        }
-        effects
-    }
-
-    fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
-        let was = self.deciding.take();
-        match result {
-            Ok(decided) => {
-                self.say_decided(&decided);
-                self.restored = decided.status != Decision::Keep;
-                if let Some(last) = self.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
-                    last.decided = Some(decided.status);
-                }
-                vec![Effect::Refresh]
-            }
-            Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
-                self.ask_discard(question);
-                Vec::new()
-            }
-            Err(refusal) => {
-                self.say(Level::Error, refusal.to_string());
-                vec![Effect::Refresh]
-            }
-        }
-    }
-
-    fn say_decided(&mut self, decided: &Decided) {
-        let run = decided.run.map(|run| format!("run {run} ")).unwrap_or_default();
-        let mut text = match decided.status {
-            Decision::Keep => format!("{run}kept as {}", short(&decided.commit)),
-            Decision::Discard => format!("{run}discarded"),
-            Decision::Crash => format!("{run}discarded, a crash"),
-        };
-        for note in &decided.notes {
-            text.push_str(" · ");
-            text.push_str(note);
-        }
-        self.say(Level::Info, text);
-    }
-
-    fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
-        match result {
-            Ok(project) => {
-                self.setup = Setup::of(&project);
-                if self.paused {
-                    return vec![Effect::Refresh];
-                }
-                self.start(Reason::Saved)
-            }
-            Err(why) => {
-                self.say(Level::Error, why);
-                Vec::new()
-            }
-        }
-    }
-
-    fn on_trusted(&mut self, result: Result<(), String>) -> Vec<Effect> {
-        match result {
-            Ok(()) => {
-                self.untrusted = None;
-                self.start(Reason::Opened)
-            }
-            Err(why) => {
-                self.say(Level::Error, why);
-                Vec::new()
-            }
-        }
     }
 
     /// The experiments that may stand beside the present one: of this kernel, on this device. An

@@ -5,6 +5,7 @@ use super::super::app::{App, Judged, Live, Running};
 use super::super::text::{fit, printable, width};
 use super::super::{format, theme::Theme};
 use super::big;
+use crate::session::experiment::Status;
 use crate::session::run::{Reason, RunStart};
 use crate::session::verdict::Outcome;
 use harness::report::{Report, attribute};
@@ -156,7 +157,9 @@ fn third_line(app: &App) -> Vec<Span<'static>> {
     if let Some(time) = last.seconds {
         parts.push(format!("verdict after {}", format::seconds(time)));
     }
-    vec![Span::styled(parts.join("   "), theme.quiet())]
+    // While a run goes on these belong to the last verdict, as the line above says.
+    let indent = if matches!(app.running, Running::No) { "" } else { "      " };
+    vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
 }
 
 /// All of it in one row, for a small screen.
@@ -168,9 +171,11 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
             let verdict = last.verdict.outcome;
             let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict) };
             line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
+            line.extend(stale(app));
+            // Before the figures: what qualifies them must not be cut off.
+            line.extend(tags(app));
             line.push(Span::raw("  "));
             line.extend(figures(app, last));
-            line.push(Span::raw("  "));
         }
         (Running::No, None) => line.push(nothing_yet(app)),
         (_, last) => {
@@ -179,9 +184,9 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
                 line.push(Span::styled("  last ", theme.quiet()));
                 line.extend(verdict_word(app, last));
             }
+            line.extend(tags(app));
         }
     }
-    line.extend(tags(app));
     let right = which_run(app);
     let used: usize = line.iter().map(Span::width).sum();
     frame.render_widget(Line::from(line), area);
@@ -206,7 +211,14 @@ fn nothing_yet(app: &App) -> Span<'static> {
 fn verdict_word(app: &App, last: &Judged) -> Vec<Span<'static>> {
     let outcome = last.verdict.outcome;
     let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(outcome) };
-    vec![Span::styled(format!("{} {}", outcome.sign(), outcome.word()), style)]
+    let mut word = vec![Span::styled(format!("{} {}", outcome.sign(), outcome.word()), style)];
+    word.extend(stale(app));
+    word
+}
+
+/// The mark of a verdict on other bytes than those on disk.
+fn stale(app: &App) -> Option<Span<'static>> {
+    app.is_stale().then(|| Span::styled("  stale", app.theme.warn()))
 }
 
 /// The number and its change; of anything but a pass the reason.
@@ -236,7 +248,10 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
         if let Some(spread) = change.spread {
             line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
         }
-        line.push(Span::styled(" vs incumbent", theme.quiet()));
+        // What was kept is the incumbent now; its change is against the one that it replaced.
+        let against =
+            if last.decided == Some(Status::Keep) { " vs incumbent before" } else { " vs incumbent" };
+        line.push(Span::styled(against, theme.quiet()));
     }
     line
 }
@@ -254,11 +269,8 @@ fn change_style(app: &App, ratio: f64) -> Style {
 fn tags(app: &App) -> Vec<Span<'static>> {
     let theme: &Theme = &app.theme;
     let mut words: Vec<(&str, Style)> = Vec::new();
-    if app.is_stale() {
-        words.push(("stale", theme.warn()));
-    }
     match app.last.as_ref().filter(|_| matches!(app.running, Running::No)).and_then(|last| last.decided) {
-        Some(crate::session::experiment::Status::Keep) => words.push(("kept", theme.good())),
+        Some(Status::Keep) => words.push(("kept", theme.good())),
         Some(_) => words.push(("discarded", theme.quiet())),
         None => {}
     }

@@ -18,6 +18,12 @@ use ratatui::text::{Line, Span};
 /// Diagnostics shown; all of them are in run.log.
 const DIAGNOSTICS: usize = 20;
 
+/// Where the first wrong value is, in the built-in harness's words.
+const FIRST_FAILURE: &str = "first_failure";
+
+/// On what and of what: the head of the screen names the first two.
+const PROVENANCE: [&str; 5] = ["problem", "device", "compiler", "driver", "seed"];
+
 #[derive(Clone, Debug, Default)]
 pub struct CorrectnessState {
     pub scroll: usize,
@@ -80,6 +86,11 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
         }
     }
     out.extend(diagnostics(report, build_failed, columns, theme));
+    if let Some(place) = report.value(FIRST_FAILURE) {
+        for text in wrap(&printable(place), columns.saturating_sub(2)) {
+            out.push(Line::styled(format!("✗ {text}"), theme.bad()));
+        }
+    }
     out.extend(build(report, theme));
     let pending = match (&app.running, last) {
         (Running::No, _) | (_, None) => Vec::new(),
@@ -88,6 +99,7 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     out.extend(gates(report, &pending, columns, theme));
     out.extend(others(app, report, columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
+    out.extend(provenance(report, theme));
     for caveat in report.caveats() {
         for text in wrap(&printable(caveat), columns.saturating_sub(2)) {
             out.push(Line::styled(format!("! {text}"), theme.warn()));
@@ -207,12 +219,25 @@ fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
 
 /// Result lines that no other place shows: counts of samples, notes of an external harness.
 fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    const SHOWN: [&str; 8] =
-        ["stage", "progress", "device", "build_s", "registers", "spill_bytes", "shared_bytes", "correctness"];
+    // `stopped` says what the verdict says already.
+    const SHOWN: [&str; 9] = [
+        "stage",
+        "progress",
+        "build_s",
+        "registers",
+        "spill_bytes",
+        "shared_bytes",
+        "correctness",
+        "stopped",
+        FIRST_FAILURE,
+    ];
     let rest: Vec<(&str, &str)> = report
         .entries()
         .filter(|(key, value)| {
-            !SHOWN.contains(key) && !key.ends_with("_series") && attribute(value, "limit").is_none()
+            !SHOWN.contains(key)
+                && !PROVENANCE.contains(key)
+                && !key.ends_with("_series")
+                && attribute(value, "limit").is_none()
         })
         .collect();
     let name_columns = rest.iter().map(|(key, _)| width(key)).max().unwrap_or(0).min(columns / 2);
@@ -235,6 +260,16 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         ]));
     }
     out
+}
+
+/// On what and of what the verdict is: in one row, beside the point until somebody asks.
+fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+    let facts: Vec<String> = PROVENANCE
+        .iter()
+        .filter(|key| !matches!(**key, "problem" | "device"))
+        .filter_map(|key| Some(format!("{key} {}", printable(report.value(key)?))))
+        .collect();
+    (!facts.is_empty()).then(|| Line::styled(format!("  {}", facts.join(" · ")), theme.quiet()))
 }
 
 /// A measure with its interval as a person reads it; anything else as it is.

@@ -42,7 +42,7 @@ fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
         };
         let text = format!(" {} {}", message.level.sign(), message.text);
         let line = Line::styled(fit(&text, room.saturating_sub(1)).into_owned(), style);
-        frame.render_widget(line, area);
+        frame.render_widget(line, Rect { width: room as u16, ..area });
     }
 }
 

@@ -193,7 +193,6 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
     let rule = if is_focused { "━" } else { "─" };
     let style = app.theme.rule(is_focused);
     let row = Rect { height: 1, ..area };
-    frame.render_widget(Line::styled(rule.repeat(usize::from(area.width)), style), row);
     let mut title = vec![
         Span::styled(rule, style),
         Span::styled(format!(" {} ", pane.name()), app.theme.title(is_focused)),
@@ -201,6 +200,7 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
     if !note.is_empty() {
         title.push(Span::styled(format!("{note} "), app.theme.quiet()));
     }
+    title.push(Span::styled(rule.repeat(usize::from(area.width)), style));
     frame.render_widget(Line::from(title), row);
     Rect {
         x: area.x + 1,

@@ -153,6 +153,9 @@ class thread_block_tile : public lab_cpu_lanes {
     static_assert(N <= 32, "tiles of more than one warp are not there on the cpu device");
 
   public:
+    // A tile that does not say of what it is a part takes any.
+    template <class Other>
+    thread_block_tile(const thread_block_tile<N, Other>&) : thread_block_tile() {}
     thread_block_tile()
         : lab_cpu_lanes(N == 32 ? 0xffffffffu : ((1u << (N & 31)) - 1) << (lab_cpu_self->lane & ~(N - 1))) {}
     unsigned thread_rank() const { return lab_cpu_self->lane & (N - 1); }
@@ -180,6 +183,29 @@ template <class T, class Group>
 inline coalesced_group labeled_partition(const Group& group, T label, lab_cpu_at at = lab_cpu_at::here()) {
     return coalesced_group(__match_any_sync(group.lab_cpu_mask(), label, at));
 }
+
+// Any of the groups above.
+class thread_group {
+    enum { grid, block, lanes } kind;
+    coalesced_group some{0};
+
+  public:
+    thread_group(grid_group) : kind(grid) {}
+    thread_group(thread_block) : kind(block) {}
+    thread_group(const lab_cpu_lanes& group) : kind(lanes), some(group.lab_cpu_mask()) {}
+    void sync(lab_cpu_at at = lab_cpu_at::here()) const {
+        if (kind == grid) grid_group::sync(at);
+        else if (kind == block) thread_block::sync(at);
+        else some.sync(at);
+    }
+    unsigned long long size() const {
+        return kind == grid ? grid_group::size() : kind == block ? thread_block::size() : some.size();
+    }
+    unsigned long long num_threads() const { return size(); }
+    unsigned long long thread_rank() const {
+        return kind == grid ? grid_group::thread_rank() : kind == block ? thread_block::thread_rank() : some.thread_rank();
+    }
+};
 
 template <class Group>
 inline void sync(const Group& group, lab_cpu_at at = lab_cpu_at::here()) {

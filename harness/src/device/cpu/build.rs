@@ -29,6 +29,9 @@ const FLAGS: &[&str] = &[
     "-Wno-unknown-pragmas",
     "-Wno-attributes",
 ];
+/// Images that stay in the cache folder.
+pub(super) const IMAGES_KEPT: usize = 64;
+
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
 pub struct Host {
@@ -193,6 +196,7 @@ impl Builder for Host {
         let name = format!("cpu-{}.so", &blake3::hash(text.as_bytes()).to_hex()[..16]);
         let path = request.cache_dir.join(name);
         std::fs::rename(&image, &path).map_err(wrong)?;
+        prune(&request.cache_dir).map_err(wrong)?;
         Ok(Built { image: Some(Image { path }), ..failed(log) })
     }
 }
@@ -268,6 +272,28 @@ impl Sources<'_> {
         std::fs::write(self.folder.join(&name), text)?;
         Ok(Some(name))
     }
+}
+
+/// Removes all but the newest images. One that is loaded stays usable without its name.
+pub(super) fn prune(cache: &Path) -> io::Result<()> {
+    let mut images = Vec::new();
+    for entry in std::fs::read_dir(cache)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with("cpu-") && name.ends_with(".so"));
+        // Another builder may have removed it in between.
+        if let (true, Ok(about)) = (ours, entry.metadata()) {
+            images.push((about.modified()?, entry.path()));
+        }
+    }
+    images.sort();
+    for (_, path) in images.iter().rev().skip(IMAGES_KEPT) {
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Options in lab.toml may be meant for the GPU's compiler.

@@ -144,7 +144,8 @@ impl Launch {
             if self.generation.load(Acquire) != seen {
                 return Wait::Released;
             }
-            if grid.idle + grid.done == self.workers {
+            // More than all, where another one that was stuck has given up since.
+            if grid.idle + grid.done >= self.workers {
                 self.changed.notify_all();
                 return Wait::Stuck;
             }

@@ -107,7 +107,8 @@ fn end_of_word(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Digits, letters, dots, digit separators, and a sign after an exponent.
-fn end_of_number(bytes: &[u8], mut at: usize) -> usize {
+fn end_of_number(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
     while at < bytes.len() {
         let exponent = matches!(bytes[at - 1], b'e' | b'E' | b'p' | b'P');
         match bytes[at] {

@@ -89,6 +89,8 @@ struct Slot {
     /// Where it pauses: on its own stack; set when it first runs.
     pause: *const Pause,
     slice: Slice,
+    /// About where its stack pointer was when it paused.
+    top: *const u8,
 }
 
 /// The carriers of one worker, kept from launch to launch.
@@ -115,7 +117,12 @@ impl Carriers {
         let slice = self.spare.pop().expect("a mapping holds stacks");
         // SAFETY: inside the mapping.
         unsafe { slice.canary().write(CANARY) };
-        self.all.push(Slot { carrier: Carrier::with_stack(slice, body), pause: std::ptr::null(), slice });
+        self.all.push(Slot {
+            carrier: Carrier::with_stack(slice, body),
+            pause: std::ptr::null(),
+            slice,
+            top: std::ptr::null(),
+        });
         Ok((self.all.len() - 1) as u32)
     }
 
@@ -128,12 +135,36 @@ impl Carriers {
         unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).carrier.resume(thread) };
     }
 
+    /// Switches away from `carrier`, until it is resumed.
+    ///
     /// # Safety
-    /// `this` is valid and `carrier` has run before.
+    /// `this` is valid, and the caller runs on `carrier`.
     #[inline]
-    pub unsafe fn pause(this: *const Carriers, carrier: u32) -> *const Pause {
-        // SAFETY: as promised by the caller.
-        unsafe { (*(*this).all.as_ptr().add(carrier as usize)).pause }
+    pub unsafe fn suspend(this: *mut Carriers, carrier: u32) {
+        // SAFETY: as promised by the caller; the pause lives on this very stack.
+        unsafe {
+            let slot = (*this).all.as_mut_ptr().add(carrier as usize);
+            let pause = (*slot).pause;
+            (*slot).top = (&raw const pause).cast();
+            (*pause).suspend(());
+        }
+    }
+
+    /// Has the cache fetch what resuming `carrier` will touch: its stack is the one thing that is far from the others.
+    ///
+    /// # Safety
+    /// `this` is valid and `carrier` came from [`Carriers::take`].
+    #[inline]
+    pub unsafe fn fetch(this: *const Carriers, carrier: u32) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as promised by the caller; a prefetch of any address is harmless.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let top = (*(*this).all.as_ptr().add(carrier as usize)).top.cast::<i8>();
+            for line in 0..4 {
+                _mm_prefetch::<_MM_HINT_T0>(top.wrapping_add(64 * line).wrapping_sub(64));
+            }
+        }
     }
 
     /// # Safety

@@ -153,7 +153,12 @@ pub unsafe fn suspend(thread: *mut Thread) {
         let next = if (*block).ready != 0 { (*block).take((*worker).order) } else { pick(worker) };
         if next != thread {
             (*worker).next = next;
-            (*Carriers::pause(&raw const (*worker).carriers, (*thread).carrier)).suspend(());
+            let after = next.wrapping_add(1);
+            let lanes = (*block).threads.as_mut_ptr_range();
+            if lanes.contains(&after) && (*after).carrier != FRESH {
+                Carriers::fetch(&raw const (*worker).carriers, (*after).carrier);
+            }
+            Carriers::suspend(&raw mut (*worker).carriers, (*thread).carrier);
         }
     }
 }
@@ -168,7 +173,7 @@ pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
         let worker = (*block_of(thread)).worker;
         (*(*worker).launch).fail(Weight::Cause, text);
         (*worker).next = std::ptr::null_mut();
-        (*Carriers::pause(&raw const (*worker).carriers, (*thread).carrier)).suspend(());
+        Carriers::suspend(&raw mut (*worker).carriers, (*thread).carrier);
     }
     unreachable!("a launch that failed resumes nobody")
 }

@@ -68,4 +68,13 @@ mod tests {
         );
         assert_eq!(half.value(|_| f64::NAN).unwrap_err(), "'rows / 2' is NaN");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "[-+*/^%().,{}|&!<>=a-z0-9 é]{0,24}") {
+            if let Ok(expression) = Expression::parse(&text, &["n", "m"]) {
+                let _ = expression.value(|_| 3.0);
+            }
+        }
+    }
 }

@@ -103,18 +103,19 @@ impl Tally {
         self.breaches.out_of_bounds > 0
     }
 
-    /// The gates' lines, as far as they changed since they were written last.
+    /// The gates' lines, as far as they changed since they were written last. The gravest come
+    /// first: where several fail, the first says what happened.
     pub fn write(&mut self, spec: &Spec, out: &mut Writer) -> Result<(), Stop> {
+        if self.written.replace(self.breaches) != Some(self.breaches) {
+            out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
+            out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
+        }
         for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
             let Some(found) = found else { continue };
             if found.written.replace(found.worst) != Some(found.worst) {
                 found.worst.write(&tensor.name, out)?;
             }
             out.series(&format!("{}_error", tensor.name), &found.errors)?;
-        }
-        if self.written.replace(self.breaches) != Some(self.breaches) {
-            out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
-            out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
         }
         Ok(())
     }
@@ -139,14 +140,14 @@ impl Found {
 
 impl Worst {
     fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+        out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
+        out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
         if self.allowed == 0.0 {
             out.gate(&format!("{name}_error"), self.error, 1.0)?;
         } else {
             out.line(&format!("{name}_error"), format_args!("{:e}", self.error))?;
         }
         out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
-        out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
-        out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         Ok(())
     }
 }

@@ -20,7 +20,8 @@ pub struct Config {
     pub min_p: f32,
     pub first_token: usize,
     pub weight_seed: u64,
-    /// The pool: a reference each, with its own noise and start states.
+    /// The pool: a reference each, with its own noise and start states. A judgement launches no run
+    /// twice, so there are as many as it launches.
     pub run_seeds: Vec<u64>,
     /// A reference whose sampling margin is smaller is refused.
     pub margin: f64,
@@ -56,6 +57,8 @@ impl Config {
         let mut seeds = self.run_seeds.clone();
         seeds.sort_unstable();
         seeds.dedup();
+        // Sampling and taught, then timed: on a GPU, and on the cpu device.
+        let launches = (2 + self.timed_launches).max(2 * self.orders + 1).max(4);
         let rules = [
             (
                 (256..=4096).contains(&self.hidden) && self.hidden.is_multiple_of(256),
@@ -71,11 +74,11 @@ impl Config {
                 format!("min_p = {}: it is above 0 and at most 1", self.min_p),
             ),
             (self.first_token < 256, format!("first_token = {}: tokens are 0 to 255", self.first_token)),
-            (
-                seeds.len() >= 4 && seeds.len() == self.run_seeds.len(),
-                "run_seeds: at least four seeds, all different".into(),
-            ),
             (self.timed_launches > 0 && self.orders > 0, "timed_launches and orders are at least 1".into()),
+            (
+                seeds.len() == self.run_seeds.len() && seeds.len() >= launches,
+                format!("run_seeds: at least {launches} seeds, all different: every launch takes another"),
+            ),
         ];
         rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule)
     }

@@ -21,7 +21,7 @@ use crate::device::{DeviceInfo, Order};
 use crate::process::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
 use config::Config;
-use pool::Pool;
+use pool::{Pool, Run};
 use reference::Sampling;
 use std::path::{Path, PathBuf};
 use weights::Weights;
@@ -118,7 +118,11 @@ impl Problem for WaveGru {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
         let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
-        let verdict = verify::verify(&mut bench, pool, &self.config.limits, &orders, cx)?;
+        let runs = pool.shuffled(cx.seed);
+        let sampling: Vec<(&Run, Order)> = runs.iter().copied().zip(orders.iter().copied()).collect();
+        let rest = runs.iter().copied().skip(orders.len());
+        let taught: Vec<(&Run, Order)> = rest.zip(orders.iter().copied()).collect();
+        let verdict = verify::verify(&mut bench, &self.config.limits, &sampling, &taught, cx)?;
         bench.close()?;
         Ok(verdict)
     }
@@ -131,8 +135,10 @@ impl Problem for WaveGru {
     ) -> Result<Correctness, Stop> {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
         let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let launched = 2 * self.orders(cx.device, cx.seed).len();
         let launches = if cx.device.emulated { 1 } else { self.config.timed_launches };
-        let verdict = timing::measure(&mut bench, pool, launches, cx)?;
+        let runs = pool.shuffled(cx.seed);
+        let verdict = timing::measure(&mut bench, &runs[launched..launched + launches], cx)?;
         bench.close()?;
         Ok(verdict)
     }
@@ -146,7 +152,7 @@ impl Problem for WaveGru {
     ) -> Result<(), Stop> {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
         let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
-        let run = pool.draw(cx.seed, 0);
+        let Some(run) = pool.shuffled(cx.seed).first().copied() else { return Ok(()) };
         let sampled = bench.sample(run, Order::Forward)?;
         let taught = bench.teach(run, Order::Forward)?;
         bench.close()?;

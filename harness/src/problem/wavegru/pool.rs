@@ -54,10 +54,15 @@ impl Pool {
         Ok(Pool { runs: runs.filter_map(|(start, r)| Some(Run { start, expected: r? })).collect() })
     }
 
-    /// The `turn`-th run that a judgement with this seed draws.
-    pub fn draw(&self, seed: u64, turn: u32) -> &Run {
-        let word = philox::philox([turn, 0, 0, 0], philox::key(seed))[0];
-        &self.runs[word as usize % self.runs.len()]
+    /// Every run once, in an order that the seed decides. A judgement launches no run twice, so that
+    /// a kernel gains nothing from what it remembers of an earlier launch.
+    pub fn shuffled(&self, seed: u64) -> Vec<&Run> {
+        let mut runs: Vec<&Run> = self.runs.iter().collect();
+        for last in (1..runs.len()).rev() {
+            let word = philox::philox([last as u32, 0, 0, 0], philox::key(seed))[0];
+            runs.swap(last, word as usize % (last + 1));
+        }
+        runs
     }
 
     /// The run whose tokens hang on the smallest difference.

@@ -1,25 +1,16 @@
 //! The measures: launches like those of the gates, timed, and their tokens checked too.
 
 use super::bench::Bench;
-use super::pool::Pool;
+use super::pool::Run;
 use super::verify::first_difference;
 use crate::device::Order;
 use crate::measure::summarise;
 use crate::problem::{Context, Correctness, Stop};
 
-/// Draws of the pool by timed launches start here, apart from those of the gates.
-const FIRST_TURN: u32 = 1 << 16;
-
-pub fn measure(
-    bench: &mut Bench,
-    pool: &Pool,
-    launches: usize,
-    cx: &mut Context,
-) -> Result<Correctness, Stop> {
+pub fn measure(bench: &mut Bench, runs: &[&Run], cx: &mut Context) -> Result<Correctness, Stop> {
     let mut rates = Vec::new();
-    for launch in 0..launches {
-        cx.out.progress(launch as u64, launches as u64)?;
-        let run = pool.draw(cx.seed, FIRST_TURN + launch as u32);
+    for (launch, run) in runs.iter().enumerate() {
+        cx.out.progress(launch as u64, runs.len() as u64)?;
         let sampled = bench.sample(run, Order::Forward)?;
         if let Some((step, words)) = first_difference(run, &sampled.tokens) {
             let wrong = run.expected.tokens.iter().zip(&sampled.tokens).filter(|(a, b)| a != b).count();
@@ -39,7 +30,7 @@ pub fn measure(
     };
     let (mut sps, mut us) = (format!("{:.1}", rate.median), format!("{:.4}", 1e6 / rate.median));
     if let Some((low, high)) = rate.interval {
-        sps += &format!(" low={low:.1} high={high:.1} launches={launches}");
+        sps += &format!(" low={low:.1} high={high:.1} launches={}", runs.len());
         us += &format!(" low={:.4} high={:.4}", 1e6 / high, 1e6 / low);
     }
     cx.out.line("throughput_sps", sps)?;

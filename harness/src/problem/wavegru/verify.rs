@@ -2,28 +2,25 @@
 
 use super::bench::{Bench, Broken, Sampled, Taught};
 use super::config::Limits;
-use super::pool::{Pool, Run};
+use super::pool::Run;
 use crate::device::Order;
 use crate::problem::{Context, Correctness, Stop};
 
-/// Runs both kinds of launch once in each order, each from another draw of the pool, and writes
-/// the gates. The taught launches come after all that sample, because they bring the tokens.
+/// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
+/// launches come after all that sample, because they bring the tokens.
 pub fn verify(
     bench: &mut Bench,
-    pool: &Pool,
     limits: &Limits,
-    orders: &[Order],
+    sampling: &[(&Run, Order)],
+    taught: &[(&Run, Order)],
     cx: &mut Context,
 ) -> Result<Correctness, Stop> {
-    let mut turns = 0..;
-    let mut draw = |cx: &Context| pool.draw(cx.seed, turns.next().unwrap_or_default());
-    let all = 2 * orders.len() as u64;
+    let all = (sampling.len() + taught.len()) as u64;
     let mut broken = Broken::default();
 
     let mut tokens = Tokens::default();
-    for (done, order) in (0..).zip(orders) {
+    for (done, (run, order)) in (0..).zip(sampling) {
         cx.out.progress(done, all)?;
-        let run = draw(cx);
         let sampled = bench.sample(run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
             let (order, seed) = (words(*order), run.start.seed);
@@ -37,9 +34,8 @@ pub fn verify(
     cx.out.line("sample_first_mismatch", first)?;
 
     let mut teacher = Teacher::default();
-    for (done, order) in (orders.len() as u64..).zip(orders) {
+    for (done, (run, order)) in (sampling.len() as u64..).zip(taught) {
         cx.out.progress(done, all)?;
-        let run = draw(cx);
         let taught = bench.teach(run, *order)?;
         teacher.compare(run, &taught);
         broken.join(taught.broken);

@@ -1,7 +1,9 @@
 //! From source to image: what does not build is told with the user's path and line.
 
 use super::*;
-use crate::device::cpu::build::Host;
+use crate::device::cpu::build::{Host, IMAGES_KEPT, prune};
+use crate::device::cpu::rewrite;
+use std::time::{Duration, SystemTime};
 
 /// The build's log, of a source that must not build.
 fn refused(source: &str) -> String {
@@ -113,6 +115,23 @@ fn local_includes_are_device_code_too() {
 }
 
 #[test]
+fn old_images_make_room_and_nothing_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..IMAGES_KEPT + 3).map(|i| format!("cpu-{i:04}.so")).collect();
+    for (age, name) in names.iter().rev().enumerate() {
+        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age as u64)).unwrap();
+    }
+    std::fs::write(folder.path().join("notes.so"), "").unwrap();
+    prune(folder.path()).unwrap();
+    let mut left: Vec<String> =
+        folder.path().read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left[..IMAGES_KEPT], names[3..]);
+    assert_eq!(left[IMAGES_KEPT..], ["notes.so"]);
+}
+
+#[test]
 fn a_source_that_cannot_be_read_is_a_failed_build() {
     let built = builder().unwrap().build(&request("/nowhere/kernel.cu".into())).unwrap();
     assert!(built.log.starts_with("kernels/t/kernel.cu:1:1: error: cannot be read: "), "{}", built.log);
@@ -125,3 +144,52 @@ fn without_a_compiler_the_remedy_is_named() {
     };
     assert!(text.contains("'/nowhere/c++', does not run") && text.contains("apt install g++"), "{text}");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever a half-written file holds, rewriting it neither fails nor moves a line.
+    #[test]
+    fn rewriting_takes_any_text(parts in proptest::collection::vec(0..PARTS.len(), 0..60)) {
+        let source: String = parts.iter().flat_map(|part| [PARTS[*part], " "]).collect();
+        let rewritten = rewrite::rewrite(&source, "k.cu", 1);
+        let text = rewrite::apply(&source, rewritten.edits);
+        // Where a macro stands for dynamic shared memory, `#line` puts the count right.
+        if !text.contains("\n#define") {
+            proptest::prop_assert_eq!(text.matches('\n').count(), source.matches('\n').count());
+        }
+    }
+}
+
+const PARTS: [&str; 30] = [
+    "__shared__",
+    "__global__",
+    "extern \"C\"",
+    "asm",
+    "LAB_LAUNCH",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    ";",
+    ",",
+    "float x",
+    "é",
+    "\"",
+    "'",
+    "R\"a(",
+    "\\",
+    "\n",
+    "\n#if 1\n",
+    "\n#else",
+    "\n#endif\n",
+    "/*",
+    "//",
+    "1e-5",
+    "static",
+    "\n#include \"a",
+];

@@ -1,0 +1,95 @@
+//! The built-in harness by way of `lab run`: rmsnorm on the cpu device, and kernels that misbehave.
+
+use crate::lab::{Lab, Told, finish};
+use std::fs;
+use std::path::Path;
+
+/// A repository with rmsnorm in it, committed.
+fn rmsnorm() -> Lab {
+    let lab = Lab::empty();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
+    fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
+    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
+        fs::copy(from.join(name), lab.path("kernels/rmsnorm").join(name)).unwrap();
+    }
+    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 20\n");
+    lab.git("add -A");
+    lab.git("commit -qm rmsnorm");
+    lab
+}
+
+/// `lab ARGS`, with the cache of precompiled headers that all these stories share.
+fn lab_with_cache(lab: &Lab, args: &str) -> Told {
+    let mut command = lab.lab_command(args);
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+    finish(command.spawn().unwrap())
+}
+
+const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
+
+/// Replaces a piece of the kernel, and judges it.
+#[track_caller]
+fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> Told {
+    let before = lab.git(&format!("show HEAD:{KERNEL}"));
+    assert!(before.contains(from), "the kernel has no '{from}' any more");
+    lab.write(KERNEL, before.replace(from, to));
+    lab_with_cache(lab, args)
+}
+
+#[test]
+fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
+    let lab = rmsnorm();
+    let run = edit_and_run(&lab, "// One row,", "// A row,", "run --json").is(0).json();
+    assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
+    assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
+    assert!(run["gates"].as_array().unwrap().len() >= 6);
+    assert!(run["change"].is_null(), "there is no speed verdict on the cpu device");
+    lab.lab("keep -m 'a comment'").is(0);
+    assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
+    assert!(lab.read("results.cpu.tsv").ends_with("\tpass\tkeep\ta comment\n"));
+    assert_eq!(lab.git("status --porcelain"), "");
+}
+
+#[test]
+fn kernels_that_misbehave() {
+    let lab = rmsnorm();
+    let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");
+    syntax.is(2).says("☠ CRASH").says(&format!("{KERNEL}:31: expected"));
+    lab.lab("discard -m typo").is(0);
+
+    let wrong = edit_and_run(&lab, "squares) / cols", "squares) / (cols + 1)", "run --json").is(1).json();
+    assert_eq!((wrong["outcome"].as_str(), wrong["kernel_us"].is_null()), (Some("fail"), true));
+    lab.lab("discard -m 'off by one'").is(0);
+
+    let outside = edit_and_run(&lab, "ys[p] = out;", "ys[p + 1] = out;", "run --json").is(1).json();
+    assert!(outside["why"].as_str().unwrap().contains("out_of_bounds"), "{outside}");
+    lab.lab("discard -m outside").is(0);
+
+    lab.write("lab.toml", lab.read("lab.toml").replace("= 20", "= 2"));
+    edit_and_run(&lab, "__syncthreads();", "for (volatile int i = 0;; i++) {}", "run").is(3).says("☠ CRASH");
+    lab.lab("discard -m endless").is(0);
+
+    let rows = lab.read("results.cpu.tsv");
+    let status: Vec<&str> = rows.lines().skip(1).map(|l| l.split('\t').nth(4).unwrap()).collect();
+    assert_eq!((status.len(), status[0], status[1], status[3]), (4, "crash", "discard", "crash"));
+    assert_eq!(lab.git(&format!("diff HEAD -- {KERNEL}")), "");
+}
+
+#[test]
+fn a_kernel_that_prints_without_end_ends() {
+    let lab = rmsnorm();
+    lab.write("lab.toml", lab.read("lab.toml") + "output_limit_mib = 1\n");
+    let flood =
+        "for (int i = 0; i < 100000000; i++) printf(\"a line that nobody will ever read, number %d\\n\", i);";
+    let told = edit_and_run(&lab, "__syncthreads();", &format!("{flood} __syncthreads();"), "run").is(3);
+    assert!(told.out.contains("☠ CRASH"), "{}", told.out.lines().last().unwrap_or(""));
+    assert!(fs::metadata(lab.path(".lab/runs/1/run.log")).unwrap().len() < 2 << 20);
+}
+
+#[test]
+fn the_hidden_children_are_no_commands_for_people() {
+    let lab = Lab::empty();
+    for child in ["harness-compiler", "harness-worker"] {
+        lab.lab(child).is(64).says("is started by `lab harness`, not by hand");
+    }
+}
