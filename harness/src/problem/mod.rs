@@ -75,6 +75,11 @@ pub trait Problem {
     /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
     /// `progress:` where it takes long.
     fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop>;
+    /// Does ahead, while `nobody_waits`, what the checks would have to do first. Only a judge on standby
+    /// calls it, after [`Problem::prepare`].
+    fn warm(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        Ok(())
+    }
     /// Runs every gate and writes its lines.
     fn verify(
         &mut self,

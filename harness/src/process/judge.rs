@@ -111,6 +111,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
             build.warm(&needs)?;
         }
         setting.prepare(problem, &mut build, out, &mut worker)?;
+        setting.with_context(&mut build, out, |cx| problem.warm(cx, &mut || !order.is_here()))?;
         order.wait();
         out.stage(Stage::Build)?;
     }

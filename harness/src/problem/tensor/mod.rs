@@ -17,7 +17,8 @@ use crate::process::worker::{Breach, ModuleId, Worker};
 use bench::{Bench, Inputs, Outputs};
 use file::Wrong;
 use reference::Reference;
-use spec::{Case, Spec};
+use spec::{Case, CaseTensor, Spec};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tally::Tally;
 
@@ -29,7 +30,14 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     })?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
-    Ok(Box::new(TensorProblem { name, folder, spec, reference: None, chosen: Vec::new() }))
+    Ok(Box::new(TensorProblem {
+        name,
+        folder,
+        spec,
+        reference: None,
+        chosen: Vec::new(),
+        ahead: Ahead::default(),
+    }))
 }
 
 struct TensorProblem {
@@ -39,14 +47,30 @@ struct TensorProblem {
     reference: Option<Reference>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
+    ahead: Ahead,
 }
 
 /// A case with inputs and what is expected of them.
 struct Prepared<'a> {
     case: &'a Case,
+    drawn: Drawn,
+}
+
+impl std::ops::Deref for Prepared<'_> {
+    type Target = Drawn;
+    fn deref(&self) -> &Drawn {
+        &self.drawn
+    }
+}
+
+/// Inputs and what is expected of them.
+struct Drawn {
     sets: Vec<Inputs>,
     expected: Vec<Outputs>,
 }
+
+/// What was drawn before it was asked for, by case and seed.
+type Ahead = HashMap<(usize, u64), Drawn>;
 
 impl Problem for TensorProblem {
     fn name(&self) -> &str {
@@ -76,6 +100,22 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
+    fn warm(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        let verified = self.chosen.iter().map(|index| (*index, cx.seed));
+        let timed = self.timed().into_iter().map(|index| (index, cx.seed ^ TIMED));
+        let mut bytes = 0;
+        for (index, seed) in verified.chain(timed) {
+            let case = &self.spec.cases[index];
+            bytes += 2 * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
+            if bytes > MOST_AHEAD || !nobody_waits() {
+                break;
+            }
+            let drawn = draw(&self.spec, case, &mut self.reference, seed)?;
+            self.ahead.insert((index, seed), drawn);
+        }
+        Ok(())
+    }
+
     fn verify(
         &mut self,
         cx: &mut Context,
@@ -88,12 +128,12 @@ impl Problem for TensorProblem {
         let mut tally = Tally::new(&self.spec);
         for (done, index) in self.chosen.iter().enumerate() {
             cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            let case = &self.spec.cases[*index];
-            let prepared = prepare_case(&self.spec, case, &mut self.reference, cx.seed)?;
+            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             tally.begin_case();
             verify_case(&self.spec, &prepared, &mut tally, cx, worker, module)?;
             // Live: a long problem shows its gates as they fill.
-            tally.write(&self.spec, cx.out)?;
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
             if tally.breached() {
                 // On the emulated device a stray store may have hit the worker itself.
                 cx.out.text("a store out of bounds ends the verification")?;
@@ -112,17 +152,17 @@ impl Problem for TensorProblem {
     ) -> Result<Correctness, Stop> {
         let mut tally = Tally::new(&self.spec);
         let mut timed = Vec::new();
-        let cases: Vec<&Case> =
-            self.chosen.iter().map(|i| &self.spec.cases[*i]).filter(|c| !c.held_out).collect();
-        for (done, case) in cases.iter().enumerate() {
+        let cases = self.timed();
+        for (done, index) in cases.iter().enumerate() {
             cx.out.progress(done as u64, cases.len() as u64)?;
             // Other inputs than those that were verified.
-            let prepared = prepare_case(&self.spec, case, &mut self.reference, cx.seed ^ TIMED)?;
+            let seed = cx.seed ^ TIMED;
+            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, seed)?;
             tally.begin_case();
             timed.push(timing::time_case(&self.spec, &prepared, &mut tally, cx, worker, module)?);
         }
         if tally.verdict() == Correctness::Fail {
-            tally.write(&self.spec, cx.out)?;
+            tally.write(&self.spec, true, cx.out)?;
             return Ok(Correctness::Fail);
         }
         timing::write(&timed, cx.out)?;
@@ -137,7 +177,7 @@ impl Problem for TensorProblem {
         folder: &Path,
     ) -> Result<(), Stop> {
         for index in &self.chosen {
-            let prepared = prepare_case(&self.spec, &self.spec.cases[*index], &mut self.reference, cx.seed)?;
+            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             let bench = Bench::set_up(&self.spec, prepared.case, worker, module, &prepared.sets[..1])?;
             bench.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
             let got = bench.outputs(worker)?;
@@ -148,22 +188,39 @@ impl Problem for TensorProblem {
     }
 }
 
+impl TensorProblem {
+    fn timed(&self) -> Vec<usize> {
+        self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
+    }
+}
+
+/// Bytes that are held while nobody waits.
+const MOST_AHEAD: usize = 1 << 30;
+
 /// Makes the timed launches' inputs others than the verified ones.
 const TIMED: u64 = 0x7469_6d65_645f_7365;
 
 /// Draws inputs and asks the reference what is expected of them.
-fn prepare_case<'a>(
-    spec: &Spec,
-    case: &'a Case,
-    reference: &mut Option<Reference>,
-    seed: u64,
-) -> Result<Prepared<'a>, Stop> {
-    let reference = reference.as_mut().expect("the judge calls prepare before verify and measure");
+fn draw(spec: &Spec, case: &Case, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
+    let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
     // Two sets, so that no launch can know which one it gets; of a huge case one is time enough.
     let sets = if case.cells() > HUGE { 1 } else { 2 };
     let sets: Vec<Inputs> = (0..sets).map(|set| bench::draw(spec, case, seed, set)).collect();
     let expected = sets.iter().map(|inputs| reference.expect(spec, case, inputs));
-    Ok(Prepared { case, expected: expected.collect::<Result<_, _>>()?, sets })
+    Ok(Drawn { expected: expected.collect::<Result<_, _>>()?, sets })
+}
+
+/// The same, or what was drawn ahead.
+fn prepare_case<'a>(
+    spec: &'a Spec,
+    index: usize,
+    reference: &mut Option<Reference>,
+    ahead: &mut Ahead,
+    seed: u64,
+) -> Result<Prepared<'a>, Stop> {
+    let case = &spec.cases[index];
+    let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, case, reference, seed), Ok)?;
+    Ok(Prepared { case, drawn })
 }
 
 /// More cells than this take the lab itself most of a second to draw, copy and compare.

@@ -6,6 +6,7 @@ use crate::problem::{Correctness, Stop};
 use crate::report::Writer;
 
 use super::bench::Outputs;
+use std::time::{Duration, Instant};
 
 /// What every launch so far came to.
 pub struct Tally {
@@ -13,8 +14,13 @@ pub struct Tally {
     tensors: Vec<Option<Found>>,
     breaches: Breaches,
     written: Option<Breaches>,
+    /// When the series were written last.
+    drawn: Option<Instant>,
     failures: u64,
 }
+
+/// Series grow with every case and are written whole: so much time lies between two, at least.
+const SERIES_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Breaches {
@@ -46,7 +52,7 @@ impl Tally {
     pub fn new(spec: &Spec) -> Self {
         let found = |role| (role != Role::In).then(Found::default);
         let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
-        Tally { tensors, breaches: Breaches::default(), written: None, failures: 0 }
+        Tally { tensors, breaches: Breaches::default(), written: None, drawn: None, failures: 0 }
     }
 
     pub fn verdict(&self) -> Correctness {
@@ -104,8 +110,9 @@ impl Tally {
     }
 
     /// The gates' lines, as far as they changed since they were written last. The gravest come
-    /// first: where several fail, the first says what happened.
-    pub fn write(&mut self, spec: &Spec, out: &mut Writer) -> Result<(), Stop> {
+    /// first: where several fail, the first says what happened. `last`: nothing is added any more.
+    pub fn write(&mut self, spec: &Spec, last: bool, out: &mut Writer) -> Result<(), Stop> {
+        let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
             out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
             out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
@@ -115,7 +122,10 @@ impl Tally {
             if found.written.replace(found.worst) != Some(found.worst) {
                 found.worst.write(&tensor.name, out)?;
             }
-            out.series(&format!("{}_error", tensor.name), &found.errors)?;
+            if series {
+                out.series(&format!("{}_error", tensor.name), &found.errors)?;
+                self.drawn = Some(Instant::now());
+            }
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ struct Budget {
     time: Duration,
 }
 
-const GPU: Budget = Budget { warm_up: 3, least: 7, most: 100, time: Duration::from_millis(100) };
+const GPU: Budget = Budget { warm_up: 3, least: 7, most: 100, time: Duration::from_millis(50) };
 
 /// Times there say nothing about a GPU: two, to show that it ran.
 const EMULATED: Budget = Budget { warm_up: 0, least: 2, most: 2, time: Duration::ZERO };
