@@ -4,7 +4,7 @@ use crate::support::{self, Folder, Judged, Log};
 use harness::process::Exit;
 use harness::process::judge::{Options, judge};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -218,11 +218,15 @@ fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
         let options = Options { shown_as: None, ..support::options(folder.as_ref()) };
-        let _ = harness::process::judge::main(options, false);
+        let _ = harness::process::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }
 }
 
 fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::process::Child {
+    judge_command(folder, compiler).spawn().unwrap()
+}
+
+fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command {
     let mut program = support::child("judge_process");
     program.args[0] = "faults::judge_process".into();
     let mut command = Command::new(program.path);
@@ -230,7 +234,45 @@ fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::proc
     if let Some(compiler) = compiler {
         command.env("CXX", compiler);
     }
-    command.spawn().unwrap()
+    command
+}
+
+/// Starts a judge on standby, gives it this on its stdin, and returns what it printed.
+fn stands_by(folder: &Folder, stdin: &str) -> String {
+    let mut command = judge_command(folder, None);
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    // One that ended already hears nothing.
+    let _ = judge.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let printed = judge.wait_with_output().unwrap().stdout;
+    String::from_utf8_lossy(&printed).into_owned()
+}
+
+#[test]
+fn a_judge_on_standby_judges_once_when_it_is_told_to() {
+    let log = stands_by(&folder(""), "judge\n");
+    let report = harness::report::Report::read(&log);
+    assert_eq!(report.correctness(), Some(true), "{log}");
+    assert!(report.measure("throughput_sps").is_some(), "{log}");
+    assert_eq!(log.matches("correctness:").count(), 1, "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_that_gets_no_order_ends_and_says_nothing() {
+    let log = stands_by(&folder(""), "");
+    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_whose_problem_is_wrong_leaves_the_words_to_the_run() {
+    let folder = folder("");
+    std::fs::write(folder.path().join("problem.toml"), "nonsense").unwrap();
+    let mut command = judge_command(&folder, None);
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    // It ends by itself: its stdin stays open.
+    let stdin = judge.stdin.take();
+    let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
+    drop(stdin);
+    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
 }
 
 /// Starts a judge whose build never ends, ends the judge by `signal`, and looks for what is left.

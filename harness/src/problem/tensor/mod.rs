@@ -106,7 +106,7 @@ impl Problem for TensorProblem {
         let mut bytes = 0;
         for (index, seed) in verified.chain(timed) {
             let case = &self.spec.cases[index];
-            bytes += 2 * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
+            bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
             if bytes > MOST_AHEAD || !nobody_waits() {
                 break;
             }
@@ -203,9 +203,7 @@ const TIMED: u64 = 0x7469_6d65_645f_7365;
 /// Draws inputs and asks the reference what is expected of them.
 fn draw(spec: &Spec, case: &Case, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
     let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
-    // Two sets, so that no launch can know which one it gets; of a huge case one is time enough.
-    let sets = if case.cells() > HUGE { 1 } else { 2 };
-    let sets: Vec<Inputs> = (0..sets).map(|set| bench::draw(spec, case, seed, set)).collect();
+    let sets: Vec<Inputs> = (0..sets(case)).map(|set| bench::draw(spec, case, seed, set)).collect();
     let expected = sets.iter().map(|inputs| reference.expect(spec, case, inputs));
     Ok(Drawn { expected: expected.collect::<Result<_, _>>()?, sets })
 }
@@ -221,6 +219,11 @@ fn prepare_case<'a>(
     let case = &spec.cases[index];
     let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, case, reference, seed), Ok)?;
     Ok(Prepared { case, drawn })
+}
+
+/// Two, so that no launch can know which one it gets; of a huge case one is time enough.
+fn sets(case: &Case) -> usize {
+    if case.cells() > HUGE { 1 } else { 2 }
 }
 
 /// More cells than this take the lab itself most of a second to draw, copy and compare.
