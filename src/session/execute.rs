@@ -98,7 +98,8 @@ pub fn execute_with(
     let records = Records::new(&project.lab_dir);
     let id = records.create()?;
     let folder = records.folder(id);
-    fs::write(folder.join("kernel.cu"), inputs.kernel()).context("cannot write down what is judged")?;
+    fs::write(folder.join("kernel.cu"), inputs.kernel())
+        .context("cannot write the snapshot of what is judged")?;
     let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
     // Held until this process ends or the run does: how others see that the run goes on.
     log.lock().context("cannot lock run.log")?;
@@ -196,7 +197,9 @@ fn harness(project: &Project, order: &Order, inputs: &Inputs, folder: &Path) -> 
         Some(line) => external(project, order, line),
         None => {
             let tree = folder.join("tree");
-            inputs.write(project, &tree)?;
+            let named =
+                |e: io::Error| io::Error::new(e.kind(), format!("the snapshot of what is judged: {e}"));
+            inputs.write(project, &tree).map_err(named)?;
             judge(project, order, &tree)
         }
     };
