@@ -88,6 +88,10 @@ impl Child {
         self.process.id()
     }
 
+    pub fn lives(&mut self) -> bool {
+        matches!(self.poll(), Ok(None))
+    }
+
     /// Waits for a child that is ending by itself, and ends it if it does not. Its status is its
     /// own where it has one.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {

@@ -66,6 +66,10 @@ impl Compiler {
         Ok(Compiler { link, opening, version: None, warming: None, time_limit })
     }
 
+    pub fn lives(&mut self) -> bool {
+        self.link.lives()
+    }
+
     /// Compiler and version; waits until it is loaded.
     pub fn version(&mut self) -> Result<&str, Stop> {
         if self.version.is_none() {

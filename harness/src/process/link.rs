@@ -24,6 +24,11 @@ impl Link {
         self.child.as_ref()
     }
 
+    /// Whether the other end is there; a thread of this process always is.
+    pub fn lives(&mut self) -> bool {
+        self.child.as_mut().is_none_or(Child::lives)
+    }
+
     /// Sends a request and returns its number, for [`Link::answer`].
     pub fn ask(&mut self, request: &impl Serialize, body: &[u8], limit: Duration) -> Result<u64, WireError> {
         self.requests += 1;

@@ -229,6 +229,10 @@ impl Worker {
         self.link.child().map(Child::id)
     }
 
+    pub fn lives(&mut self) -> bool {
+        self.link.lives()
+    }
+
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
         match self.own(&Request::Load { image: image.to_owned() })? {
             Reply::Module(module) => Ok(module),

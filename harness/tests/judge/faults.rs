@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PROBLEM: &str = r#"
 entry = "doubled"
@@ -217,7 +217,8 @@ impl Endless {
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        let mut options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        options.cache_dir = std::env::var_os("LAB_TEST_CACHE").map(PathBuf::from).or(options.cache_dir);
         let _ = harness::process::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }
 }
@@ -254,6 +255,37 @@ fn a_judge_on_standby_judges_once_when_it_is_told_to() {
     assert_eq!(report.correctness(), Some(true), "{log}");
     assert!(report.measure("throughput_sps").is_some(), "{log}");
     assert_eq!(log.matches("correctness:").count(), 1, "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_whose_children_were_killed_starts_others() {
+    let folder = folder("");
+    // The reference's image is kept, so that nobody asks the compiler any more before the order.
+    folder.judge().expect(Exit::Passed);
+    let mut command = judge_command(&folder, None);
+    command.env("LAB_TEST_CACHE", support::cache());
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    let children = || -> Vec<i32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", judge.id())).unwrap().flatten();
+        let lists =
+            tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        lists
+            .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .collect()
+    };
+    let started = Instant::now();
+    // The compiler, the worker, and the reference's worker, which is the only one at work now.
+    while children().len() < 3 {
+        assert!(started.elapsed() < WATCHDOG, "it does not get ready");
+        std::thread::yield_now();
+    }
+    for pid in children().into_iter().take(2) {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        wait_for_end(pid);
+    }
+    judge.stdin.take().unwrap().write_all(b"judge\n").unwrap();
+    let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
+    assert_eq!(harness::report::Report::read(&log).correctness(), Some(true), "{log}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub fn options(folder: &Path) -> Options {
 }
 
 /// One cache for all tests of this run, so that the header is precompiled once.
-fn cache() -> PathBuf {
+pub fn cache() -> PathBuf {
     static CACHE: std::sync::LazyLock<tempfile::TempDir> =
         std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
     CACHE.path().to_owned()

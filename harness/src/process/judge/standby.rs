@@ -5,9 +5,9 @@
 //! was heard. At the end of stdin without an order it ends. What fails while nobody waits is not
 //! told either: the process ends, and the run that it was meant for starts a judge that tells.
 
-use super::super::sink::{Held, Shared};
-use super::super::{Exit, leash};
 use super::{Options, conclude, run};
+use crate::process::sink::{Held, Shared};
+use crate::process::{Exit, leash};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
