@@ -11,6 +11,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ pub struct Child {
     /// Disconnects when both of its output streams are at their end.
     printing: Receiver<()>,
     status: Option<ExitStatus>,
+    /// It printed too much, and was ended for that.
+    flooded: Arc<AtomicBool>,
 }
 
 /// How long the last words of an ended child are waited for: a stranger may hold its pipes open.
@@ -73,11 +76,17 @@ impl Child {
             process.stdout.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
             process.stderr.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
         ];
-        let child = Child { process, group, printing, status: None };
+        let flooded = Arc::new(AtomicBool::new(false));
+        let child = Child { process, group, printing, status: None, flooded: flooded.clone() };
         for stream in streams.into_iter().flatten() {
-            let (forward, at_end) = (forward.clone(), at_end.clone());
+            let (forward, at_end, flooded) = (forward.clone(), at_end.clone(), flooded.clone());
             std::thread::Builder::new().name("forward".into()).spawn(move || {
-                output::forward(stream, |line| forward(line));
+                if !output::forward(stream, |line| forward(line)) {
+                    flooded.store(true, Ordering::SeqCst);
+                    // Only while it is not reaped: after that its id may be a stranger's.
+                    let groups = leash::groups();
+                    groups.iter().filter(|g| **g == group).copied().for_each(leash::end_group);
+                }
                 drop(at_end);
             })?;
         }
@@ -100,6 +109,17 @@ impl Child {
             std::thread::sleep(A_MOMENT);
         }
         self.end()
+    }
+
+    /// Waits for its end like [`Child::reap`]; how it came, as the end of a sentence.
+    pub fn how_it_ended(&mut self) -> String {
+        match self.reap() {
+            Ok(_) if self.flooded.load(Ordering::SeqCst) => {
+                format!("printed more than {} MiB: too much output", output::FLOOD >> 20)
+            }
+            Ok(status) => ended(status),
+            Err(error) => format!("cannot be waited for: {error}"),
+        }
     }
 
     /// Ends it now, with everything it started.
@@ -142,7 +162,7 @@ impl Drop for Child {
 }
 
 /// How a process ended, as the end of a sentence that begins with its name.
-pub fn ended(status: ExitStatus) -> String {
+fn ended(status: ExitStatus) -> String {
     let Some(signal) = status.signal() else {
         return format!("ended with exit code {}", status.code().unwrap_or(-1));
     };

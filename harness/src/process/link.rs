@@ -1,7 +1,7 @@
 //! Requests and answers between the judge and one child. Each answer names its request, so that
 //! no stale or invented one passes for another.
 
-use super::child::{self, Child};
+use super::child::Child;
 use super::wire::{self, Until, WireError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::os::unix::net::UnixStream;
@@ -54,11 +54,7 @@ impl Link {
 
     /// Waits for a child that closed its end; how it ended, as the end of a sentence.
     pub fn how_it_ended(&mut self) -> String {
-        match self.child.as_mut().map(Child::reap) {
-            Some(Ok(status)) => child::ended(status),
-            Some(Err(error)) => format!("cannot be waited for: {error}"),
-            None => "ended".into(),
-        }
+        self.child.as_mut().map_or_else(|| "ended".into(), Child::how_it_ended)
     }
 
     /// Ends the child and whatever it started.

@@ -9,19 +9,28 @@ const LINE_LIMIT: usize = 4 << 10;
 /// rest is only counted.
 const STREAM_LIMIT: usize = 2 << 20;
 
-/// Reads `from` to its end and hands over each line, without its newline.
-pub fn forward(mut from: impl Read, mut line: impl FnMut(&str)) {
+/// Who prints more than this, in bytes, has failed: nobody waits for its end.
+pub const FLOOD: usize = 64 << 20;
+
+/// Reads `from` to its end and hands over each line, without its newline. False where it printed
+/// more than [`FLOOD`] and the rest was not read.
+pub fn forward(mut from: impl Read, mut line: impl FnMut(&str)) -> bool {
     let mut lines = Lines::default();
     let mut buffer = [0; 16 << 10];
-    loop {
+    let mut read = 0;
+    while read <= FLOOD {
         match from.read(&mut buffer) {
             Ok(0) => break,
-            Ok(n) => lines.push(&buffer[..n], &mut line),
+            Ok(n) => {
+                read += n;
+                lines.push(&buffer[..n], &mut line);
+            }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
     lines.finish(&mut line);
+    read <= FLOOD
 }
 
 #[derive(Default)]
@@ -112,11 +121,16 @@ mod tests {
 
     #[test]
     fn a_line_that_never_ends_takes_no_memory() {
-        let endless = std::io::repeat(b'x').take(100 << 20);
+        let long = std::io::repeat(b'x').take(60 << 20);
         let mut all = Vec::new();
-        forward(endless, |l| all.push(l.to_owned()));
+        assert!(forward(long, |l| all.push(l.to_owned())));
         assert_eq!(all.len(), 1);
-        assert!(all[0].ends_with("x… (104853504 bytes more in this line)"), "{}", &all[0][4000..]);
+        assert!(all[0].ends_with("x… (62910464 bytes more in this line)"), "{}", &all[0][4000..]);
+    }
+
+    #[test]
+    fn a_stream_without_end_is_given_up() {
+        assert!(!forward(std::io::repeat(b'x'), |_| {}));
     }
 
     #[test]

@@ -95,10 +95,17 @@ fn what_a_kernel_prints_is_never_a_result() {
 
 #[test]
 fn a_flood_of_output_is_cut_and_harms_nothing() {
-    let judged = judged("if (i == 5) for (int k = 0; k < 200000; k++) printf(\"%0100d\\n\", k);");
+    let judged = judged("if (i == 5) for (int k = 0; k < 40000; k++) printf(\"%0100d\\n\", k);");
     judged.expect(Exit::Passed);
     assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
     assert!(judged.log.contains("bytes more were printed and are left out"));
+}
+
+#[test]
+fn a_kernel_that_prints_a_gigabyte_is_a_crash() {
+    let judged = judged("if (i == 5) for (int k = 0; k < 10000000; k++) printf(\"%0100d\\n\", k);");
+    judged.expect(Exit::Crashed).expect_in("stopped", "printed more than 64 MiB: too much output");
+    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
 }
 
 #[test]

@@ -22,6 +22,8 @@ const FLAGS: &[&str] = &[
     "-ffp-contract=off",
     "-fno-exceptions",
     "-fno-strict-aliasing",
+    // A loop without end is a mistake to be told of, not a licence to run on into the next function.
+    "-fno-finite-loops",
     "-fwrapv",
     "-fvisibility=hidden",
     "-fno-diagnostics-show-caret",
@@ -193,7 +195,12 @@ impl Builder for Host {
             return Ok(failed(log));
         }
         // Named by what it was made of; moved into place, so that a loaded image is never written to.
-        let name = format!("cpu-{}.so", &blake3::hash(text.as_bytes()).to_hex()[..16]);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(text.as_bytes());
+        for option in &request.options {
+            hasher.update(&[0]).update(option.as_bytes());
+        }
+        let name = format!("cpu-{}.so", &hasher.finalize().to_hex()[..16]);
         let path = request.cache_dir.join(name);
         std::fs::rename(&image, &path).map_err(wrong)?;
         prune(&request.cache_dir).map_err(wrong)?;
