@@ -246,30 +246,4 @@ impl Report {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_of_a_key_stands_and_text_is_left_alone() {
-        let report = Report::read(
-            "stage: build\nhello: World\n| correctness: pass\nkernel.cu(3): error: x\nstage: verify\n",
-        );
-        assert_eq!(report.stage(), Some(Stage::Verify));
-        assert_eq!(report.value("hello"), Some("World"));
-        assert_eq!(report.correctness(), None);
-    }
-
-    #[test]
-    fn nan_fails_a_gate_and_so_does_a_word() {
-        let report = Report::read("a_diff: nan limit=1\nb_diff: what limit=1\nc_diff: 1e-3 limit=1e-3\n");
-        let passes: Vec<bool> = report.gates().iter().map(Gate::passes).collect();
-        assert_eq!(passes, [false, false, true]);
-    }
-
-    #[test]
-    fn a_measure_carries_its_interval() {
-        let report = Report::read("throughput_sps: 42013.5 low=41890 high=42102\n");
-        let measure = report.measure("throughput_sps");
-        assert_eq!(measure, Some(Measure { value: 42013.5, low: Some(41890.0), high: Some(42102.0) }));
-    }
-}
+mod tests;

@@ -60,9 +60,10 @@ impl Writer {
         self.line("caveat", text)
     }
 
-    /// Log text: each line that would read as a result line is set off by a blank.
+    /// Log text: each line that would read as a result line is set off by a blank. A carriage return would
+    /// begin a line on a screen, so it becomes a blank too.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
-        for line in text.lines() {
+        for line in text.replace('\r', " ").lines() {
             let guard = if super::parse(line).is_some() { " " } else { "" };
             writeln!(self.sink, "{guard}{line}")?;
         }
