@@ -1,6 +1,7 @@
 //! What a person does, in their words, and what comes of it.
 
 use super::world::World;
+use lab::session::decide::Refusal;
 use lab::session::run::{Reason, RunId};
 use lab::session::runner::RunEvent;
 use lab::session::verdict::Outcome;
@@ -51,12 +52,44 @@ fn a_save_while_the_words_are_typed_is_not_committed_over() {
 #[test]
 fn a_failing_verdict_cannot_be_kept_but_discarded() {
     let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "keep: needs a passing verdict", "c commit (needs a passing verdict)"]);
+    check(story, &["✗ FAIL", "needs a passing verdict", "c commit (needs a passing verdict)"]);
     let world = check(
         "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
         &["discarded", "● PASS"],
     );
     assert_eq!(world.history[0].row.description, "out is wrong");
+}
+
+#[test]
+fn what_is_typed_after_a_refused_key_is_no_command() {
+    // Whoever types `c`, a sentence and Enter at once must not discard by the sentence's letters.
+    let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
+    for key in ["c", "d"] {
+        let running = format!("{story}; save; press {key}; type added dry run q; paste d");
+        let world = check(&running, &["not now", "run 3 goes on", "Enter go back"]);
+        assert!(world.asked.is_empty());
+        let mut world = check(&format!("{running}; press enter"), &["START"]);
+        assert!(world.app.overlays.is_empty() && world.history.is_empty() && !world.app.paused);
+        assert!(!world.words().contains("not now"));
+    }
+    let world = check(&format!("{story}; press c; type added; press enter"), &["✗ FAIL"]);
+    assert!(world.history.is_empty());
+}
+
+#[test]
+fn a_decision_that_fails_says_all_of_why() {
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}"));
+    let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
+               /home/ada/kernels/.git/index.lock";
+    world.send(Event::Decided(Err(Refusal::No(why.into()))));
+    assert!(world.words().contains("If none runs, remove"));
+    for (width, height) in [(80, 24), (40, 12)] {
+        let screen = world.screen(width, height);
+        assert!(screen.contains("index.loc") && screen.contains("Enter"), "{screen}");
+    }
+    world.tell("press d d esc");
+    assert!(world.app.overlays.is_empty());
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl App {
                 Vec::new()
             }
             Err(refusal) => {
-                self.say(Level::Error, refusal.to_string());
+                self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
                 vec![Effect::Refresh]
             }
         }

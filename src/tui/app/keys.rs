@@ -43,7 +43,11 @@ impl App {
 
     fn perform(&mut self, action: Action) -> Vec<Effect> {
         if let Err(reason) = self.usable(action) {
-            self.say(Level::Warning, format!("{}: {reason}", action.binding().name));
+            match action {
+                Action::Keep => self.refuse(Deciding::Keep, reason),
+                Action::Discard => self.refuse(Deciding::Discard, reason),
+                _ => self.say(Level::Warning, format!("{}: {reason}", action.binding().name)),
+            }
             return Vec::new();
         }
         match action {
@@ -83,6 +87,15 @@ impl App {
             Action::Accept | Action::Abandon | Action::Yes | Action::No => {}
         }
         Vec::new()
+    }
+
+    /// Says why not, and takes the keys until it is closed.
+    pub(super) fn refuse(&mut self, what: Deciding, text: String) {
+        let title = match what {
+            Deciding::Keep => "Commit: not now",
+            Deciding::Discard => "Discard: not now",
+        };
+        self.overlays.push(Overlay::Refused { title, text });
     }
 
     fn toggle_pause(&mut self) -> Vec<Effect> {
