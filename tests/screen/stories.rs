@@ -93,6 +93,34 @@ fn a_decision_that_fails_says_all_of_why() {
 }
 
 #[test]
+fn a_save_while_a_commit_is_made_is_judged_after_it() {
+    let mut world = World::new();
+    world.slow = true;
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
+    assert!(matches!(world.app.running, Running::No));
+    assert!(world.words().contains("committing …"), "{}", world.screen(160, 45));
+    world.tell("decided");
+    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
+    world.tell(PASS);
+    assert!(!world.words().contains("stale"));
+    // Without a save nothing is judged twice.
+    world.tell("press c; type faster; press enter; wait 10; decided");
+    assert!(matches!(world.app.running, Running::No));
+}
+
+#[test]
+fn a_long_message_is_said_to_its_end() {
+    let mut world = check(&format!("open; {PASS}"), &[]);
+    let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \
+               yourself the right to write it, then `lab log --append-missing` adds it";
+    world.send(Event::Project(Err(why.into())));
+    for (width, height) in [(160, 45), (120, 30), (80, 24), (60, 16), (60, 12)] {
+        let screen = world.screen(width, height);
+        assert!(screen.contains("adds it"), "{screen}");
+    }
+}
+
+#[test]
 fn a_discard_shows_the_incumbents_verdict_again() {
     let world = check(
         &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),

@@ -48,6 +48,9 @@ pub struct World {
     pub history: Vec<Experiment>,
     pub commits: Vec<LogEntry>,
     trusted: bool,
+    /// Decisions take until the step `decided`.
+    pub slow: bool,
+    late: Option<Event>,
 }
 
 /// The moment in which every story begins.
@@ -78,6 +81,8 @@ impl World {
             history: Vec::new(),
             commits: vec![commit("a1b2c3d4", "the first kernel", None)],
             trusted: true,
+            slow: false,
+            late: None,
         }
     }
 
@@ -128,6 +133,10 @@ impl World {
                 }
             }
             "paste" => self.send(Event::Paste(rest.to_owned())),
+            "decided" => {
+                let decided = self.late.take().expect("a decision is being carried out");
+                self.answers.push_back(decided);
+            }
             "wait" => {
                 self.now += Duration::from_millis(rest.parse().unwrap());
                 self.send(Event::Tick);
@@ -317,7 +326,10 @@ impl World {
             self.disk = self.head.clone();
         }
         let decided = Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() };
-        self.answers.push_back(Event::Decided(Ok(decided)));
+        match self.slow {
+            true => self.late = Some(Event::Decided(Ok(decided))),
+            false => self.answers.push_back(Event::Decided(Ok(decided))),
+        }
     }
 
     /// What the person sees, with its colours.

@@ -63,11 +63,17 @@ impl App {
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
         let unjudged = status.judged.is_none() && status.present.is_ok() && is_idle;
         self.status = Some(status);
+        if self.deciding.is_some() {
+            return effects;
+        }
         let restored = std::mem::take(&mut self.restored);
+        let saved = std::mem::take(&mut self.saved_meanwhile);
         if unjudged && first {
             effects.extend(self.start(Reason::Opened));
         } else if unjudged && restored && is_incumbent && !self.paused {
             effects.extend(self.start(Reason::Restored));
+        } else if unjudged && saved && !self.paused {
+            effects.extend(self.start(Reason::Saved));
         }
         effects
     }
@@ -85,7 +91,7 @@ impl App {
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
                 self.ask_discard(question);
-                Vec::new()
+                vec![Effect::Refresh]
             }
             Err(refusal) => {
                 self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());

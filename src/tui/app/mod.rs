@@ -134,6 +134,8 @@ pub struct App {
     pub deciding: Option<Deciding>,
     /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
     restored: bool,
+    /// A save came while a decision was carried out; it is judged after that.
+    saved_meanwhile: bool,
     pub log: LogView,
     pub panes: Panes,
     pub overlays: Vec<Overlay>,
@@ -163,6 +165,7 @@ impl App {
             untrusted: None,
             deciding: None,
             restored: false,
+            saved_meanwhile: false,
             log: LogView::default(),
             panes: Panes::default(),
             overlays: Vec::new(),

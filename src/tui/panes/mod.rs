@@ -99,7 +99,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     }
     let is_large = area.width >= 100 && area.height >= 30;
     let rows = if is_large { [1, 4] } else { [0, 1] };
-    let foot = if area.height >= 16 { 2 } else { 1 };
+    let foot = foot::rows(app, area);
     let [head, verdict, body, foot] = Layout::vertical([
         Constraint::Length(rows[0]),
         Constraint::Length(rows[1]),
