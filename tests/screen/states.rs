@@ -22,7 +22,7 @@ fn check(name: &str, world: &mut World) {
         });
     }
     let tiny = world.screen(20, 5).replace('\n', " ");
-    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10");
+    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
 }
 
 /// A world in which a run passed.

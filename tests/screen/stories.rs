@@ -121,6 +121,24 @@ fn a_long_message_is_said_to_its_end() {
 }
 
 #[test]
+fn where_nothing_can_be_shown_only_q_acts() {
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}"));
+    world.screen(20, 5);
+    world.tell("press d x enter c e p r; paste x; press enter");
+    assert!(world.history.is_empty() && world.asked.is_empty() && world.app.overlays.is_empty());
+    assert!(matches!(world.app.running, Running::No) && !world.app.paused);
+    // A dialog that was open when the terminal shrank waits.
+    world.screen(160, 45);
+    world.tell("press d");
+    world.screen(39, 10);
+    world.tell("press x enter y");
+    assert!(world.history.is_empty() && world.app.overlays.len() == 1);
+    world.tell("press q");
+    assert_eq!(world.asked, ["Quit"]);
+}
+
+#[test]
 fn a_discard_shows_the_incumbents_verdict_again() {
     let world = check(
         &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
@@ -214,6 +232,12 @@ fn pasted_text_is_text() {
     let world = check(&story, &["kept"]);
     assert_eq!(world.history[0].row.description, "quick q");
     assert!(world.asked.is_empty());
+    let lines = "two rows\r\n  a warp\rand\n\nmore";
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c"));
+    world.send(Event::Paste(lines.into()));
+    world.tell("press enter");
+    assert_eq!(world.history[0].row.description, "two rows a warp and more");
 }
 
 #[test]

@@ -19,6 +19,9 @@ const DESCRIPTION: usize = 500;
 
 impl App {
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if self.panes.too_small() {
+            return self.on_blind_key(key);
+        }
         self.message.acknowledge();
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
@@ -31,10 +34,24 @@ impl App {
         }
     }
 
+    /// Where nothing can be shown, nothing can be decided; only what leaves the screen acts.
+    fn on_blind_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match keymap::find(Place::Screen, key.into()) {
+            Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
+            _ => Vec::new(),
+        }
+    }
+
     /// Pasted text goes where a line is typed, and nowhere else.
     pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
+        if self.panes.too_small() {
+            return Vec::new();
+        }
+        // A terminal pastes line ends as carriage returns.
+        let text = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
+        let text = text.collect::<Vec<_>>().join(" ");
         if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-            for letter in printable(text).chars() {
+            for letter in printable(&text).chars() {
                 insert(input, letter);
             }
         }

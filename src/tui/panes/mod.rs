@@ -81,11 +81,18 @@ pub struct Panes {
     pub commits: CommitsState,
     /// Rows of the focused pane at the last frame.
     height: usize,
+    /// At the last frame nothing could be shown.
+    too_small: bool,
 }
 
 impl Panes {
     pub fn height(&self) -> usize {
         self.height
+    }
+
+    /// Nobody sees what keys would act on.
+    pub fn too_small(&self) -> bool {
+        self.too_small
     }
 }
 
@@ -93,7 +100,8 @@ impl Panes {
 pub fn draw(frame: &mut Frame, app: &mut App) {
     let area = frame.area();
     frame.render_widget(Block::new().style(app.theme.text()), area);
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+    app.panes.too_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
+    if app.panes.too_small {
         too_small(frame, area, &app.theme);
         return;
     }
@@ -212,7 +220,7 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
 
 fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
     let text =
-        format!("{}×{} is too small: lab needs {}×{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
+        format!("{}×{} is too small: lab needs {}×{}; q quits", area.width, area.height, SMALLEST.0, SMALLEST.1);
     let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
         .into_iter()
         .map(|l| Line::styled(l, theme.warn()))
