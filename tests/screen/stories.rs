@@ -27,6 +27,17 @@ fn opening_judges_what_was_never_judged() {
 }
 
 #[test]
+fn opening_judges_what_was_not_judged_to_the_end() {
+    for ending in ["end void it was stopped", "killed"] {
+        let mut world = check(&format!("open; {ending}; reopen"), &["run 2 · opened"]);
+        assert!(!world.words().contains("CRASH"), "{}", world.screen(160, 45));
+        assert!(world.app.usable(lab::tui::keymap::Action::Discard).is_err());
+    }
+    check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
+    check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
+}
+
+#[test]
 fn save_pass_and_keep() {
     let story = format!("open; {PASS}; save; {PASS}; press c; type two rows a warp; press enter");
     let world = check(&story, &["run 2 kept as c0ffee2", "two rows a warp", "● PASS", "kept"]);

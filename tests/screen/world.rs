@@ -113,6 +113,21 @@ impl World {
                 self.disk = format!("bytes-{}", self.saves);
                 self.send(self.changed());
             }
+            "reopen" => {
+                let setup = self.app.setup.clone();
+                self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = self.app.open();
+                self.carry_out(effects);
+            }
+            // With the screen: nobody writes how the run ended.
+            "killed" => {
+                let (start, report) = self.live.take().expect("a run goes on");
+                let mut verdict = void("the lab itself ended before this run did");
+                verdict.outcome = Outcome::Crash;
+                let mut record = record(start, &report, Ending::NotStarted, verdict);
+                (record.ended, record.ending) = (None, None);
+                self.records.push(record);
+            }
             "touch" => self.send(self.changed()),
             "undo" => {
                 self.disk = self.head.clone();
