@@ -47,9 +47,14 @@ impl Bench {
     /// A repository whose HEAD holds a kernel of 1,000 samples a second; its harness is trusted.
     pub fn new() -> Self {
         let bench = Self::untrusted();
-        let output = bench.command(env!("CARGO_BIN_EXE_lab"), &["trust"]).output().unwrap();
-        assert!(output.status.success(), "lab trust: {}", String::from_utf8_lossy(&output.stderr));
+        bench.lab(&["trust"]);
         bench
+    }
+
+    /// A command of `lab` that must go well.
+    pub fn lab(&self, args: &[&str]) {
+        let output = self.command(env!("CARGO_BIN_EXE_lab"), args).output().unwrap();
+        assert!(output.status.success(), "lab {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     pub fn untrusted() -> Self {

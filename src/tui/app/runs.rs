@@ -96,6 +96,7 @@ impl App {
                 self.say(Level::Warning, why);
                 vec![Effect::Refresh]
             }
+            WatchEvent::Surroundings => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, fingerprint, .. } => {
                 self.present = Some(Ok(fingerprint));
                 vec![Effect::ReopenProject]
