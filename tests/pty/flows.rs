@@ -106,9 +106,9 @@ fn what_is_done_beside_the_screen_is_seen() {
     lab.see("made by hand");
     let lock = bench.repo().join(".git/index.lock");
     std::fs::write(&lock, "").unwrap();
-    lab.see("git's index is locked");
+    lab.see("c commit (git's index");
     std::fs::remove_file(&lock).unwrap();
-    lab.wait("no lock", |screen| !screen.contents().contains("index is locked"));
+    lab.wait("no lock", |screen| !screen.contents().contains("git's index"));
     bench.lab(&["run"]);
     lab.see("run 2 · ");
     bench.save_in_place("speed 2000\n");
