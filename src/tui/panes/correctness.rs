@@ -91,7 +91,8 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
             out.push(Line::styled(format!("✗ {text}"), theme.bad()));
         }
     }
-    out.extend(build(report, theme));
+    let has_errors = report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    out.extend(build(report, build_failed || has_errors, theme));
     let pending = match (&app.running, last) {
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
@@ -145,7 +146,7 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
 }
 
 /// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
-fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+fn build(report: &Report, failed: bool, theme: &Theme) -> Option<Line<'static>> {
     let mut facts = Vec::new();
     facts.extend(report.number("build_s").map(format::seconds));
     facts.extend(report.number("registers").map(|n| format!("{n:.0} registers")));
@@ -158,8 +159,9 @@ fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     if facts.is_empty() {
         return None;
     }
+    let (sign, style) = if failed { ("✗ ", theme.bad()) } else { ("✓ ", theme.good()) };
     Some(Line::from(vec![
-        Span::styled("✓ ", theme.good()),
+        Span::styled(sign, style),
         Span::styled("build", theme.text()),
         Span::styled(format!("  {}", facts.join("   ")), theme.quiet()),
     ]))
