@@ -98,6 +98,18 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// [`wrap`] into at most so many lines; where something was cut the last ends in `…`.
+pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
+    let mut lines = wrap(text, columns);
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), columns).into_owned();
+        }
+    }
+    lines
+}
+
 /// `text` without what would disturb a terminal: control characters, bidirectional marks, and
 /// characters that take no column and are no accent. Run lines are clean already; this is for
 /// descriptions, paths and messages of others.

@@ -5,6 +5,7 @@ use lab::tui::event::Event;
 use lab::tui::terminal::{Guard, install_panic_hook};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
+use std::path::Path;
 
 /// The name of the shell that gives a killed screen's terminal back.
 const WATCHDOG: &str = "lab-terminal-watchdog";
@@ -75,6 +76,21 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
     lab.press("e").see("editing kernel.cu:");
     lab.press("8000\n").see("8,000 sps");
     lab.wait("the screen again", vt100::Screen::alternate_screen);
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn an_editor_that_fails_is_named() {
+    let bench = Bench::new();
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("exit 3;"))]);
+    lab.see("● PASS");
+    lab.press("e").see("the editor 'exit 3;' ended with exit code 3");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("no-such-editor -w"))]);
+    lab.see("● PASS");
+    lab.press("e").see("the editor 'no-such-editor -w' was not found");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }

@@ -237,6 +237,15 @@ fn the_editor_opens_at_the_first_error() {
 }
 
 #[test]
+fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
+    let mut world = World::new().external();
+    world.tell("open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e");
+    assert_eq!(world.asked, ["OpenEditor { line: Some(2) }"]);
+    world.tell("save; say correctness: pass; end pass 5; press e");
+    assert_eq!(world.asked[1], "OpenEditor { line: None }");
+}
+
+#[test]
 fn pasted_text_is_text() {
     check("open; paste q q q", &["run 1"]);
     let story = format!("open; {PASS}; save; {PASS}; press c; paste quick q; press enter");
@@ -275,6 +284,41 @@ fn a_broken_part_says_so_and_the_rest_goes_on() {
     assert!(world.words().contains("a part of the lab broke (watch): index out of bounds"));
     world.tell("press r");
     assert!(world.words().contains("run 2 · rerun"));
+}
+
+#[test]
+fn the_help_says_all_of_it_on_a_small_screen() {
+    let mut world = World::new();
+    world.tell("open; press ?");
+    let mut seen = String::new();
+    for _ in 0..80 {
+        seen.push_str(&world.screen(80, 24));
+        world.tell("press j");
+    }
+    let words: Vec<&str> = seen.split(|c: char| c.is_whitespace() || "│╭╮╰╯─".contains(c)).collect();
+    for binding in lab::tui::keymap::TABLE {
+        for word in binding.doc.split_whitespace() {
+            assert!(words.contains(&word), "'{word}' of '{}' is cut", binding.doc);
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_another_kernel_shows_no_figure() {
+    let mut world = World::new().with_history();
+    world.tell("open; end pass 5");
+    assert!(world.words().contains("● 61.2k float4 loads"), "{}", world.screen(160, 45));
+    let entry = world.commits.iter_mut().find(|c| c.subject == "float4 loads").unwrap();
+    entry.experiment.as_mut().unwrap().kernel = Some("kernels/other/kernel.cu".into());
+    world.tell("save; end pass 6");
+    assert!(world.words().contains("float4 loads") && !world.words().contains("61.2k float4 loads"));
+}
+
+#[test]
+fn a_reason_without_end_leaves_room_for_the_gates() {
+    let long = "x".repeat(100_000);
+    let story = format!("open; say out_max_diff: 2 limit=1 | first_failure: {long}; end fail {long}");
+    check(&story, &["out_max_diff", "x…"]);
 }
 
 #[test]

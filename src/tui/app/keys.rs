@@ -127,9 +127,10 @@ impl App {
         if unjudged && idle { self.start(Reason::Saved) } else { Vec::new() }
     }
 
-    /// Where the build failed, for the editor.
+    /// Where the build failed, for the editor. A command of the user's does not say that it was the
+    /// build, but shows a compiler's errors.
     fn first_error_line(&self) -> Option<u32> {
-        let last = self.last.as_ref().filter(|last| last.verdict.build_failed)?;
+        let last = self.last.as_ref().filter(|last| last.verdict.outcome != Outcome::Pass)?;
         let name = self.setup.kernel.rsplit('/').next()?;
         let is_here = |file: &str| file.rsplit('/').next() == Some(name);
         let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);

@@ -242,7 +242,7 @@ impl App {
         let mine: Vec<&Experiment> = self
             .history
             .iter()
-            .filter(|e| e.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel))
+            .filter(|e| self.is_mine(e))
             .collect();
         let (device, emulated) = match (&self.last, mine.last()) {
             (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
@@ -254,6 +254,11 @@ impl App {
                 e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
             })
             .collect()
+    }
+
+    /// It is about the kernel of this screen; old rows do not say.
+    pub fn is_mine(&self, experiment: &Experiment) -> bool {
+        experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel)
     }
 
     /// The last verdict belongs to other bytes than those on disk.

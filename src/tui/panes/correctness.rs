@@ -6,7 +6,7 @@ mod table;
 
 use super::super::app::{App, Running};
 use super::super::format;
-use super::super::text::{fit, pad, pad_left, printable, width, wrap};
+use super::super::text::{fit, pad, pad_left, printable, width, wrap, wrap_to};
 use super::super::theme::Theme;
 use super::{Pane, titled};
 use crate::session::verdict::Outcome;
@@ -17,6 +17,9 @@ use ratatui::text::{Line, Span};
 
 /// Diagnostics shown; all of them are in run.log.
 const DIAGNOSTICS: usize = 20;
+
+/// Rows that one reason or caveat may take; all of it is in run.log.
+const WORDS: usize = 6;
 
 /// Where the first wrong value is, in the built-in harness's words.
 const FIRST_FAILURE: &str = "first_failure";
@@ -79,15 +82,14 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate()
-        {
+        for (index, text) in rows_of(&verdict.why, columns.saturating_sub(2)).into_iter().enumerate() {
             let sign = if index == 0 { verdict.outcome.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
     }
     out.extend(diagnostics(report, build_failed, columns, theme));
     if let Some(place) = report.value(FIRST_FAILURE) {
-        for text in wrap(&printable(place), columns.saturating_sub(2)) {
+        for text in rows_of(place, columns.saturating_sub(2)) {
             out.push(Line::styled(format!("✗ {text}"), theme.bad()));
         }
     }
@@ -102,11 +104,16 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(provenance(report, theme));
     for caveat in report.caveats() {
-        for text in wrap(&printable(caveat), columns.saturating_sub(2)) {
+        for text in rows_of(caveat, columns.saturating_sub(2)) {
             out.push(Line::styled(format!("! {text}"), theme.warn()));
         }
     }
     out
+}
+
+/// A harness's words, in so many rows that room is left for the gates.
+fn rows_of(text: &str, columns: usize) -> Vec<String> {
+    wrap_to(&printable(text), columns, WORDS)
 }
 
 /// Errors of a failed build first and whole; warnings of one that went well in a line each.

@@ -3,7 +3,7 @@
 use super::super::app::{App, Deciding};
 use super::super::keymap::{Action, Binding, Place, TABLE, label};
 use super::super::status::Level;
-use super::super::text::{fit, printable, width, wrap};
+use super::super::text::{fit, printable, width, wrap_to};
 use super::Pane;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -27,13 +27,13 @@ fn has_hints(screen: Rect) -> bool {
     screen.height >= 16
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
+pub fn draw(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
     let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
     if has_hints(frame.area()) {
-        draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area }, app);
+        draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area }, app, is_large);
         draw_hints(frame, hints, app);
     } else if message(app).is_some() {
-        draw_message(frame, area, app);
+        draw_message(frame, area, app, is_large);
     } else {
         draw_hints(frame, hints, app);
     }
@@ -60,21 +60,28 @@ fn message(app: &App) -> Option<(String, Style)> {
 fn lines(app: &App, columns: u16) -> Vec<Line<'static>> {
     let Some((text, style)) = message(app) else { return Vec::new() };
     let columns = usize::from(columns).saturating_sub(2);
-    let mut rows = wrap(&text, columns);
-    if rows.len() > MESSAGE_ROWS {
-        rows.truncate(MESSAGE_ROWS);
-        if let Some(last) = rows.last_mut() {
-            *last = fit(&format!("{last} …"), columns).into_owned();
-        }
-    }
+    let rows = wrap_to(&text, columns, MESSAGE_ROWS);
     rows.into_iter().map(|row| Line::styled(format!(" {row}"), style)).collect()
 }
 
-fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
-    let lines = lines(app, area.width);
+/// Where things stand, the longest words first. A large screen names the branch in its head.
+fn standing(app: &App, is_large: bool) -> Vec<String> {
     let watching = if app.paused { "not watching" } else { "watching" };
-    let right = format!("{watching} {} ", printable(&app.setup.kernel));
-    if lines.len() < 2 && lines.first().map_or(0, Line::width) + 2 + width(&right) < usize::from(area.width) {
+    let kernel = format!("{watching} {} ", printable(&app.setup.kernel));
+    let head = app.status.as_ref().filter(|_| !is_large).map(|status| &status.head);
+    let Some(head) = head else { return vec![kernel] };
+    let mut place = printable(&head.label()).into_owned();
+    if let Some(busy) = &head.busy {
+        place.push_str(&format!(" · {busy} going on"));
+    }
+    vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
+}
+
+fn draw_message(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+    let lines = lines(app, area.width);
+    let taken = lines.first().map_or(0, Line::width);
+    let fits = |right: &String| taken + 2 + width(right) < usize::from(area.width);
+    if let Some(right) = standing(app, is_large).into_iter().find(fits).filter(|_| lines.len() < 2) {
         frame.render_widget(Line::styled(right, app.theme.quiet()).right_aligned(), area);
     }
     for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {

@@ -122,7 +122,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
         banner::draw_line(frame, verdict, app);
     }
     draw_body(frame, body, app, is_large);
-    foot::draw(frame, foot, app);
+    foot::draw(frame, foot, app, is_large);
     dialogs::draw(frame, body, app);
 }
 
