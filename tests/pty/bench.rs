@@ -317,7 +317,8 @@ pub fn wait_until_gone(pid: &str) {
 pub fn children(parent: &str, word: &str) -> Vec<String> {
     let is_wanted = |pid: &String| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let is_child = stat.rsplit(')').next().and_then(|r| r.split_whitespace().nth(1)) == Some(parent.trim());
+        let is_child =
+            stat.rsplit(')').next().and_then(|r| r.split_whitespace().nth(1)) == Some(parent.trim());
         is_child && fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(word))
     };
     let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().into_string().ok());

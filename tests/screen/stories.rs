@@ -239,7 +239,9 @@ fn the_editor_opens_at_the_first_error() {
 #[test]
 fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
     let mut world = World::new().external();
-    world.tell("open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e");
+    world.tell(
+        "open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e",
+    );
     assert_eq!(world.asked, ["OpenEditor { line: Some(2) }"]);
     world.tell("save; say correctness: pass; end pass 5; press e");
     assert_eq!(world.asked[1], "OpenEditor { line: None }");

@@ -239,11 +239,7 @@ impl App {
     /// The experiments that may stand beside the present one: of this kernel, on this device. An
     /// emulated device's figures are never beside a GPU's.
     pub fn comparable(&self) -> Vec<&Experiment> {
-        let mine: Vec<&Experiment> = self
-            .history
-            .iter()
-            .filter(|e| self.is_mine(e))
-            .collect();
+        let mine: Vec<&Experiment> = self.history.iter().filter(|e| self.is_mine(e)).collect();
         let (device, emulated) = match (&self.last, mine.last()) {
             (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
             (_, Some(newest)) => (newest.device.clone(), newest.emulated),

@@ -210,7 +210,8 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
         lines.push(Line::styled(place.heading(), theme.strong()));
         for binding in TABLE.iter().filter(|b| b.place == place) {
             let room = usize::from(area.width.saturating_sub(8).min(HELP_WINDOW - 4));
-            for (row, text) in wrap(binding.doc, room.saturating_sub(key_columns + 4)).into_iter().enumerate() {
+            for (row, text) in wrap(binding.doc, room.saturating_sub(key_columns + 4)).into_iter().enumerate()
+            {
                 let keys = if row == 0 { labels(binding) } else { String::new() };
                 lines.push(Line::from(vec![
                     Span::styled(format!("  {}  ", pad(&keys, key_columns)), theme.key()),

@@ -219,8 +219,10 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
 }
 
 fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
-    let text =
-        format!("{}×{} is too small: lab needs {}×{}; q quits", area.width, area.height, SMALLEST.0, SMALLEST.1);
+    let text = format!(
+        "{}×{} is too small: lab needs {}×{}; q quits",
+        area.width, area.height, SMALLEST.0, SMALLEST.1
+    );
     let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
         .into_iter()
         .map(|l| Line::styled(l, theme.warn()))
