@@ -25,6 +25,7 @@ pub mod screen_lock;
 pub mod standby;
 pub mod status;
 pub mod supervise;
+mod surroundings;
 pub mod trust;
 pub mod verdict;
 pub mod watch;

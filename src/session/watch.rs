@@ -5,13 +5,14 @@
 //! finds what nobody tells of (network file systems, bind mounts), cheaply: it reads only where a
 //! file's time, size or inode is another. The lab's own writes start nothing, because none of its
 //! files is an input, and because the bytes that it puts back are taken note of before
-//! ([`Watcher::expect`]).
+//! ([`Watcher::expect`]). The same look tells of what others do in git and in the lab's files.
 
 use super::debounce::Debounce;
 use super::inputs::{self, Inputs};
 use super::project::Project;
 use super::record::InputFile;
 use super::run::Fingerprint;
+use super::surroundings::Surroundings;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -34,6 +35,9 @@ pub enum WatchEvent {
         /// lab.toml is among them: open the project anew.
         config: bool,
     },
+    /// HEAD, a lock, the ledger or the runs are others than before, whoever did it. Nothing is to be
+    /// judged; what is shown of them is to be read anew.
+    Surroundings,
     /// Only the slow look watches (no inotify left), or the kernel cannot be read: in words.
     /// Said once, until it is well again.
     Problem(String),
@@ -113,6 +117,7 @@ struct Watch {
     /// The paths that were looked at, and what their metadata was.
     paths: Vec<PathBuf>,
     stamps: Vec<Stamp>,
+    surroundings: Surroundings,
     said: Option<String>,
 }
 
@@ -127,6 +132,7 @@ impl Watch {
             Duration::from_millis(settings.ceiling_ms),
         );
         let mut watch = Watch {
+            surroundings: Surroundings::look(&project),
             project,
             sink,
             ears,
@@ -160,6 +166,7 @@ impl Watch {
             if now >= next_look {
                 next_look = now + LOOK_EVERY;
                 self.hint();
+                self.look_around();
             }
             if self.debounce.take(now) {
                 self.compare();
@@ -173,6 +180,14 @@ impl Watch {
         if stamps != self.stamps {
             self.stamps = stamps;
             self.debounce.event(Instant::now());
+        }
+    }
+
+    fn look_around(&mut self) {
+        let surroundings = Surroundings::look(&self.project);
+        if surroundings != self.surroundings {
+            self.surroundings = surroundings;
+            (self.sink)(WatchEvent::Surroundings);
         }
     }
 

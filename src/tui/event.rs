@@ -33,7 +33,7 @@ pub enum Event {
     Project(Result<Arc<Project>, String>),
     /// What came of trusting the harness command.
     Trusted(Result<(), String>),
-    /// The editor ended; the error says why it could not start.
+    /// The editor ended; the error says what was wrong with that.
     EditorClosed(Result<(), String>),
     /// SIGTSTP: the shell wants its terminal.
     Suspend,

@@ -19,3 +19,4 @@ pub mod status;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+mod watchdog;

@@ -26,6 +26,12 @@ pub enum Overlay {
         run: RunId,
         text: String,
     },
+    /// Why a keep or a discard is not possible. A dialog, not a message: what was typed in the belief
+    /// that the line to type is open must not act as keys.
+    Refused {
+        title: &'static str,
+        text: String,
+    },
     /// A harness command that this user has not trusted yet.
     Trust {
         command: String,

@@ -205,20 +205,14 @@ impl Screen {
         threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
-        let mut command = editor::command(|name| std::env::var(name).ok(), &self.project.kernel, line);
+        let editor = editor::chosen(|name| std::env::var(name).ok());
+        let mut command = editor::command(&editor, &self.project.kernel, line);
         let ended = command.status();
         threads.signals.lend(false);
         self.guard.come_back()?;
         threads.input.go_on();
-        let said = match ended {
-            Ok(status) if status.code() == Some(127) => {
-                Err("the editor was not found: set VISUAL or EDITOR".to_owned())
-            }
-            Ok(_) => Ok(()),
-            Err(why) => Err(format!("the editor did not start: {why}")),
-        };
         // The channel lives as long as the screen.
-        let _ = threads.events.send(Event::EditorClosed(said));
+        let _ = threads.events.send(Event::EditorClosed(editor::complaint(&editor, ended)));
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //! given back exactly once, whichever way the screen ends.
 
 use super::event::Event;
+use super::watchdog::Watchdog;
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
@@ -11,11 +12,15 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{cursor, execute, queue};
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 /// Whether the modes are ours now. The panic hook asks it too, so it belongs to the process.
 static OURS: AtomicBool = AtomicBool::new(false);
+
+/// For the time in which they are ours.
+static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 
 /// A frame is written as one piece, so that it reaches the terminal as one.
 const FRAME_BYTES: usize = 256 * 1024;
@@ -70,6 +75,7 @@ fn take() -> io::Result<()> {
     if OURS.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
+    set_watchdog(Watchdog::start().ok());
     let taken = enable_raw_mode()
         .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide));
     taken.inspect_err(|_| restore())
@@ -85,6 +91,13 @@ fn restore() {
     let _ = execute!(out, EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
+    set_watchdog(None);
+}
+
+/// The one before, if any, ends.
+fn set_watchdog(watchdog: Option<Watchdog>) {
+    // A panic elsewhere leaves nothing half done here.
+    *WATCHDOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = watchdog;
 }
 
 /// A panic of this thread, the one that draws, gives the terminal back before the message is

@@ -98,6 +98,22 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// [`wrap`] into at most so many lines; where something was cut the last ends in `…`.
+pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
+    // Looks at no more than it may show: a line may be very long.
+    let mut lines = match text.char_indices().nth((columns + 1) * rows * 2) {
+        Some((end, _)) => wrap(&format!("{} …", &text[..end]), columns),
+        None => wrap(text, columns),
+    };
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), columns).into_owned();
+        }
+    }
+    lines
+}
+
 /// `text` without what would disturb a terminal: control characters, bidirectional marks, and
 /// characters that take no column and are no accent. Run lines are clean already; this is for
 /// descriptions, paths and messages of others.
@@ -146,6 +162,14 @@ mod tests {
         assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
         assert!(wrap("", 3).is_empty());
         assert_eq!(wrap("漢字", 1), ["漢", "字"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_the_rows_is_marked_as_cut() {
+        assert_eq!(wrap_to("one two three", 7, 2), ["one two", "three"]);
+        assert_eq!(wrap_to("one two three four five", 7, 2), ["one two", "three …"]);
+        assert_eq!(wrap_to(&"x".repeat(1000), 3, 2), ["xxx", "xx…"]);
+        assert_eq!(wrap_to(&format!("a{}b", " ".repeat(1000)), 9, 2), ["a …"]);
     }
 
     #[test]

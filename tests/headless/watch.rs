@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+const WATCHDOG: Duration = Duration::from_secs(60);
+
 struct Story {
     lab: Lab,
     watcher: Watcher,
@@ -32,9 +34,22 @@ impl Story {
         Story { lab, watcher, events }
     }
 
+    /// The next event that is about the bytes.
     #[track_caller]
     fn next(&self) -> WatchEvent {
-        self.events.recv_timeout(Duration::from_secs(60)).expect("an event comes")
+        loop {
+            let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
+            if event != WatchEvent::Surroundings {
+                return event;
+            }
+        }
+    }
+
+    /// Something else than the bytes changed, and nothing besides.
+    #[track_caller]
+    fn hears_of_surroundings(&self) {
+        let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
+        assert_eq!(event, WatchEvent::Surroundings);
     }
 
     /// The next event is a change of exactly these files.
@@ -115,4 +130,24 @@ fn a_save_that_nobody_tells_of_is_found_by_looking() {
     });
     story.lab.write("elsewhere/alias.cu", "#include \"inc/tile.cuh\"\n// from elsewhere\n");
     story.hears(&["kernel.cu"]);
+}
+
+#[test]
+fn what_others_do_in_git_and_with_the_lab_is_heard() {
+    let story = Story::new();
+    let lab = &story.lab;
+    lab.git("checkout -q -b elsewhere");
+    story.hears_of_surroundings();
+    lab.git("commit -q --allow-empty -m beside");
+    story.hears_of_surroundings();
+    lab.write(".git/index.lock", "");
+    story.hears_of_surroundings();
+    fs::remove_file(lab.path(".git/index.lock")).unwrap();
+    story.hears_of_surroundings();
+    lab.write("results.tsv", "commit\n");
+    story.hears_of_surroundings();
+    fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
+    story.hears_of_surroundings();
+    lab.write(".lab/runs/1/record.json", "{}");
+    story.hears_of_surroundings();
 }

@@ -47,9 +47,14 @@ impl Bench {
     /// A repository whose HEAD holds a kernel of 1,000 samples a second; its harness is trusted.
     pub fn new() -> Self {
         let bench = Self::untrusted();
-        let output = bench.command(env!("CARGO_BIN_EXE_lab"), &["trust"]).output().unwrap();
-        assert!(output.status.success(), "lab trust: {}", String::from_utf8_lossy(&output.stderr));
+        bench.lab(&["trust"]);
         bench
+    }
+
+    /// A command of `lab` that must go well.
+    pub fn lab(&self, args: &[&str]) {
+        let output = self.command(env!("CARGO_BIN_EXE_lab"), args).output().unwrap();
+        assert!(output.status.success(), "lab {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     pub fn untrusted() -> Self {
@@ -143,6 +148,16 @@ impl Bench {
 
     pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
         self.start(columns, rows, vars, CommandBuilder::new(env!("CARGO_BIN_EXE_lab")))
+    }
+
+    /// Started by a shell, which stays until a line is typed; the screen's process is in `lab.pid`.
+    pub fn open_in_shell(&self) -> Lab {
+        let mut command = CommandBuilder::new("sh");
+        let script = r#"sh -c 'echo $$ > "$1"; exec "$2"' sh "$1" "$2"; read -r line"#;
+        command.args(["-c", script, "sh"]);
+        command.arg(self.folder.path().join("lab.pid"));
+        command.arg(env!("CARGO_BIN_EXE_lab"));
+        self.start(160, 45, &[], command)
     }
 
     /// Another test of this file as the program in the terminal.
@@ -267,9 +282,16 @@ impl Lab {
         let code = self.child.wait().unwrap().exit_code();
         drop(done);
         watchdog.join().unwrap();
-        self.wait("a sane terminal", |screen| !screen.alternate_screen() && !screen.hide_cursor());
-        assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
+        self.see_sane();
         code
+    }
+
+    /// The terminal is as it was before the screen.
+    pub fn see_sane(&self) {
+        self.wait("a sane terminal", |screen| {
+            !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+        });
+        assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
     }
 }
 
@@ -289,6 +311,18 @@ pub fn wait_until_gone(pid: &str) {
     let timeout = Timespec { tv_sec: patience().as_secs() as i64, tv_nsec: 0 };
     let ready = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap();
     assert_eq!(ready, 1, "process {pid:?} is still there");
+}
+
+/// The children of a process whose command line holds this word.
+pub fn children(parent: &str, word: &str) -> Vec<String> {
+    let is_wanted = |pid: &String| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_child =
+            stat.rsplit(')').next().and_then(|r| r.split_whitespace().nth(1)) == Some(parent.trim());
+        is_child && fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(word))
+    };
+    let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().into_string().ok());
+    names.filter(|name| name.parse::<u32>().is_ok()).filter(is_wanted).collect()
 }
 
 /// Whether a process is there and not only a zombie that nobody reaps.

@@ -94,3 +94,27 @@ fn an_untrusted_command_waits_for_a_yes() {
     assert!(!bench.repo().join(".lab/runs/1").exists(), "nothing ran");
     lab.press("y").see("● PASS");
 }
+
+#[test]
+fn what_is_done_beside_the_screen_is_seen() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS").see("main @ ");
+    bench.git(&["checkout", "-q", "-b", "exp/beside"]);
+    lab.see("exp/beside @ ");
+    bench.git(&["commit", "-q", "--allow-empty", "-m", "made by hand"]);
+    lab.see("made by hand");
+    let lock = bench.repo().join(".git/index.lock");
+    std::fs::write(&lock, "").unwrap();
+    lab.see("c commit (git's index");
+    std::fs::remove_file(&lock).unwrap();
+    lab.wait("no lock", |screen| !screen.contents().contains("git's index"));
+    bench.lab(&["run"]);
+    lab.see("run 2 · ");
+    bench.save_in_place("speed 2000\n");
+    lab.see("2,000 sps").see("run 3 · saved");
+    bench.lab(&["keep", "-m", "kept beside"]);
+    lab.see("2k  kept beside").see("c commit (kept already)");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}

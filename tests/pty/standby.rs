@@ -38,7 +38,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The judge, its compiler, its worker and the worker of the reference.
+/// The judge, its compiler, its worker and the worker of the reference; and who watches the terminal.
 fn stands_by(below: &str) -> Vec<String> {
     let mut all = Vec::new();
     until("a judge stands by with its children", || {
@@ -46,7 +46,7 @@ fn stands_by(below: &str) -> Vec<String> {
         let is_judge = |pid: &String| {
             fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"--standby\0"))
         };
-        all.len() == 4 && all.iter().any(is_judge)
+        all.len() == 5 && all.iter().any(is_judge)
     });
     all
 }

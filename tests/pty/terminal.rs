@@ -1,10 +1,14 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
-use super::bench::{Bench, is_alive, wait_until_gone};
+use super::bench::{Bench, children, is_alive, wait_until_gone};
 use lab::tui::event::Event;
 use lab::tui::terminal::{Guard, install_panic_hook};
-use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
+use std::path::Path;
+
+/// The name of the shell that gives a killed screen's terminal back.
+const WATCHDOG: &str = "lab-terminal-watchdog";
 
 #[test]
 fn it_follows_the_terminals_size() {
@@ -77,6 +81,21 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
+fn an_editor_that_fails_is_named() {
+    let bench = Bench::new();
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("exit 3;"))]);
+    lab.see("● PASS");
+    lab.press("e").see("the editor 'exit 3;' ended with exit code 3");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("no-such-editor -w"))]);
+    lab.see("● PASS");
+    lab.press("e").see("the editor 'no-such-editor -w' was not found");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
 fn quitting_takes_the_run_along() {
     let bench = Bench::new();
     fs::write(bench.repo().join("kernel.cu"), "hangs\n").unwrap();
@@ -123,6 +142,53 @@ fn a_killed_screen_takes_the_run_along() {
     assert!(is_alive(&pid));
     lab.signal(Signal::KILL);
     wait_until_gone(&pid);
+}
+
+#[test]
+fn a_killed_screen_leaves_the_terminal_sane() {
+    let bench = Bench::new();
+    // As from a shell: the terminal outlives the screen.
+    let mut shell = bench.open_in_shell();
+    shell.see("● PASS");
+    let pid = fs::read_to_string(bench.folder.path().join("lab.pid")).unwrap();
+    let watchdogs = children(&pid, WATCHDOG);
+    assert_eq!(watchdogs.len(), 1);
+    kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    shell.see_sane();
+    wait_until_gone(&watchdogs[0]);
+    shell.press("\n");
+    assert_eq!(shell.end(), 0);
+}
+
+#[test]
+fn nobody_watches_a_terminal_that_was_given_back() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    let pid = lab.pid().to_string();
+    let watchdogs = children(&pid, WATCHDOG);
+    assert_eq!(watchdogs.len(), 1);
+    lab.press("\u{1a}");
+    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
+    assert!(!is_alive(&watchdogs[0]) && children(&pid, WATCHDOG).is_empty());
+    lab.signal(Signal::CONT);
+    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    let watchdogs = children(&pid, WATCHDOG);
+    assert_eq!(watchdogs.len(), 1);
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    assert!(!is_alive(&watchdogs[0]));
+}
+
+#[test]
+fn without_stty_and_sh_there_is_a_screen_all_the_same() {
+    let bench = Bench::new();
+    let nowhere = bench.folder.path().join("nowhere");
+    fs::create_dir(&nowhere).unwrap();
+    let mut lab = bench.open_with(160, 45, &[("PATH", &nowhere)]);
+    lab.see("q quit");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn check(name: &str, world: &mut World) {
         });
     }
     let tiny = world.screen(20, 5).replace('\n', " ");
-    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10");
+    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
 }
 
 /// A world in which a run passed.
@@ -100,7 +100,7 @@ fn build_failed() {
         "save; say stage: build | kernels/rmsnorm/kernel.cu(31): error: identifier \"warp_sun\" is undefined | \
          kernels/rmsnorm/kernel.cu(44): warning #177-D: variable \"lane\" was declared but never referenced | \
          kernels/rmsnorm/kernel.cu:52:9: error: no matching function for call to 'store4' with a very long list of \
-         arguments that does not fit into one line of this pane",
+         arguments that does not fit into one line of this pane | build_s: 0.11",
     );
     check("build_failed", world.tell("end unbuilt kernel.cu does not build: 2 errors"));
 }

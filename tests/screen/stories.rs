@@ -1,6 +1,7 @@
 //! What a person does, in their words, and what comes of it.
 
 use super::world::World;
+use lab::session::decide::Refusal;
 use lab::session::run::{Reason, RunId};
 use lab::session::runner::RunEvent;
 use lab::session::verdict::Outcome;
@@ -23,6 +24,17 @@ const PASS: &str = "say correctness: pass; end pass 1000";
 #[test]
 fn opening_judges_what_was_never_judged() {
     check("open", &["run 1 · opened 12:00:00"]);
+}
+
+#[test]
+fn opening_judges_what_was_not_judged_to_the_end() {
+    for ending in ["end void it was stopped", "killed"] {
+        let mut world = check(&format!("open; {ending}; reopen"), &["run 2 · opened"]);
+        assert!(!world.words().contains("CRASH"), "{}", world.screen(160, 45));
+        assert!(world.app.usable(lab::tui::keymap::Action::Discard).is_err());
+    }
+    check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
+    check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
 }
 
 #[test]
@@ -51,12 +63,90 @@ fn a_save_while_the_words_are_typed_is_not_committed_over() {
 #[test]
 fn a_failing_verdict_cannot_be_kept_but_discarded() {
     let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "keep: needs a passing verdict", "c commit (needs a passing verdict)"]);
+    check(story, &["✗ FAIL", "needs a passing verdict", "c commit (needs a passing verdict)"]);
     let world = check(
         "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
         &["discarded", "● PASS"],
     );
     assert_eq!(world.history[0].row.description, "out is wrong");
+}
+
+#[test]
+fn what_is_typed_after_a_refused_key_is_no_command() {
+    // Whoever types `c`, a sentence and Enter at once must not discard by the sentence's letters.
+    let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
+    for key in ["c", "d"] {
+        let running = format!("{story}; save; press {key}; type added dry run q; paste d");
+        let world = check(&running, &["not now", "run 3 goes on", "Enter go back"]);
+        assert!(world.asked.is_empty());
+        let mut world = check(&format!("{running}; press enter"), &["START"]);
+        assert!(world.app.overlays.is_empty() && world.history.is_empty() && !world.app.paused);
+        assert!(!world.words().contains("not now"));
+    }
+    let world = check(&format!("{story}; press c; type added; press enter"), &["✗ FAIL"]);
+    assert!(world.history.is_empty());
+}
+
+#[test]
+fn a_decision_that_fails_says_all_of_why() {
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}"));
+    let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
+               /home/ada/kernels/.git/index.lock";
+    world.send(Event::Decided(Err(Refusal::No(why.into()))));
+    assert!(world.words().contains("If none runs, remove"));
+    for (width, height) in [(80, 24), (40, 12)] {
+        let screen = world.screen(width, height);
+        assert!(screen.contains("index.loc") && screen.contains("Enter"), "{screen}");
+    }
+    world.tell("press d d esc");
+    assert!(world.app.overlays.is_empty());
+}
+
+#[test]
+fn a_save_while_a_commit_is_made_is_judged_after_it() {
+    let mut world = World::new();
+    world.slow = true;
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
+    assert!(matches!(world.app.running, Running::No));
+    assert!(world.words().contains("committing …"), "{}", world.screen(160, 45));
+    world.tell("decided");
+    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
+    world.tell(PASS);
+    assert!(!world.words().contains("stale"));
+    // Without a save nothing is judged twice.
+    world.tell("press c; type faster; press enter; wait 10; decided");
+    assert!(matches!(world.app.running, Running::No));
+}
+
+#[test]
+fn a_long_message_is_said_to_its_end() {
+    let mut world = check(&format!("open; {PASS}"), &[]);
+    let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \
+               yourself the right to write it, then `lab log --append-missing` adds it";
+    world.send(Event::Project(Err(why.into())));
+    for (width, height) in [(160, 45), (120, 30), (80, 24), (60, 16), (60, 12)] {
+        let screen = world.screen(width, height);
+        assert!(screen.contains("adds it"), "{screen}");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_shown_only_q_acts() {
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}"));
+    world.screen(20, 5);
+    world.tell("press d x enter c e p r; paste x; press enter");
+    assert!(world.history.is_empty() && world.asked.is_empty() && world.app.overlays.is_empty());
+    assert!(matches!(world.app.running, Running::No) && !world.app.paused);
+    // A dialog that was open when the terminal shrank waits.
+    world.screen(160, 45);
+    world.tell("press d");
+    world.screen(39, 10);
+    world.tell("press x enter y");
+    assert!(world.history.is_empty() && world.app.overlays.len() == 1);
+    world.tell("press q");
+    assert_eq!(world.asked, ["Quit"]);
 }
 
 #[test]
@@ -147,12 +237,29 @@ fn the_editor_opens_at_the_first_error() {
 }
 
 #[test]
+fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
+    let mut world = World::new().external();
+    world.tell(
+        "open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e",
+    );
+    assert_eq!(world.asked, ["OpenEditor { line: Some(2) }"]);
+    world.tell("save; say correctness: pass; end pass 5; press e");
+    assert_eq!(world.asked[1], "OpenEditor { line: None }");
+}
+
+#[test]
 fn pasted_text_is_text() {
     check("open; paste q q q", &["run 1"]);
     let story = format!("open; {PASS}; save; {PASS}; press c; paste quick q; press enter");
     let world = check(&story, &["kept"]);
     assert_eq!(world.history[0].row.description, "quick q");
     assert!(world.asked.is_empty());
+    let lines = "two rows\r\n  a warp\rand\n\nmore";
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c"));
+    world.send(Event::Paste(lines.into()));
+    world.tell("press enter");
+    assert_eq!(world.history[0].row.description, "two rows a warp and more");
 }
 
 #[test]
@@ -179,6 +286,41 @@ fn a_broken_part_says_so_and_the_rest_goes_on() {
     assert!(world.words().contains("a part of the lab broke (watch): index out of bounds"));
     world.tell("press r");
     assert!(world.words().contains("run 2 · rerun"));
+}
+
+#[test]
+fn the_help_says_all_of_it_on_a_small_screen() {
+    let mut world = World::new();
+    world.tell("open; press ?");
+    let mut seen = String::new();
+    for _ in 0..80 {
+        seen.push_str(&world.screen(80, 24));
+        world.tell("press j");
+    }
+    let words: Vec<&str> = seen.split(|c: char| c.is_whitespace() || "│╭╮╰╯─".contains(c)).collect();
+    for binding in lab::tui::keymap::TABLE {
+        for word in binding.doc.split_whitespace() {
+            assert!(words.contains(&word), "'{word}' of '{}' is cut", binding.doc);
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_another_kernel_shows_no_figure() {
+    let mut world = World::new().with_history();
+    world.tell("open; end pass 5");
+    assert!(world.words().contains("● 61.2k float4 loads"), "{}", world.screen(160, 45));
+    let entry = world.commits.iter_mut().find(|c| c.subject == "float4 loads").unwrap();
+    entry.experiment.as_mut().unwrap().kernel = Some("kernels/other/kernel.cu".into());
+    world.tell("save; end pass 6");
+    assert!(world.words().contains("float4 loads") && !world.words().contains("61.2k float4 loads"));
+}
+
+#[test]
+fn a_reason_without_end_leaves_room_for_the_gates() {
+    let long = "x".repeat(100_000);
+    let story = format!("open; say out_max_diff: 2 limit=1 | first_failure: {long}; end fail {long}");
+    check(&story, &["out_max_diff", "x…"]);
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub struct World {
     pub history: Vec<Experiment>,
     pub commits: Vec<LogEntry>,
     trusted: bool,
+    /// Decisions take until the step `decided`.
+    pub slow: bool,
+    late: Option<Event>,
 }
 
 /// The moment in which every story begins.
@@ -78,6 +81,8 @@ impl World {
             history: Vec::new(),
             commits: vec![commit("a1b2c3d4", "the first kernel", None)],
             trusted: true,
+            slow: false,
+            late: None,
         }
     }
 
@@ -108,6 +113,21 @@ impl World {
                 self.disk = format!("bytes-{}", self.saves);
                 self.send(self.changed());
             }
+            "reopen" => {
+                let setup = self.app.setup.clone();
+                self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = self.app.open();
+                self.carry_out(effects);
+            }
+            // With the screen: nobody writes how the run ended.
+            "killed" => {
+                let (start, report) = self.live.take().expect("a run goes on");
+                let mut verdict = void("the lab itself ended before this run did");
+                verdict.outcome = Outcome::Crash;
+                let mut record = record(start, &report, Ending::NotStarted, verdict);
+                (record.ended, record.ending) = (None, None);
+                self.records.push(record);
+            }
             "touch" => self.send(self.changed()),
             "undo" => {
                 self.disk = self.head.clone();
@@ -128,6 +148,10 @@ impl World {
                 }
             }
             "paste" => self.send(Event::Paste(rest.to_owned())),
+            "decided" => {
+                let decided = self.late.take().expect("a decision is being carried out");
+                self.answers.push_back(decided);
+            }
             "wait" => {
                 self.now += Duration::from_millis(rest.parse().unwrap());
                 self.send(Event::Tick);
@@ -317,7 +341,10 @@ impl World {
             self.disk = self.head.clone();
         }
         let decided = Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() };
-        self.answers.push_back(Event::Decided(Ok(decided)));
+        match self.slow {
+            true => self.late = Some(Event::Decided(Ok(decided))),
+            false => self.answers.push_back(Event::Decided(Ok(decided))),
+        }
     }
 
     /// What the person sees, with its colours.

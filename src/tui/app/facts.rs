@@ -8,9 +8,11 @@ use super::{App, Deciding, Judged, Running, Setup, decision};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::experiment::Status as Decision;
 use crate::session::project::Project;
+use crate::session::record::Record;
 use crate::session::repo::short;
 use crate::session::run::Reason;
 use crate::session::status::Status;
+use crate::session::verdict::Outcome;
 use std::sync::Arc;
 
 impl App {
@@ -48,6 +50,9 @@ impl App {
         // The verdict of the present bytes where there is one, else the last: after a discard that is
         // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.
         let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
+        // A run that was ended before its time told nothing: an opened screen judges the bytes anew.
+        let told_nothing = first && status.judged.as_ref().is_some_and(told_nothing);
+        let shown = shown.filter(|_| !told_nothing);
         if let Some(record) = shown {
             match self.last.as_mut().filter(|known| known.start.id == record.start.id) {
                 Some(known) => known.decided = decision(record.decision.as_ref()),
@@ -61,13 +66,19 @@ impl App {
         }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
-        let unjudged = status.judged.is_none() && status.present.is_ok() && is_idle;
+        let unjudged = (status.judged.is_none() || told_nothing) && status.present.is_ok() && is_idle;
         self.status = Some(status);
+        if self.deciding.is_some() {
+            return effects;
+        }
         let restored = std::mem::take(&mut self.restored);
+        let saved = std::mem::take(&mut self.saved_meanwhile);
         if unjudged && first {
             effects.extend(self.start(Reason::Opened));
         } else if unjudged && restored && is_incumbent && !self.paused {
             effects.extend(self.start(Reason::Restored));
+        } else if unjudged && saved && !self.paused {
+            effects.extend(self.start(Reason::Saved));
         }
         effects
     }
@@ -85,10 +96,10 @@ impl App {
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
                 self.ask_discard(question);
-                Vec::new()
+                vec![Effect::Refresh]
             }
             Err(refusal) => {
-                self.say(Level::Error, refusal.to_string());
+                self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
                 vec![Effect::Refresh]
             }
         }
@@ -136,4 +147,10 @@ impl App {
             }
         }
     }
+}
+
+/// It came to no verdict, or its lab ended before it did.
+fn told_nothing(record: &Record) -> bool {
+    let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
+    is_void || record.ending.is_none()
 }

@@ -19,6 +19,9 @@ const DESCRIPTION: usize = 500;
 
 impl App {
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if self.panes.too_small() {
+            return self.on_blind_key(key);
+        }
         self.message.acknowledge();
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
@@ -31,10 +34,24 @@ impl App {
         }
     }
 
+    /// Where nothing can be shown, nothing can be decided; only what leaves the screen acts.
+    fn on_blind_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match keymap::find(Place::Screen, key.into()) {
+            Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
+            _ => Vec::new(),
+        }
+    }
+
     /// Pasted text goes where a line is typed, and nowhere else.
     pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
+        if self.panes.too_small() {
+            return Vec::new();
+        }
+        // A terminal pastes line ends as carriage returns.
+        let text = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
+        let text = text.collect::<Vec<_>>().join(" ");
         if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-            for letter in printable(text).chars() {
+            for letter in printable(&text).chars() {
                 insert(input, letter);
             }
         }
@@ -43,7 +60,11 @@ impl App {
 
     fn perform(&mut self, action: Action) -> Vec<Effect> {
         if let Err(reason) = self.usable(action) {
-            self.say(Level::Warning, format!("{}: {reason}", action.binding().name));
+            match action {
+                Action::Keep => self.refuse(Deciding::Keep, reason),
+                Action::Discard => self.refuse(Deciding::Discard, reason),
+                _ => self.say(Level::Warning, format!("{}: {reason}", action.binding().name)),
+            }
             return Vec::new();
         }
         match action {
@@ -85,6 +106,15 @@ impl App {
         Vec::new()
     }
 
+    /// Says why not, and takes the keys until it is closed.
+    pub(super) fn refuse(&mut self, what: Deciding, text: String) {
+        let title = match what {
+            Deciding::Keep => "Commit: not now",
+            Deciding::Discard => "Discard: not now",
+        };
+        self.overlays.push(Overlay::Refused { title, text });
+    }
+
     fn toggle_pause(&mut self) -> Vec<Effect> {
         self.paused = !self.paused;
         if self.paused {
@@ -97,9 +127,10 @@ impl App {
         if unjudged && idle { self.start(Reason::Saved) } else { Vec::new() }
     }
 
-    /// Where the build failed, for the editor.
+    /// Where the build failed, for the editor. A command of the user's does not say that it was the
+    /// build, but shows a compiler's errors.
     fn first_error_line(&self) -> Option<u32> {
-        let last = self.last.as_ref().filter(|last| last.verdict.build_failed)?;
+        let last = self.last.as_ref().filter(|last| last.verdict.outcome != Outcome::Pass)?;
         let name = self.setup.kernel.rsplit('/').next()?;
         let is_here = |file: &str| file.rsplit('/').next() == Some(name);
         let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);

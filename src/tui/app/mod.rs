@@ -134,6 +134,8 @@ pub struct App {
     pub deciding: Option<Deciding>,
     /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
     restored: bool,
+    /// A save came while a decision was carried out; it is judged after that.
+    saved_meanwhile: bool,
     pub log: LogView,
     pub panes: Panes,
     pub overlays: Vec<Overlay>,
@@ -163,6 +165,7 @@ impl App {
             untrusted: None,
             deciding: None,
             restored: false,
+            saved_meanwhile: false,
             log: LogView::default(),
             panes: Panes::default(),
             overlays: Vec::new(),
@@ -236,11 +239,7 @@ impl App {
     /// The experiments that may stand beside the present one: of this kernel, on this device. An
     /// emulated device's figures are never beside a GPU's.
     pub fn comparable(&self) -> Vec<&Experiment> {
-        let mine: Vec<&Experiment> = self
-            .history
-            .iter()
-            .filter(|e| e.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel))
-            .collect();
+        let mine: Vec<&Experiment> = self.history.iter().filter(|e| self.is_mine(e)).collect();
         let (device, emulated) = match (&self.last, mine.last()) {
             (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
             (_, Some(newest)) => (newest.device.clone(), newest.emulated),
@@ -251,6 +250,11 @@ impl App {
                 e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
             })
             .collect()
+    }
+
+    /// It is about the kernel of this screen; old rows do not say.
+    pub fn is_mine(&self, experiment: &Experiment) -> bool {
+        experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel)
     }
 
     /// The last verdict belongs to other bytes than those on disk.

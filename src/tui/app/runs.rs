@@ -96,6 +96,7 @@ impl App {
                 self.say(Level::Warning, why);
                 vec![Effect::Refresh]
             }
+            WatchEvent::Surroundings => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, fingerprint, .. } => {
                 self.present = Some(Ok(fingerprint));
                 vec![Effect::ReopenProject]
@@ -107,7 +108,8 @@ impl App {
                     _ => false,
                 };
                 self.present = Some(Ok(fingerprint));
-                // A discard puts the incumbent back itself, and what follows is its business.
+                // No run begins while a decision is carried out; the look after it sees to this save.
+                self.saved_meanwhile |= self.deciding.is_some() && !self.paused;
                 if known || self.paused || self.deciding.is_some() {
                     return vec![Effect::Refresh];
                 }

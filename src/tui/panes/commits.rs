@@ -60,7 +60,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
 fn describe<'a>(entry: &'a LogEntry, app: &App, columns: usize) -> Line<'a> {
     let theme = &app.theme;
     let mut spans = vec![Span::styled(short(&entry.id), theme.accent()), Span::raw(" ")];
-    match &entry.experiment {
+    match mine(entry, app) {
         Some(experiment) => {
             spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
             spans.push(Span::styled(pad_left(&figure(experiment), 7), theme.strong()));
@@ -73,10 +73,15 @@ fn describe<'a>(entry: &'a LogEntry, app: &App, columns: usize) -> Line<'a> {
     Line::from(spans)
 }
 
+/// Another kernel's figure would be read as one of this kernel.
+fn mine<'a>(entry: &'a LogEntry, app: &App) -> Option<&'a Experiment> {
+    entry.experiment.as_ref().filter(|experiment| app.is_mine(experiment))
+}
+
 fn detail<'a>(entry: &'a LogEntry, app: &App) -> Line<'a> {
     let quiet = app.theme.quiet();
     let mut parts = vec![format::date(entry.time, &app.zone), printable(&entry.author).into_owned()];
-    if let Some(experiment) = &entry.experiment {
+    if let Some(experiment) = mine(entry, app) {
         let row = &experiment.row;
         parts.push(format!("{} {}", format::count(row.throughput_sps), format::unit(&app.setup.objective)));
         parts.push(format!("kernel {} µs", format::count(row.kernel_us)));

@@ -6,7 +6,7 @@ mod table;
 
 use super::super::app::{App, Running};
 use super::super::format;
-use super::super::text::{fit, pad, pad_left, printable, width, wrap};
+use super::super::text::{fit, pad, pad_left, printable, width, wrap, wrap_to};
 use super::super::theme::Theme;
 use super::{Pane, titled};
 use crate::session::verdict::Outcome;
@@ -17,6 +17,9 @@ use ratatui::text::{Line, Span};
 
 /// Diagnostics shown; all of them are in run.log.
 const DIAGNOSTICS: usize = 20;
+
+/// Rows that one reason or caveat may take; all of it is in run.log.
+const WORDS: usize = 6;
 
 /// Where the first wrong value is, in the built-in harness's words.
 const FIRST_FAILURE: &str = "first_failure";
@@ -79,19 +82,19 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        for (index, text) in wrap(&printable(&verdict.why), columns.saturating_sub(2)).into_iter().enumerate()
-        {
+        for (index, text) in rows_of(&verdict.why, columns.saturating_sub(2)).into_iter().enumerate() {
             let sign = if index == 0 { verdict.outcome.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
     }
     out.extend(diagnostics(report, build_failed, columns, theme));
     if let Some(place) = report.value(FIRST_FAILURE) {
-        for text in wrap(&printable(place), columns.saturating_sub(2)) {
+        for text in rows_of(place, columns.saturating_sub(2)) {
             out.push(Line::styled(format!("✗ {text}"), theme.bad()));
         }
     }
-    out.extend(build(report, theme));
+    let has_errors = report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    out.extend(build(report, build_failed || has_errors, theme));
     let pending = match (&app.running, last) {
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
@@ -101,11 +104,16 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(provenance(report, theme));
     for caveat in report.caveats() {
-        for text in wrap(&printable(caveat), columns.saturating_sub(2)) {
+        for text in rows_of(caveat, columns.saturating_sub(2)) {
             out.push(Line::styled(format!("! {text}"), theme.warn()));
         }
     }
     out
+}
+
+/// A harness's words, in so many rows that room is left for the gates.
+fn rows_of(text: &str, columns: usize) -> Vec<String> {
+    wrap_to(&printable(text), columns, WORDS)
 }
 
 /// Errors of a failed build first and whole; warnings of one that went well in a line each.
@@ -145,7 +153,7 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
 }
 
 /// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
-fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+fn build(report: &Report, failed: bool, theme: &Theme) -> Option<Line<'static>> {
     let mut facts = Vec::new();
     facts.extend(report.number("build_s").map(format::seconds));
     facts.extend(report.number("registers").map(|n| format!("{n:.0} registers")));
@@ -158,8 +166,9 @@ fn build(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     if facts.is_empty() {
         return None;
     }
+    let (sign, style) = if failed { ("✗ ", theme.bad()) } else { ("✓ ", theme.good()) };
     Some(Line::from(vec![
-        Span::styled("✓ ", theme.good()),
+        Span::styled(sign, style),
         Span::styled("build", theme.text()),
         Span::styled(format!("  {}", facts.join("   ")), theme.quiet()),
     ]))

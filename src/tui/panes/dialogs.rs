@@ -36,6 +36,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
         Overlay::DiscardNewer { text, .. } => {
             question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
         }
+        Overlay::Refused { title, text } => notice(frame, area, title, text, &app.theme),
         Overlay::Trust { command } => {
             let text = [
                 "This lab.toml wants to run a command that you have not trusted yet:".to_owned(),
@@ -97,6 +98,23 @@ fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
 }
 
 fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], theme: &Theme) {
+    let keys = vec![
+        Span::styled("y", theme.key()),
+        Span::raw(" yes    "),
+        Span::styled("n", theme.key()),
+        Span::raw(" no"),
+    ];
+    say(frame, area, title, texts, keys, theme);
+}
+
+fn notice(frame: &mut Frame, area: Rect, title: &str, text: &str, theme: &Theme) {
+    let text = printable(text).into_owned();
+    let keys = vec![Span::styled("Enter", theme.key()), Span::raw(" go back")];
+    say(frame, area, title, std::slice::from_ref(&text), keys, theme);
+}
+
+/// Text, and below it the keys that answer.
+fn say(frame: &mut Frame, area: Rect, title: &str, texts: &[String], keys: Vec<Span>, theme: &Theme) {
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
     let mut text = wrapped(texts, columns);
     // The keys must be seen, however long the text is.
@@ -104,12 +122,7 @@ fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], theme:
     let inner = window(frame, area, title, text.len() + 2, theme);
     let mut lines: Vec<Line> = text.into_iter().map(Line::from).collect();
     lines.push(Line::default());
-    lines.push(Line::from(vec![
-        Span::styled("y", theme.key()),
-        Span::raw(" yes    "),
-        Span::styled("n", theme.key()),
-        Span::raw(" no"),
-    ]));
+    lines.push(Line::from(keys));
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
@@ -196,10 +209,15 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
     for place in Place::ALL {
         lines.push(Line::styled(place.heading(), theme.strong()));
         for binding in TABLE.iter().filter(|b| b.place == place) {
-            lines.push(Line::from(vec![
-                Span::styled(format!("  {}  ", pad(&labels(binding), key_columns)), theme.key()),
-                Span::raw(binding.doc),
-            ]));
+            let room = usize::from(area.width.saturating_sub(8).min(HELP_WINDOW - 4));
+            for (row, text) in wrap(binding.doc, room.saturating_sub(key_columns + 4)).into_iter().enumerate()
+            {
+                let keys = if row == 0 { labels(binding) } else { String::new() };
+                lines.push(Line::from(vec![
+                    Span::styled(format!("  {}  ", pad(&keys, key_columns)), theme.key()),
+                    Span::raw(text),
+                ]));
+            }
         }
         lines.push(Line::default());
     }

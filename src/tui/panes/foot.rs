@@ -1,48 +1,91 @@
-//! The two rows at the foot: a message or where things stand, and the hints with their reasons.
+//! The foot: a message or where things stand, and below it the hints with their reasons.
 
-use super::super::app::App;
+use super::super::app::{App, Deciding};
 use super::super::keymap::{Action, Binding, Place, TABLE, label};
 use super::super::status::Level;
-use super::super::text::{fit, printable, width};
+use super::super::text::{fit, printable, width, wrap_to};
 use super::Pane;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Columns a reason may take: the first that lets everything fit. Pressing the key says it whole.
 const REASONS: [usize; 4] = [60, 36, 20, 0];
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
-    let hints = Rect { y: area.bottom() - 1, height: 1, ..area };
-    if area.height > 1 {
-        draw_message(frame, Rect { height: 1, ..area }, app);
+/// Rows that a long message may take: its end often says what to do.
+const MESSAGE_ROWS: usize = 4;
+
+/// Rows that the foot takes of a screen of this size.
+pub fn rows(app: &App, area: Rect) -> u16 {
+    let message = lines(app, area.width).len().max(1) as u16;
+    if has_hints(area) { message + 1 } else { message }
+}
+
+/// On a small screen a message takes the place of the hints.
+fn has_hints(screen: Rect) -> bool {
+    screen.height >= 16
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+    let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+    if has_hints(frame.area()) {
+        draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area }, app, is_large);
         draw_hints(frame, hints, app);
-    } else if app.message.message().is_some() {
-        draw_message(frame, hints, app);
+    } else if message(app).is_some() {
+        draw_message(frame, area, app, is_large);
     } else {
         draw_hints(frame, hints, app);
     }
 }
 
-fn draw_message(frame: &mut Frame, area: Rect, app: &App) {
+/// What is said now.
+fn message(app: &App) -> Option<(String, Style)> {
     let theme = &app.theme;
-    let watching = if app.paused { "not watching" } else { "watching" };
-    let right = format!("{watching} {} ", printable(&app.setup.kernel));
-    let mut room = usize::from(area.width);
-    let needed = app.message.message().map_or(0, |m| width(&m.text) + 4);
-    if needed + width(&right) < room {
-        frame.render_widget(Line::styled(right.clone(), theme.quiet()).right_aligned(), area);
-        room -= width(&right);
+    match app.deciding {
+        // Hooks may take their time.
+        Some(Deciding::Keep) => return Some(("◐ committing …".to_owned(), theme.accent())),
+        Some(Deciding::Discard) => return Some(("◐ discarding …".to_owned(), theme.accent())),
+        None => {}
     }
-    if let Some(message) = app.message.message() {
-        let style = match message.level {
-            Level::Info => theme.text(),
-            Level::Warning => theme.warn(),
-            Level::Error => theme.bad(),
-        };
-        let text = format!(" {} {}", message.level.sign(), message.text);
-        let line = Line::styled(fit(&text, room.saturating_sub(1)).into_owned(), style);
-        frame.render_widget(line, Rect { width: room as u16, ..area });
+    let message = app.message.message()?;
+    let style = match message.level {
+        Level::Info => theme.text(),
+        Level::Warning => theme.warn(),
+        Level::Error => theme.bad(),
+    };
+    Some((format!("{} {}", message.level.sign(), message.text), style))
+}
+
+fn lines(app: &App, columns: u16) -> Vec<Line<'static>> {
+    let Some((text, style)) = message(app) else { return Vec::new() };
+    let columns = usize::from(columns).saturating_sub(2);
+    let rows = wrap_to(&text, columns, MESSAGE_ROWS);
+    rows.into_iter().map(|row| Line::styled(format!(" {row}"), style)).collect()
+}
+
+/// Where things stand, the longest words first. A large screen names the branch in its head.
+fn standing(app: &App, is_large: bool) -> Vec<String> {
+    let watching = if app.paused { "not watching" } else { "watching" };
+    let kernel = format!("{watching} {} ", printable(&app.setup.kernel));
+    let head = app.status.as_ref().filter(|_| !is_large).map(|status| &status.head);
+    let Some(head) = head else { return vec![kernel] };
+    let mut place = printable(&head.label()).into_owned();
+    if let Some(busy) = &head.busy {
+        place.push_str(&format!(" · {busy} going on"));
+    }
+    vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
+}
+
+fn draw_message(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+    let lines = lines(app, area.width);
+    let taken = lines.first().map_or(0, Line::width);
+    let fits = |right: &String| taken + 2 + width(right) < usize::from(area.width);
+    if let Some(right) = standing(app, is_large).into_iter().find(fits).filter(|_| lines.len() < 2) {
+        frame.render_widget(Line::styled(right, app.theme.quiet()).right_aligned(), area);
+    }
+    for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {
+        frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
     }
 }
 

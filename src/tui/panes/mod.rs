@@ -81,11 +81,18 @@ pub struct Panes {
     pub commits: CommitsState,
     /// Rows of the focused pane at the last frame.
     height: usize,
+    /// At the last frame nothing could be shown.
+    too_small: bool,
 }
 
 impl Panes {
     pub fn height(&self) -> usize {
         self.height
+    }
+
+    /// Nobody sees what keys would act on.
+    pub fn too_small(&self) -> bool {
+        self.too_small
     }
 }
 
@@ -93,13 +100,14 @@ impl Panes {
 pub fn draw(frame: &mut Frame, app: &mut App) {
     let area = frame.area();
     frame.render_widget(Block::new().style(app.theme.text()), area);
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+    app.panes.too_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
+    if app.panes.too_small {
         too_small(frame, area, &app.theme);
         return;
     }
     let is_large = area.width >= 100 && area.height >= 30;
     let rows = if is_large { [1, 4] } else { [0, 1] };
-    let foot = if area.height >= 16 { 2 } else { 1 };
+    let foot = foot::rows(app, area);
     let [head, verdict, body, foot] = Layout::vertical([
         Constraint::Length(rows[0]),
         Constraint::Length(rows[1]),
@@ -114,7 +122,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
         banner::draw_line(frame, verdict, app);
     }
     draw_body(frame, body, app, is_large);
-    foot::draw(frame, foot, app);
+    foot::draw(frame, foot, app, is_large);
     dialogs::draw(frame, body, app);
 }
 
@@ -211,8 +219,10 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
 }
 
 fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
-    let text =
-        format!("{}×{} is too small: lab needs {}×{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
+    let text = format!(
+        "{}×{} is too small: lab needs {}×{}; q quits",
+        area.width, area.height, SMALLEST.0, SMALLEST.1
+    );
     let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
         .into_iter()
         .map(|l| Line::styled(l, theme.warn()))
