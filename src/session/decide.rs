@@ -10,6 +10,7 @@ use super::project::Project;
 use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo;
+use super::room;
 use super::run::RunId;
 use super::verdict::Outcome;
 use anyhow::{Context, Result};
@@ -69,7 +70,7 @@ pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResu
             // Nothing came of it: the run is undecided again.
             record.decision = None;
             let _ = records.write(&record);
-            return Err(error.into());
+            return Err(room::in_words(error, "nothing was kept").into());
         }
     };
     let mut notes = committed.notes;
@@ -135,15 +136,22 @@ pub fn discard(
     };
     let id = record.start.id;
     intend(&records, &mut record, status, &description)?;
-    let kept = repo::keep_discarded(project, id, &bytes, &description)?;
+    let kept = match repo::keep_discarded(project, id, &bytes, &description) {
+        Ok(kept) => kept,
+        Err(error) => {
+            record.decision = None;
+            let _ = records.write(&record);
+            return Err(room::in_words(error, NOT_REPLACED).into());
+        }
+    };
     let mut notes =
         vec![format!("the attempt is kept as {} (`lab restore {}`)", kept.reference, repo::short(&kept.id))];
     // What was judged is kept already; only newer bytes need saving besides.
     let saved = match present.as_deref() {
-        Some(newer) if newer != bytes => Some(repo::save(project, newer, ON_DISK)?),
+        Some(newer) if newer != bytes => Some(save(project, newer, ON_DISK)?),
         _ => None,
     };
-    repo::put_back(project, "HEAD", present.as_deref())?;
+    put_back(project, "HEAD", present.as_deref())?;
     notes.extend(saved.map(|kept| saved_note(kept.id)));
     if repo::staged(project).unwrap_or(false) {
         notes.push(format!(
@@ -161,10 +169,10 @@ fn discard_unjudged(
 ) -> StdResult<Decided, Refusal> {
     let head = repo::head(project)?.commit.unwrap_or_default();
     let saved = match present {
-        Some(bytes) => Some(repo::save(project, bytes, description)?),
+        Some(bytes) => Some(save(project, bytes, description)?),
         None => None,
     };
-    repo::put_back(project, "HEAD", present)?;
+    put_back(project, "HEAD", present)?;
     let commit = saved.as_ref().map_or(head, |kept| kept.id.clone());
     let notes = saved.map(|kept| saved_note(kept.id)).into_iter().collect();
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
@@ -194,14 +202,26 @@ pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
     let changed = before.as_deref() != Some(&wanted);
     let mut saved = None;
     if changed {
-        saved = before.as_deref().map(|bytes| repo::save(project, bytes, ON_DISK)).transpose()?;
-        repo::put_back(project, &commit, before.as_deref())?;
+        saved = before.as_deref().map(|bytes| save(project, bytes, ON_DISK)).transpose()?;
+        put_back(project, &commit, before.as_deref())?;
     }
     Ok(Restored { commit, subject, saved: saved.map(|kept| kept.id), changed })
 }
 
 /// Why bytes were saved; the subject of the commit that holds them.
 const ON_DISK: &str = "lab: on disk before it was replaced";
+
+/// What could not be saved is not replaced.
+const NOT_REPLACED: &str = "what could not be saved was not replaced";
+
+fn save(project: &Project, bytes: &[u8], why: &str) -> Result<repo::Kept> {
+    repo::save(project, bytes, why).map_err(|error| room::in_words(error, NOT_REPLACED))
+}
+
+fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+    let what = || format!("{} was not put back", project.kernel_name);
+    repo::put_back(project, commit, saved).map_err(|error| room::in_words(error, &what()))
+}
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
@@ -370,8 +390,14 @@ fn finish(
         notes.extend(what.err().map(|error| format!("{error:#}")));
         done
     };
-    attempt(records.write(&record));
-    if attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
+    let recorded = attempt(records.write(&record).with_context(|| {
+        format!(
+            "commit {} is made, but run {} counts as undecided and has no row: decide it again",
+            row.commit, record.start.id
+        )
+    }));
+    // Without the record nobody would know of the row, and deciding again would add a second one.
+    if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
         mark_written(&mut record);
         attempt(records.write(&record));
     }
@@ -379,7 +405,9 @@ fn finish(
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)
-            .and_then(|text| repo::note(project, &commit, &text)),
+            .and_then(|text| repo::note(project, &commit, &text))
+            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+            .context("the experiment is kept here, but its record does not go with the commit"),
     );
     notes.extend(owed.map(|r| missing(project, &r)));
     Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })

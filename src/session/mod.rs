@@ -18,6 +18,7 @@ pub mod project;
 pub mod record;
 pub mod records;
 pub mod repo;
+pub mod room;
 pub mod run;
 pub mod runner;
 pub mod sanitise;

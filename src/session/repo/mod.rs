@@ -10,6 +10,7 @@ mod form;
 mod log;
 mod notes;
 mod place;
+mod proof;
 mod refs;
 
 pub use commit::{Committed, commit_kernel, obstacle};
