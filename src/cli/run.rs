@@ -136,6 +136,9 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
         text += &format!("\n  caveat: {caveat}");
     }
     match verdict.outcome {
+        Outcome::Pass if verdict.unmeasured().is_some() => {
+            text += "\n  so it cannot be kept; `lab discard -m TEXT` puts the incumbent back"
+        }
         Outcome::Pass => {
             text += "\n  `lab keep -m TEXT` commits it, `lab discard -m TEXT` puts the incumbent back"
         }

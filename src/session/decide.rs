@@ -267,7 +267,11 @@ pub fn may_keep(
         Some(verdict) if verdict.outcome != Outcome::Pass => {
             return Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
         }
-        Some(_) => {}
+        Some(verdict) => {
+            if let Some(why) = verdict.unmeasured() {
+                return Err(format!("{why}: let the harness print it, then `lab run`"));
+            }
+        }
     }
     if let Some(newer) = newer(record, present) {
         return Err(format!("{newer}: judge them first (`lab run`)"));
