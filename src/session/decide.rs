@@ -54,7 +54,7 @@ pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResu
     let description = said(description)?;
     let records = Records::new(&project.lab_dir);
     let Some(mut record) = pick(project, &records, run)? else {
-        return no("nothing was judged yet: `lab run` first");
+        return no(format!("nothing was judged yet: `lab run{}` first", project.argument));
     };
     if let Err(why) = may_keep(project, &record, &inputs::read(project)) {
         return no(why);
@@ -254,29 +254,27 @@ pub fn may_keep(
     present: &StdResult<Inputs, KernelError>,
 ) -> StdResult<(), String> {
     let id = record.start.id;
-    if let Some(decision) = &record.decision
-        && decision.commit.is_some()
-    {
-        return Err(format!(
-            "run {id} was decided already ({}): save a change first",
-            decision.status.word()
-        ));
+    let this = &project.argument;
+    let Some(verdict) = &record.verdict else { return Err(format!("run {id} still goes on")) };
+    let needs_pass = || Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
+    if verdict.outcome == Outcome::Void {
+        return needs_pass();
     }
-    match record.verdict.as_ref() {
-        None => return Err(format!("run {id} still goes on")),
-        Some(verdict) if verdict.outcome != Outcome::Pass => {
-            return Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
-        }
-        Some(verdict) => {
-            if let Some(why) = verdict.unmeasured() {
-                return Err(format!("{why}: let the harness print it, then `lab run`"));
-            }
-        }
+    // Of bytes that changed since, nothing else that could be said here is about them.
+    let present = present.as_ref().map_err(ToString::to_string)?;
+    if let Some(newer) = changed_since(record, present) {
+        return Err(format!("{newer}: judge them first (`lab run{this}`)"));
     }
-    if let Some(newer) = newer(record, present) {
-        return Err(format!("{newer}: judge them first (`lab run`)"));
+    if let Some(decision) = record.decision.as_ref().filter(|d| d.commit.is_some()) {
+        let word = decision.status.word();
+        return Err(format!("run {id} was decided already ({word}): save a change first"));
     }
-    let Ok(present) = present else { return Ok(()) };
+    if verdict.outcome != Outcome::Pass {
+        return needs_pass();
+    }
+    if let Some(why) = verdict.unmeasured() {
+        return Err(format!("{why}: let the harness print it, then `lab run{this}`"));
+    }
     for include in present.sources.iter().filter(|s| s.include) {
         let held = repo::in_head(project, &include.file.path, include.bytes.as_deref());
         if !held.map_err(|e| format!("{e:#}"))? {
@@ -292,15 +290,15 @@ pub fn may_keep(
 
 /// In words, where the present bytes are not the ones that were judged.
 pub fn newer(record: &Record, present: &StdResult<Inputs, KernelError>) -> Option<String> {
+    present.as_ref().map_or_else(|error| Some(error.to_string()), |inputs| changed_since(record, inputs))
+}
+
+fn changed_since(record: &Record, present: &Inputs) -> Option<String> {
     let id = record.start.id;
-    match present {
-        Err(error) => Some(error.to_string()),
-        Ok(inputs) if inputs.fingerprint == record.start.fingerprint => None,
-        Ok(inputs) => {
-            let names = inputs::differences(&record.inputs, &inputs.files());
-            Some(format!("{} changed after the verdict of run {id}", names.join(", ")))
-        }
-    }
+    (present.fingerprint != record.start.fingerprint).then(|| {
+        let names = inputs::differences(&record.inputs, &present.files());
+        format!("{} changed after the verdict of run {id}", names.join(", "))
+    })
 }
 
 /// A verdict belongs to the run's bytes, and nothing was decided about it.
@@ -312,7 +310,17 @@ pub fn judged(record: &Record) -> bool {
 /// The run that is meant; without a name the last one of this kernel.
 fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
     match run {
-        Some(id) => Ok(Some(records.read(id)?)),
+        Some(id) => {
+            let record = records.read(id)?;
+            let kernel = &record.start.kernel;
+            if *kernel != project.kernel_name {
+                return no(format!(
+                    "run {id} judged {kernel}, not {}: name that kernel",
+                    project.kernel_name
+                ));
+            }
+            Ok(Some(record))
+        }
         None => Ok(last(project, records)),
     }
 }

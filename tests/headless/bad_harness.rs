@@ -22,7 +22,7 @@ fn check(harness: &str, code: i32, says: &str) {
 
 #[test]
 fn lines_that_are_none() {
-    check("true", 3, "CRASH  run 1  no correctness: line (exit code 0)");
+    check("true", 3, "CRASH  run 1 of kernel.cu  no correctness: line (exit code 0)");
     check("head -c 3000 /dev/urandom; echo; echo bye", 3, "no correctness: line (exit code 0): bye");
     check("echo 'throughput_sps: 5'; printf 'correctness: pass'", 0, "PASS");
     check("echo 'correctness: perhaps'", 1, "FAIL");

@@ -18,7 +18,7 @@ pub use exclude::exclude;
 pub use log::{LogEntry, diff, log, show};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, put_back, staged};
-pub use refs::{Kept, keep_discarded, save};
+pub use refs::{Kept, keep_discarded, kept_aside, save};
 
 use super::project::Project;
 use anyhow::{Context, Result, anyhow, bail};

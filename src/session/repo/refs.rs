@@ -5,7 +5,7 @@
 //! would have changed, as they were.
 
 use super::commit::{any_signature, mode_on_disk, tree_with};
-use super::{Project, form, head_commit, open, proof};
+use super::{Project, find, form, head_commit, open, proof};
 use crate::session::run::RunId;
 use anyhow::{Context, Result};
 use git2::{Oid, Repository};
@@ -75,4 +75,40 @@ fn keep_raw(repo: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
         repo.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
     }
     Ok(())
+}
+
+/// The kernel that a commit under `refs/lab/` keeps: the one path in which it differs from the
+/// commit that it was made on, or, where it does not, the path of the bytes that its ref names.
+/// `None` of any other commit.
+pub fn kept_aside(project: &Project, commit: &str) -> Result<Option<String>> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    let mut names = Vec::new();
+    for reference in repo.references_glob("refs/lab/*")?.flatten() {
+        if reference.target() == Some(commit.id()) {
+            names.push(String::from_utf8_lossy(reference.name_bytes()).into_owned());
+        }
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let tree = commit.tree()?;
+    let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
+    let diff = repo.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
+    let changed = diff.deltas().next().and_then(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()));
+    Ok(changed.or_else(|| names.iter().find_map(|name| path_of(&tree, name.rsplit('/').next()?))))
+}
+
+/// The first path of a tree under which this blob is.
+fn path_of(tree: &git2::Tree, blob: &str) -> Option<String> {
+    let blob = Oid::from_str(blob).ok()?;
+    let mut found = None;
+    let _ = tree.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+        if entry.id() == blob {
+            found = Some(format!("{}{}", folder, String::from_utf8_lossy(entry.name_bytes())));
+            return git2::TreeWalkResult::Abort;
+        }
+        git2::TreeWalkResult::Ok
+    });
+    found
 }
