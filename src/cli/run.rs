@@ -57,7 +57,7 @@ pub fn main(options: &Options) -> ExitCode {
         Ok(record) => report(&project, options, &record),
         Err(error) => {
             let exit = match &error {
-                NotRun::NeedsTrust { .. } => Exit::Usage,
+                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
                 NotRun::Kernel(_) => Exit::NotBuilt,
                 NotRun::Failed(_) => Exit::Crashed,
             };

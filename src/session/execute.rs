@@ -37,6 +37,8 @@ pub enum NotRun {
         file.display()
     )]
     NeedsTrust { command: String, file: PathBuf },
+    #[error("{0}")]
+    NoProblem(String),
     #[error(transparent)]
     Kernel(#[from] KernelError),
     #[error("{0:#}")]
@@ -94,6 +96,9 @@ pub fn execute_with(
         return Err(NotRun::NeedsTrust { command, file });
     }
     let inputs = inputs::read(project)?;
+    if let Some(why) = no_problem(project) {
+        return Err(NotRun::NoProblem(why));
+    }
     let mut caveats: Vec<String> =
         repo::exclude(project).err().map(|e| format!("{e:#}")).into_iter().collect();
     let records = Records::new(&project.lab_dir);
@@ -159,6 +164,25 @@ pub fn execute_with(
     let _ = fs::remove_dir_all(folder.join("tree"));
     drop(log);
     Ok(record)
+}
+
+/// In words, where nothing says how to judge the kernel.
+fn no_problem(project: &Project) -> Option<String> {
+    if project.external() || project.problem_dir.join("problem.toml").symlink_metadata().is_ok() {
+        return None;
+    }
+    let name = &project.kernel_name;
+    Some(match &project.config_file {
+        None => format!(
+            "{name} has no problem.toml beside it, and there is no lab.toml that names a harness: `lab init` writes \
+             one for the harness.py that is here; or write a problem.toml (kernels/README.md)"
+        ),
+        Some(file) => format!(
+            "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
+             \"uv run harness.py\"` (without the file `lab init` writes it), or write a problem.toml (kernels/README.md)",
+            file.strip_prefix(&project.root).unwrap_or(file).display()
+        ),
+    })
 }
 
 /// What a run needs before it can be told of: the snapshot, its log, its first record.
