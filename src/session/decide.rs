@@ -111,8 +111,9 @@ pub fn discard(
         }
         if !confirmed {
             return Err(Refusal::Ask(format!(
-                "no verdict belongs to the present bytes of {name}: discard them unjudged (`--unjudged`)? They are \
-                 saved, no row is written"
+                "no verdict belongs to the present bytes of {name}: `lab discard{} -m TEXT --unjudged` saves them \
+                 and puts the incumbent back all the same, without a row",
+                project.argument
             )));
         }
         return discard_unjudged(project, present.as_deref(), &description);
@@ -125,8 +126,8 @@ pub fn discard(
     }
     if !confirmed && let Some(newer) = newer(&record, &inputs::read(project)) {
         return Err(Refusal::Ask(format!(
-            "{newer}: discard run {} all the same (`--unjudged`)? The present bytes are saved first",
-            record.start.id
+            "{newer}: `lab discard{} -m TEXT --unjudged` discards run {} all the same, and saves the present bytes",
+            project.argument, record.start.id
         )));
     }
     let bytes = judged_bytes(&records, &record)?;

@@ -2,7 +2,7 @@
 
 use super::repo;
 use crate::config::Config;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,10 @@ impl Project {
             Some(path) => existing_folder(path)?,
             None => from.clone(),
         };
-        let root = repo::work_tree(&start)?;
+        let root = repo::work_tree(&start).map_err(|error| match &given {
+            Some(path) if path.symlink_metadata().is_err() => anyhow!("there is no {}", path.display()),
+            _ => error,
+        })?;
         let config_file = Config::find(&start, &root);
         let config = config_file.as_deref().map(Config::read).transpose()?.unwrap_or_default();
         let home =
