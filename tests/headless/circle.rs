@@ -303,5 +303,13 @@ fn doctor_has_a_remedy_for_everything() {
     let mut nothing = lab.lab_command("doctor");
     nothing.env("PATH", "/nowhere").env("CXX", "/nowhere/cxx").current_dir("/");
     let told = crate::lab::finish(nothing.spawn().unwrap()).is(1);
-    told.says("git init").says("install git").says("apt install g++");
+    let told = told.says("git init").says("apt install g++");
+    // What is not well has no ✓, and every remedy is behind an arrow.
+    assert!(
+        told.out.contains("! git           the git program does not run\n                → install git"),
+        "{told:?}"
+    );
+    assert!(told.out.contains("! terminal      stdout is none here\n                → "), "{told:?}");
+    let compiler = told.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
+    assert!(compiler.is_some_and(|l| l.starts_with("                → install one")), "{told:?}");
 }
