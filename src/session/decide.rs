@@ -4,6 +4,7 @@
 //! that ends halfway can say what is missing and add it.
 
 use super::experiment::{Row, Status};
+use super::history;
 use super::inputs::{self, Inputs, KernelError};
 use super::ledger;
 use super::project::Project;
@@ -228,15 +229,13 @@ fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()>
 pub fn append_missing(project: &Project) -> Result<usize> {
     let _deciding = lock(project)?;
     let records = Records::new(&project.lab_dir);
-    let (mut all, _) = records.newest();
-    all.reverse();
-    let mut added = 0;
-    for mut record in all {
-        if let Some(row) = record.missing_row().cloned() {
+    let missing = history::missing(project);
+    let added = missing.len();
+    for mut record in missing {
+        if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
             ledger::append(&ledger::path(project, record.emulated()), &row)?;
             mark_written(&mut record);
             records.write(&record)?;
-            added += 1;
         }
     }
     Ok(added)

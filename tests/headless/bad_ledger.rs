@@ -151,3 +151,29 @@ fn a_run_that_failed_before_it_had_a_record_is_no_problem_later() {
     lab.write(".lab/runs/2/record.json", "{ half");
     lab.lab("log").is(0).says("run 2 is left out: ").says("is damaged");
 }
+
+#[test]
+fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    let before = lab.read("results.tsv");
+    // A row that somebody put in other words is still there.
+    lab.write("results.tsv", before.replace("\tbetter\n", "\tmuch better\n"));
+    assert_eq!(lab.lab("log").is(0).err, "");
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    lab.lab("log")
+        .is(0)
+        .says("the rows of runs 1, 2 are missing in")
+        .says("`lab log --append-missing` adds them");
+    lab.lab("log --append-missing").is(0).says("2 missing rows added");
+    assert_eq!(lab.read("results.tsv"), before);
+    assert_eq!(lab.lab("log").is(0).err, "");
+    // What git tracks may be on another branch.
+    lab.git("add -f results.tsv");
+    lab.git("commit -qm ledger");
+    lab.write("results.tsv", HEADER);
+    assert_eq!(lab.lab("log").is(0).err, "");
+}

@@ -14,7 +14,7 @@ mod proof;
 mod refs;
 
 pub use commit::{Committed, commit_kernel, obstacle};
-pub use exclude::exclude;
+pub use exclude::{exclude, tracked};
 pub use log::{LogEntry, diff, log, show};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, put_back, staged};
