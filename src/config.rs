@@ -140,14 +140,16 @@ fn in_words(message: &str) -> String {
     if !message.starts_with("unknown") {
         return message.to_owned();
     }
+    // Of a key, or of one of the words that a key may have.
+    let what = if message.starts_with("unknown variant") { "value" } else { "key" };
     let near = known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(wrong, name), *name))
         .filter(|(distance, name)| *distance <= name.len().max(4) / 2)
         .min();
     match near {
-        Some((_, name)) => format!("unknown key '{wrong}' (did you mean '{name}'?)"),
-        None => format!("unknown key '{wrong}': known are {}", known.join(", ")),
+        Some((_, name)) => format!("unknown {what} '{wrong}' (did you mean '{name}'?)"),
+        None => format!("unknown {what} '{wrong}': known are {}", known.join(", ")),
     }
 }
 
@@ -183,6 +185,10 @@ mod tests {
     fn wrong_values_say_what_is_right() {
         assert!(
             error("device = \"gpu\"").contains("lab.toml:1: unknown device 'gpu': it is one of auto, cpu")
+        );
+        assert_eq!(
+            error("goal = \"bigger\""),
+            "lab.toml:1: unknown value 'bigger': known are maximize, minimize"
         );
         assert!(error("time_limit_s = -1").contains("more than 0"));
         assert!(error("\ntime_limit_s = \"long\"").contains("lab.toml:2:"));

@@ -2,6 +2,7 @@
 
 use super::{Kernel, complain, open, say};
 use crate::session::decide::{self, Decided, Refusal};
+use crate::session::project::Project;
 use crate::session::repo::short;
 use crate::session::run::RunId;
 use anyhow::Result;
@@ -37,19 +38,24 @@ pub struct Discard {
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    Ok(told(decide::keep(&project, options.run.map(RunId), &options.message)))
+    Ok(told(&project, decide::keep(&project, options.run.map(RunId), &options.message)))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    Ok(told(decide::discard(&project, options.run.map(RunId), &options.message, options.unjudged)))
+    Ok(told(&project, decide::discard(&project, options.run.map(RunId), &options.message, options.unjudged)))
 }
 
-fn told(result: std::result::Result<Decided, Refusal>) -> ExitCode {
+fn told(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {
     match result {
         Ok(decided) => {
             let run = decided.run.map_or_else(|| "unjudged bytes".to_owned(), |id| format!("run {id}"));
-            say(&format!("{} {run}: {}", decided.status.word(), short(&decided.commit)));
+            say(&format!(
+                "{} {run} of {}: {}",
+                decided.status.word(),
+                project.kernel_name,
+                short(&decided.commit)
+            ));
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));
             ExitCode::SUCCESS
         }

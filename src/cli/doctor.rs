@@ -33,10 +33,27 @@ pub fn main() -> Result<ExitCode> {
 }
 
 fn show(finding: &Finding) {
-    say(&format!("{} {:<12} {}", if finding.ok { "✓" } else { "✗" }, finding.what, finding.says));
-    if let Some(remedy) = &finding.remedy {
-        say(&format!("  {:<12} → {remedy}", ""));
+    // Well is what has nothing to be done about it.
+    let sign = match (finding.ok, &finding.remedy) {
+        (true, None) => "✓",
+        (true, Some(_)) => "!",
+        (false, _) => "✗",
+    };
+    let (says, remedy) = match &finding.remedy {
+        Some(remedy) => (finding.says.as_str(), Some(remedy.as_str())),
+        None if finding.ok => (finding.says.as_str(), None),
+        None => apart(&finding.says),
+    };
+    say(&format!("{sign} {:<13} {says}", finding.what));
+    if let Some(remedy) = remedy {
+        say(&format!("  {:<13} → {remedy}", ""));
     }
+}
+
+/// An error's own words end with the remedy, in a sentence or half of one.
+fn apart(error: &str) -> (&str, Option<&str>) {
+    let at = ["; ", ". "].iter().filter_map(|end| error.find(end)).min();
+    at.map_or((error, None), |at| (&error[..at], Some(&error[at + 2..])))
 }
 
 fn well(what: &str, says: impl Into<String>) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::{here, say};
 use crate::config::{Config, FILE};
-use crate::session::project::sources_in;
+use crate::session::project::{quote, sources_in};
 use crate::session::{repo, trust};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -124,12 +124,6 @@ fn relative(path: &Path, folder: &Path) -> Result<String> {
     let inside =
         inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
     Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
-}
-
-/// As a shell reads it back as one word.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn on_path(program: &str) -> bool {

@@ -14,6 +14,9 @@ use std::process::ExitCode;
 pub struct Options {
     #[command(flatten)]
     kernel: Kernel,
+    /// The experiments of every kernel
+    #[arg(long)]
+    all: bool,
     /// Print JSON, and nothing else, on stdout
     #[arg(long)]
     json: bool,
@@ -28,7 +31,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let history = history::history(&project)?;
+    let mut history = history::history(&project)?;
+    let everything = history.experiments.len();
+    // Whose row has no record here may be of any kernel.
+    let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
+    history.experiments.retain(|e| options.all || ours(e));
+    let others = everything - history.experiments.len();
     let status = status::status(&project)?;
     if options.json {
         let experiments: Vec<Value> = history.experiments.iter().map(as_json).collect();
@@ -42,9 +50,15 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         }));
     } else {
         say(&format!("{}  {}", project.kernel_name, status.head.label()));
-        history.experiments.iter().for_each(|e| say(&in_words(e)));
+        history.experiments.iter().for_each(|e| say(&in_words(e, options.all)));
         if history.experiments.is_empty() {
-            say("no experiment yet: `lab run`, then `lab keep -m TEXT` or `lab discard -m TEXT`");
+            let this = &project.argument;
+            say(&format!(
+                "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
+            ));
+        }
+        if others > 0 {
+            say(&format!("{others} of other kernels: `lab log --all`"));
         }
         if let Some(run) = undecided(&status) {
             say(&format!("run {run} is undecided"));
@@ -58,7 +72,7 @@ fn undecided(status: &Status) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::judged(r)).map(|r| r.start.id.0)
 }
 
-fn in_words(experiment: &Experiment) -> String {
+fn in_words(experiment: &Experiment, with_kernel: bool) -> String {
     let row = &experiment.row;
     let figures = if row.correctness == "pass" {
         format!("{:>12.1} {:>10.3} us", row.throughput_sps, row.kernel_us)
@@ -66,7 +80,9 @@ fn in_words(experiment: &Experiment) -> String {
         format!("{:>12} {:>13}", "-", "-")
     };
     let emulated = if experiment.emulated { "  (emulated)" } else { "" };
-    format!("{:<8} {:<7} {figures}  {}{emulated}", row.commit, row.status.word(), row.description)
+    let kernel = experiment.kernel.as_deref().filter(|_| with_kernel).map(|k| format!("{k}  "));
+    let kernel = kernel.unwrap_or_default();
+    format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
 }
 
 fn as_json(experiment: &Experiment) -> Value {

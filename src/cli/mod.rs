@@ -35,7 +35,7 @@ struct Cli {
 
 #[derive(Args, Clone, Debug)]
 struct Kernel {
-    /// The kernel, or its folder; without one lab.toml tells, or kernel.cu is it
+    /// The kernel, or its folder; without one that of this folder, else of lab.toml
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
 }

@@ -1,30 +1,40 @@
 //! `lab restore`: put an older kernel.cu on disk.
 
 use super::{open, say};
-use crate::session::decide;
+use crate::session::project::Project;
 use crate::session::repo::short;
-use anyhow::Result;
+use crate::session::{about, decide};
+use anyhow::{Context, Result};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct Options {
     /// A commit, as git names it, or the number of a discarded run
     commit: String,
-    /// The kernel, or its folder
+    /// The kernel, or its folder; without one that of the experiment, else as everywhere
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let project = open(options.kernel.as_deref())?;
+    let mut project = open(options.kernel.as_deref())?;
+    let about = about::kernel(&project, &options.commit)?.filter(|kernel| *kernel != project.kernel_name);
+    if let (None, Some(kernel)) = (&options.kernel, &about) {
+        let of_experiment = Project::open(&project.root, Some(Path::new(kernel)));
+        project = of_experiment.with_context(|| format!("{} is about {kernel}", options.commit))?;
+    }
     let restored = decide::restore(&project, &options.commit)?;
     let commit = format!("{} {}", short(&restored.commit), restored.subject);
     if restored.changed {
         say(&format!("{} is now that of {commit}", project.kernel_name));
     } else {
         say(&format!("{} is that of {commit} already", project.kernel_name));
+    }
+    if let (Some(_), Some(kernel)) = (&options.kernel, &about) {
+        let commit = &options.commit;
+        say(&format!("  {commit} is about {kernel}: `lab restore {commit}` puts that back"));
     }
     if let Some(saved) = &restored.saved {
         let saved = short(saved);

@@ -57,7 +57,7 @@ pub fn main(options: &Options) -> ExitCode {
         Ok(record) => report(&project, options, &record),
         Err(error) => {
             let exit = match &error {
-                NotRun::NeedsTrust { .. } => Exit::Usage,
+                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
                 NotRun::Kernel(_) => Exit::NotBuilt,
                 NotRun::Failed(_) => Exit::Crashed,
             };
@@ -117,8 +117,13 @@ fn report(project: &Project, options: &Options, record: &Record) -> ExitCode {
 }
 
 fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
-    let mut text =
-        format!("\n{} {}  run {}", verdict.outcome.sign(), verdict.outcome.word(), record.start.id);
+    let mut text = format!(
+        "\n{} {}  run {} of {}",
+        verdict.outcome.sign(),
+        verdict.outcome.word(),
+        record.start.id,
+        project.kernel_name
+    );
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -135,11 +140,16 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
     for caveat in &verdict.caveats {
         text += &format!("\n  caveat: {caveat}");
     }
+    let this = &project.argument;
+    let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
-        Outcome::Pass => {
-            text += "\n  `lab keep -m TEXT` commits it, `lab discard -m TEXT` puts the incumbent back"
+        Outcome::Pass if verdict.unmeasured().is_some() => {
+            text += &format!("\n  so it cannot be kept; {discard}");
         }
-        Outcome::Fail | Outcome::Crash => text += "\n  `lab discard -m TEXT` puts the incumbent back",
+        Outcome::Pass => {
+            text += &format!("\n  `lab keep{this} -m TEXT` commits it, {discard}");
+        }
+        Outcome::Fail | Outcome::Crash => text += &format!("\n  {discard}"),
         Outcome::Void => {}
     }
     text

@@ -1,7 +1,7 @@
 //! `lab` without a subcommand, in a terminal: the screen.
 
 use crate::session::project::Project;
-use crate::session::screen_lock;
+use crate::session::{repo, screen_lock};
 use crate::tui::desk::Opening;
 use crate::tui::screen;
 use crate::tui::theme::{ColorDepth, Theme, color_depth};
@@ -26,6 +26,13 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
     };
     debug_assert!(theme.is_colored() != (depth == ColorDepth::None));
     let project = Arc::new(Project::open(from, kernel)?);
+    if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
+        bail!(
+            "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
+             `lab --help` lists the commands",
+            project.kernel_name
+        );
+    }
     // One screen a repository; held until the end.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };

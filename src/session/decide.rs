@@ -4,12 +4,14 @@
 //! that ends halfway can say what is missing and add it.
 
 use super::experiment::{Row, Status};
+use super::history;
 use super::inputs::{self, Inputs, KernelError};
 use super::ledger;
 use super::project::Project;
 use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo;
+use super::room;
 use super::run::RunId;
 use super::verdict::Outcome;
 use anyhow::{Context, Result};
@@ -53,7 +55,7 @@ pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResu
     let description = said(description)?;
     let records = Records::new(&project.lab_dir);
     let Some(mut record) = pick(project, &records, run)? else {
-        return no("nothing was judged yet: `lab run` first");
+        return no(format!("nothing was judged yet: `lab run{}` first", project.argument));
     };
     if let Err(why) = may_keep(project, &record, &inputs::read(project)) {
         return no(why);
@@ -69,7 +71,7 @@ pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResu
             // Nothing came of it: the run is undecided again.
             record.decision = None;
             let _ = records.write(&record);
-            return Err(error.into());
+            return Err(room::in_words(error, "nothing was kept").into());
         }
     };
     let mut notes = committed.notes;
@@ -110,8 +112,9 @@ pub fn discard(
         }
         if !confirmed {
             return Err(Refusal::Ask(format!(
-                "no verdict belongs to the present bytes of {name}: discard them unjudged (`--unjudged`)? They are \
-                 saved, no row is written"
+                "no verdict belongs to the present bytes of {name}: `lab discard{} -m TEXT --unjudged` saves them \
+                 and puts the incumbent back all the same, without a row",
+                project.argument
             )));
         }
         return discard_unjudged(project, present.as_deref(), &description);
@@ -124,8 +127,8 @@ pub fn discard(
     }
     if !confirmed && let Some(newer) = newer(&record, &inputs::read(project)) {
         return Err(Refusal::Ask(format!(
-            "{newer}: discard run {} all the same (`--unjudged`)? The present bytes are saved first",
-            record.start.id
+            "{newer}: `lab discard{} -m TEXT --unjudged` discards run {} all the same, and saves the present bytes",
+            project.argument, record.start.id
         )));
     }
     let bytes = judged_bytes(&records, &record)?;
@@ -135,15 +138,22 @@ pub fn discard(
     };
     let id = record.start.id;
     intend(&records, &mut record, status, &description)?;
-    let kept = repo::keep_discarded(project, id, &bytes, &description)?;
+    let kept = match repo::keep_discarded(project, id, &bytes, &description) {
+        Ok(kept) => kept,
+        Err(error) => {
+            record.decision = None;
+            let _ = records.write(&record);
+            return Err(room::in_words(error, NOT_REPLACED).into());
+        }
+    };
     let mut notes =
         vec![format!("the attempt is kept as {} (`lab restore {}`)", kept.reference, repo::short(&kept.id))];
     // What was judged is kept already; only newer bytes need saving besides.
     let saved = match present.as_deref() {
-        Some(newer) if newer != bytes => Some(repo::save(project, newer, ON_DISK)?),
+        Some(newer) if newer != bytes => Some(save(project, newer, ON_DISK)?),
         _ => None,
     };
-    repo::put_back(project, "HEAD", present.as_deref())?;
+    put_back(project, "HEAD", present.as_deref())?;
     notes.extend(saved.map(|kept| saved_note(kept.id)));
     if repo::staged(project).unwrap_or(false) {
         notes.push(format!(
@@ -161,10 +171,10 @@ fn discard_unjudged(
 ) -> StdResult<Decided, Refusal> {
     let head = repo::head(project)?.commit.unwrap_or_default();
     let saved = match present {
-        Some(bytes) => Some(repo::save(project, bytes, description)?),
+        Some(bytes) => Some(save(project, bytes, description)?),
         None => None,
     };
-    repo::put_back(project, "HEAD", present)?;
+    put_back(project, "HEAD", present)?;
     let commit = saved.as_ref().map_or(head, |kept| kept.id.clone());
     let notes = saved.map(|kept| saved_note(kept.id)).into_iter().collect();
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
@@ -194,8 +204,8 @@ pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
     let changed = before.as_deref() != Some(&wanted);
     let mut saved = None;
     if changed {
-        saved = before.as_deref().map(|bytes| repo::save(project, bytes, ON_DISK)).transpose()?;
-        repo::put_back(project, &commit, before.as_deref())?;
+        saved = before.as_deref().map(|bytes| save(project, bytes, ON_DISK)).transpose()?;
+        put_back(project, &commit, before.as_deref())?;
     }
     Ok(Restored { commit, subject, saved: saved.map(|kept| kept.id), changed })
 }
@@ -203,19 +213,29 @@ pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
 /// Why bytes were saved; the subject of the commit that holds them.
 const ON_DISK: &str = "lab: on disk before it was replaced";
 
+/// What could not be saved is not replaced.
+const NOT_REPLACED: &str = "what could not be saved was not replaced";
+
+fn save(project: &Project, bytes: &[u8], why: &str) -> Result<repo::Kept> {
+    repo::save(project, bytes, why).map_err(|error| room::in_words(error, NOT_REPLACED))
+}
+
+fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+    let what = || format!("{} was not put back", project.kernel_name);
+    repo::put_back(project, commit, saved).map_err(|error| room::in_words(error, &what()))
+}
+
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
     let _deciding = lock(project)?;
     let records = Records::new(&project.lab_dir);
-    let (mut all, _) = records.newest();
-    all.reverse();
-    let mut added = 0;
-    for mut record in all {
-        if let Some(row) = record.missing_row().cloned() {
+    let missing = history::missing(project);
+    let added = missing.len();
+    for mut record in missing {
+        if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
             ledger::append(&ledger::path(project, record.emulated()), &row)?;
             mark_written(&mut record);
             records.write(&record)?;
-            added += 1;
         }
     }
     Ok(added)
@@ -234,25 +254,27 @@ pub fn may_keep(
     present: &StdResult<Inputs, KernelError>,
 ) -> StdResult<(), String> {
     let id = record.start.id;
-    if let Some(decision) = &record.decision
-        && decision.commit.is_some()
-    {
-        return Err(format!(
-            "run {id} was decided already ({}): save a change first",
-            decision.status.word()
-        ));
+    let this = &project.argument;
+    let Some(verdict) = &record.verdict else { return Err(format!("run {id} still goes on")) };
+    let needs_pass = || Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
+    if verdict.outcome == Outcome::Void {
+        return needs_pass();
     }
-    match record.verdict.as_ref() {
-        None => return Err(format!("run {id} still goes on")),
-        Some(verdict) if verdict.outcome != Outcome::Pass => {
-            return Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
-        }
-        Some(_) => {}
+    // Of bytes that changed since, nothing else that could be said here is about them.
+    let present = present.as_ref().map_err(ToString::to_string)?;
+    if let Some(newer) = changed_since(record, present) {
+        return Err(format!("{newer}: judge them first (`lab run{this}`)"));
     }
-    if let Some(newer) = newer(record, present) {
-        return Err(format!("{newer}: judge them first (`lab run`)"));
+    if let Some(decision) = record.decision.as_ref().filter(|d| d.commit.is_some()) {
+        let word = decision.status.word();
+        return Err(format!("run {id} was decided already ({word}): save a change first"));
     }
-    let Ok(present) = present else { return Ok(()) };
+    if verdict.outcome != Outcome::Pass {
+        return needs_pass();
+    }
+    if let Some(why) = verdict.unmeasured() {
+        return Err(format!("{why}: let the harness print it, then `lab run{this}`"));
+    }
     for include in present.sources.iter().filter(|s| s.include) {
         let held = repo::in_head(project, &include.file.path, include.bytes.as_deref());
         if !held.map_err(|e| format!("{e:#}"))? {
@@ -268,15 +290,15 @@ pub fn may_keep(
 
 /// In words, where the present bytes are not the ones that were judged.
 pub fn newer(record: &Record, present: &StdResult<Inputs, KernelError>) -> Option<String> {
+    present.as_ref().map_or_else(|error| Some(error.to_string()), |inputs| changed_since(record, inputs))
+}
+
+fn changed_since(record: &Record, present: &Inputs) -> Option<String> {
     let id = record.start.id;
-    match present {
-        Err(error) => Some(error.to_string()),
-        Ok(inputs) if inputs.fingerprint == record.start.fingerprint => None,
-        Ok(inputs) => {
-            let names = inputs::differences(&record.inputs, &inputs.files());
-            Some(format!("{} changed after the verdict of run {id}", names.join(", ")))
-        }
-    }
+    (present.fingerprint != record.start.fingerprint).then(|| {
+        let names = inputs::differences(&record.inputs, &present.files());
+        format!("{} changed after the verdict of run {id}", names.join(", "))
+    })
 }
 
 /// A verdict belongs to the run's bytes, and nothing was decided about it.
@@ -288,7 +310,17 @@ pub fn judged(record: &Record) -> bool {
 /// The run that is meant; without a name the last one of this kernel.
 fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
     match run {
-        Some(id) => Ok(Some(records.read(id)?)),
+        Some(id) => {
+            let record = records.read(id)?;
+            let kernel = &record.start.kernel;
+            if *kernel != project.kernel_name {
+                return no(format!(
+                    "run {id} judged {kernel}, not {}: name that kernel",
+                    project.kernel_name
+                ));
+            }
+            Ok(Some(record))
+        }
         None => Ok(last(project, records)),
     }
 }
@@ -370,8 +402,14 @@ fn finish(
         notes.extend(what.err().map(|error| format!("{error:#}")));
         done
     };
-    attempt(records.write(&record));
-    if attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
+    let recorded = attempt(records.write(&record).with_context(|| {
+        format!(
+            "commit {} is made, but run {} counts as undecided and has no row: decide it again",
+            row.commit, record.start.id
+        )
+    }));
+    // Without the record nobody would know of the row, and deciding again would add a second one.
+    if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
         mark_written(&mut record);
         attempt(records.write(&record));
     }
@@ -379,7 +417,9 @@ fn finish(
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)
-            .and_then(|text| repo::note(project, &commit, &text)),
+            .and_then(|text| repo::note(project, &commit, &text))
+            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+            .context("the experiment is kept here, but its record does not go with the commit"),
     );
     notes.extend(owed.map(|r| missing(project, &r)));
     Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })

@@ -7,6 +7,7 @@ use super::project::Project;
 use super::record::Record;
 use super::records::{LOG, Records};
 use super::repo;
+use super::room;
 use super::run::{Ending, Reason, RunId, RunStart};
 use super::standby::Standby;
 use super::trust::{self, Trust};
@@ -36,6 +37,8 @@ pub enum NotRun {
         file.display()
     )]
     NeedsTrust { command: String, file: PathBuf },
+    #[error("{0}")]
+    NoProblem(String),
     #[error(transparent)]
     Kernel(#[from] KernelError),
     #[error("{0:#}")]
@@ -93,18 +96,18 @@ pub fn execute_with(
         return Err(NotRun::NeedsTrust { command, file });
     }
     let inputs = inputs::read(project)?;
+    if let Some(why) = no_problem(project) {
+        return Err(NotRun::NoProblem(why));
+    }
     let mut caveats: Vec<String> =
         repo::exclude(project).err().map(|e| format!("{e:#}")).into_iter().collect();
     let records = Records::new(&project.lab_dir);
-    let id = records.create()?;
+    let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
     let folder = records.folder(id);
-    fs::write(folder.join("kernel.cu"), inputs.kernel())
-        .context("cannot write the snapshot of what is judged")?;
-    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
-    // Held until this process ends or the run does: how others see that the run goes on.
-    log.lock().context("cannot lock run.log")?;
-    let mut record = start(project, order, id, &inputs)?;
-    records.write(&record)?;
+    let (log, mut record) = birth(project, order, &records, id, &inputs).map_err(|error| {
+        records.take_back(id);
+        room::in_words(error, "no run could start")
+    })?;
     point_to_log(project, id);
     tell(Told::Started(Box::new(record.start.clone())));
 
@@ -161,6 +164,44 @@ pub fn execute_with(
     let _ = fs::remove_dir_all(folder.join("tree"));
     drop(log);
     Ok(record)
+}
+
+/// In words, where nothing says how to judge the kernel.
+fn no_problem(project: &Project) -> Option<String> {
+    if project.external() || project.problem_dir.join("problem.toml").symlink_metadata().is_ok() {
+        return None;
+    }
+    let name = &project.kernel_name;
+    Some(match &project.config_file {
+        None => format!(
+            "{name} has no problem.toml beside it, and there is no lab.toml that names a harness: `lab init` writes \
+             one for the harness.py that is here; or write a problem.toml (kernels/README.md)"
+        ),
+        Some(file) => format!(
+            "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
+             \"uv run harness.py\"` (without the file `lab init` writes it), or write a problem.toml (kernels/README.md)",
+            file.strip_prefix(&project.root).unwrap_or(file).display()
+        ),
+    })
+}
+
+/// What a run needs before it can be told of: the snapshot, its log, its first record.
+fn birth(
+    project: &Project,
+    order: &Order,
+    records: &Records,
+    id: RunId,
+    inputs: &Inputs,
+) -> Result<(File, Record)> {
+    let folder = records.folder(id);
+    fs::write(folder.join("kernel.cu"), inputs.kernel())
+        .context("cannot write the snapshot of what is judged")?;
+    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
+    // Held until this process ends or the run does: how others see that the run goes on.
+    log.lock().context("cannot lock run.log")?;
+    let record = start(project, order, id, inputs)?;
+    records.write(&record)?;
+    Ok((log, record))
 }
 
 fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result<Record> {

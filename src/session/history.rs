@@ -5,7 +5,7 @@ use super::project::Project;
 use super::record::Record;
 use super::records::Records;
 use super::repo::Notes;
-use super::{decide, ledger};
+use super::{ledger, repo};
 use anyhow::Result;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,11 +18,22 @@ pub struct History {
 
 /// Reads disk: not for the screen's own thread.
 pub fn history(project: &Project) -> Result<History> {
+    Ok(read(project).0)
+}
+
+/// Decided runs whose rows are not in their ledger, in the order in which they were decided.
+pub fn missing(project: &Project) -> Vec<Record> {
+    let mut missing = read(project).1;
+    missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
+    missing
+}
+
+fn read(project: &Project) -> (History, Vec<Record>) {
     let (mut records, mut problems) = Records::new(&project.lab_dir).newest();
     records.retain(|r| r.decision.as_ref().is_some_and(|d| d.row.is_some()));
     records.reverse();
     let notes = Notes::open(project);
-    let mut experiments = Vec::new();
+    let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
         problems.extend(ledger.problems);
@@ -39,6 +50,13 @@ pub fn history(project: &Project) -> Result<History> {
             })
             .collect();
         rows.reverse();
+        // A row whose description somebody changed is still the row.
+        let edited = |r: &Record| {
+            let row = r.decision.as_ref().and_then(|d| d.row.as_ref());
+            rows.iter().any(|e| e.run.is_none() && row.is_some_and(|known| known.commit == e.row.commit))
+        };
+        let gone: Vec<&Record> = recorded.into_iter().filter(|r| !edited(r)).collect();
+        missing.extend(owed(project, emulated, gone).into_iter().cloned());
         // A row whose time is not known stays after its neighbour.
         let mut last = None;
         experiments.extend(rows.into_iter().map(|e| {
@@ -47,10 +65,34 @@ pub fn history(project: &Project) -> Result<History> {
         }));
     }
     experiments.sort_by_key(|(when, _)| *when);
-    for record in records.iter().filter(|r| r.missing_row().is_some()) {
-        problems.push(decide::missing(project, record));
-    }
-    Ok(History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems })
+    problems.extend([false, true].into_iter().filter_map(|emulated| {
+        in_words(project, emulated, missing.iter().filter(|r: &&Record| r.emulated() == emulated))
+    }));
+    (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
+}
+
+/// Of the decided runs without a row those that the ledger owes one. Rows that were written once
+/// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
+fn owed<'r>(project: &Project, emulated: bool, gone: Vec<&'r Record>) -> Vec<&'r Record> {
+    let written = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.row_written);
+    let tracked = gone.iter().any(written) && repo::tracked(project, &ledger::path(project, emulated));
+    gone.into_iter().filter(|r| !(tracked && written(r))).collect()
+}
+
+/// In words, that rows of decided runs are not in their ledger.
+fn in_words<'r>(
+    project: &Project,
+    emulated: bool,
+    missing: impl Iterator<Item = &'r Record>,
+) -> Option<String> {
+    let runs: Vec<String> = missing.map(|r| r.start.id.to_string()).collect();
+    let (what, them) = match runs.as_slice() {
+        [] => return None,
+        [run] => (format!("the row of run {run} is"), "it"),
+        several => (format!("the rows of runs {} are", several.join(", ")), "them"),
+    };
+    let path = ledger::path(project, emulated);
+    Some(format!("{what} missing in {}: `lab log --append-missing` adds {them}", path.display()))
 }
 
 fn belongs(record: &Record, row: &Row) -> bool {

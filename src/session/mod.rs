@@ -5,6 +5,7 @@
 //! ([`runner`], or [`execute`] on the caller's thread) · hear of saves ([`watch`]) · where things
 //! stand ([`status`]) · decide ([`decide`]) · what was decided so far ([`history`]) · commits ([`repo`]).
 
+pub mod about;
 pub mod debounce;
 pub mod decide;
 pub mod execute;
@@ -18,6 +19,7 @@ pub mod project;
 pub mod record;
 pub mod records;
 pub mod repo;
+pub mod room;
 pub mod run;
 pub mod runner;
 pub mod sanitise;

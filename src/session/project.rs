@@ -2,7 +2,7 @@
 
 use super::repo;
 use crate::config::Config;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,9 @@ pub struct Project {
     /// The folder of the kernel; problem.toml and reference.cu lie here for the built-in harness.
     pub problem_dir: PathBuf,
     pub config: Config,
+    /// What a command needs after its name to mean this kernel, with a blank before it; empty where
+    /// it is meant without a word.
+    pub argument: String,
 }
 
 impl Project {
@@ -34,17 +37,20 @@ impl Project {
             Some(path) => existing_folder(path)?,
             None => from.clone(),
         };
-        let root = repo::work_tree(&start)?;
+        let root = repo::work_tree(&start).map_err(|error| match &given {
+            Some(path) if path.symlink_metadata().is_err() => anyhow!("there is no {}", path.display()),
+            _ => error,
+        })?;
         let config_file = Config::find(&start, &root);
         let config = config_file.as_deref().map(Config::read).transpose()?.unwrap_or_default();
         let home =
             config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
-        let wanted = match (given, &config.kernel) {
-            (Some(path), _) if path.is_dir() => path.join("kernel.cu"),
-            (Some(path), _) => path,
-            (None, Some(named)) => home.join(named),
-            (None, None) => only_kernel(&from, &home)?,
+        let wanted = match given {
+            Some(path) if path.is_dir() => path.join("kernel.cu"),
+            Some(path) => path,
+            None => default_kernel(&from, &home, &config)?,
         };
+        let argument = argument(&from, kernel);
         let kernel = settle(&wanted)?;
         let Ok(inside) = kernel.strip_prefix(&root) else {
             bail!("{} lies outside the git work tree {}", wanted.display(), root.display());
@@ -66,6 +72,7 @@ impl Project {
             kernel_name,
             problem_dir,
             config,
+            argument,
         })
     }
 
@@ -96,6 +103,36 @@ fn existing_folder(path: &Path) -> Result<PathBuf> {
 fn settle(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
     Ok(existing_folder(path.parent().unwrap_or(path))?.join(name))
+}
+
+/// The kernel that is meant where a command names none: that of the current folder, where it is one
+/// below lab.toml's with a kernel of its own, else the one that lab.toml names.
+fn default_kernel(from: &Path, home: &Path, config: &Config) -> Result<PathBuf> {
+    let own = || ["kernel.cu", "problem.toml"].iter().any(|name| from.join(name).symlink_metadata().is_ok());
+    match &config.kernel {
+        Some(_) if from != home && own() => Ok(from.join("kernel.cu")),
+        Some(named) => Ok(home.join(named)),
+        None => only_kernel(from, home),
+    }
+}
+
+/// `given` as a command repeats it, unless the command would mean that kernel anyway.
+fn argument(from: &Path, given: Option<&Path>) -> String {
+    let Some(given) = given else { return String::new() };
+    let file = if from.join(given).is_dir() { given.join("kernel.cu") } else { given.to_owned() };
+    let meant =
+        Project::open(from, None).is_ok_and(|p| settle(&from.join(file)).is_ok_and(|k| k == p.kernel));
+    if meant { String::new() } else { format!(" {}", quote(&given.to_string_lossy())) }
+}
+
+/// As a shell reads it back as one word.
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Without a word about it anywhere: kernel.cu here, beside lab.toml, or the only .cu file here.

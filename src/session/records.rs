@@ -1,6 +1,7 @@
 //! The folder `.lab/runs`: one folder a run, its record written ahead of each step.
 
 use super::record::Record;
+use super::room;
 use super::run::RunId;
 use super::verdict::{Outcome, Verdict};
 use anyhow::{Context, Result};
@@ -47,6 +48,11 @@ impl Records {
         }
     }
 
+    /// Takes the folder of a run back that came to nothing before it had a record.
+    pub fn take_back(&self, id: RunId) {
+        let _ = fs::remove_dir_all(self.folder(id));
+    }
+
     /// Every run there is, newest first.
     pub fn ids(&self) -> Vec<RunId> {
         let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
@@ -69,7 +75,9 @@ impl Records {
             file.persist(folder.join(RECORD)).map_err(|e| e.error)?;
             Ok(())
         };
-        write().with_context(|| format!("cannot write {}", folder.join(RECORD).display()))
+        write().with_context(|| format!("cannot write {}", folder.join(RECORD).display())).map_err(|error| {
+            room::in_words(error, &format!("the record of run {} was not written", record.start.id))
+        })
     }
 
     /// One record. A run that a dead lab left behind reads as a crash.
@@ -94,7 +102,7 @@ impl Records {
         for id in self.ids().into_iter().take(READING_CAP) {
             match self.read(id) {
                 Ok(record) => records.push(record),
-                Err(_) if self.goes_on(id) => {}
+                Err(_) if self.goes_on(id) || self.unborn(id) => {}
                 Err(error) => problems.push(format!("run {id} is left out: {error:#}")),
             }
         }
@@ -109,6 +117,14 @@ impl Records {
     /// [`Records::find`] that looks no further back than so many runs.
     pub fn find_among(&self, runs: usize, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
         self.ids().into_iter().take(runs).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
+    }
+
+    /// Whether the run failed before its record was written: it was none, and owes nobody a word.
+    fn unborn(&self, id: RunId) -> bool {
+        match fs::metadata(self.folder(id).join(RECORD)) {
+            Ok(about) => about.len() == 0,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
     }
 
     /// Whether the lab that started this run still watches it: it holds a lock on run.log, which

@@ -92,7 +92,7 @@ pub fn judge(facts: &Facts) -> Verdict {
             Some(value) => format!("{}: '{value}' is no number", facts.objective),
             None => format!("the harness printed no {} line", facts.objective),
         };
-        caveats.push(format!("nothing was measured: {said}"));
+        caveats.push(format!("{UNMEASURED}: {said}"));
     }
     Verdict {
         outcome,
@@ -204,10 +204,21 @@ pub fn change(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
     quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread })
 }
 
+/// How the caveat of a pass without its measure begins.
+const UNMEASURED: &str = "nothing was measured";
+
 impl Verdict {
+    /// Why a pass has no measure: it is right, but no experiment.
+    pub fn unmeasured(&self) -> Option<&str> {
+        let lacks = self.outcome == Outcome::Pass && self.objective.is_none();
+        let said = || self.caveats.iter().find(|text| text.starts_with(UNMEASURED));
+        lacks.then(|| said().map_or(UNMEASURED, String::as_str))
+    }
+
     /// How `lab run` exits.
     pub fn exit(&self) -> Exit {
         match self.outcome {
+            Outcome::Pass if self.objective.is_none() => Exit::Crashed,
             Outcome::Pass => Exit::Passed,
             Outcome::Fail => Exit::Wrong,
             Outcome::Crash if self.build_failed => Exit::NotBuilt,
@@ -301,6 +312,7 @@ mod tests {
         let nan = judged("throughput_sps: nan\ncorrectness: pass", Ending::Exited(0), true);
         assert_eq!((nan.outcome, nan.objective), (Outcome::Pass, None));
         assert_eq!(nan.caveats, ["nothing was measured: throughput_sps: 'nan' is no number"]);
+        assert_eq!((nan.exit(), nan.unmeasured()), (Exit::Crashed, nan.caveats.first().map(String::as_str)));
     }
 
     #[test]

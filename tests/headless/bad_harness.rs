@@ -22,9 +22,9 @@ fn check(harness: &str, code: i32, says: &str) {
 
 #[test]
 fn lines_that_are_none() {
-    check("true", 3, "CRASH  run 1  no correctness: line (exit code 0)");
+    check("true", 3, "CRASH  run 1 of kernel.cu  no correctness: line (exit code 0)");
     check("head -c 3000 /dev/urandom; echo; echo bye", 3, "no correctness: line (exit code 0): bye");
-    check("printf 'correctness: pass'", 0, "PASS");
+    check("echo 'throughput_sps: 5'; printf 'correctness: pass'", 0, "PASS");
     check("echo 'correctness: perhaps'", 1, "FAIL");
     check("echo 'correctness: pass'; exit 7", 3, "correctness: pass, but exit code 7");
     check("echo 'correctness: fail'; exit 1", 1, "FAIL");
@@ -35,10 +35,16 @@ fn lines_that_are_none() {
 fn figures_that_are_none() {
     check("echo 'h0_max_diff: nan limit=1'; echo 'correctness: pass'", 1, "h0_max_diff is NaN");
     let (lab, told) = run("echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: inf'", "");
-    told.is(0).says("caveat: nothing was measured: throughput_sps: 'nan' is no number");
-    let json = lab.lab("run --json").is(0).json();
+    told.is(3).says("● PASS").says("caveat: nothing was measured: throughput_sps: 'nan' is no number");
+    let json = lab.lab("run --json").is(3).json();
     assert!(json["throughput_sps"].is_null() && json["kernel_us"].is_null());
-    lab.lab("log --json").is(0).json();
+    assert_eq!((json["outcome"].as_str(), json["exit_code"].as_u64()), (Some("pass"), Some(3)));
+    // 0 would stand in the ledger for what nobody measured.
+    lab.lab("keep -m x").is(1).says("nothing was measured: throughput_sps: 'nan' is no number");
+    lab.harness("echo 'correctness: pass'");
+    lab.lab("run").is(3).says("the harness printed no throughput_sps line");
+    lab.lab("keep -m x").is(1).says("nothing was measured: the harness printed no throughput_sps line");
+    assert!(!lab.path("results.tsv").exists());
 }
 
 #[test]
@@ -55,7 +61,7 @@ fn a_latency_is_null_unless_correct() {
 #[test]
 fn control_sequences_stay_in_the_log() {
     let (lab, told) = run(
-        r"printf 'a \033[31mred\033[0m word \033]0;title\007\n'; printf '\342\200\256evil\n'; printf 'caveat: \033[2Jgone\n'; echo 'correctness: pass'",
+        r"printf 'a \033[31mred\033[0m word \033]0;title\007\n'; printf '\342\200\256evil\n'; printf 'caveat: \033[2Jgone\n'; echo 'correctness: pass'; echo 'throughput_sps: 5'",
         "",
     );
     let told = told.is(0).says("a red word").says("evil").says("caveat: gone");
@@ -104,7 +110,7 @@ fn one_that_prints_too_much_and_is_gone_at_once() {
 #[test]
 fn keys_without_end_take_no_time() {
     // Were every key looked for among all others, this would take minutes.
-    let many = "awk 'BEGIN { for (i = 0; i < 200000; i++) print \"k\" i \": 1\" }'; echo 'correctness: pass'";
+    let many = "awk 'BEGIN { for (i = 0; i < 200000; i++) print \"k\" i \": 1\" }'; echo 'correctness: pass'; echo 'throughput_sps: 5'";
     let (lab, told) = run(many, "");
     told.is(0);
     assert!(lab.read(".lab/runs/1/record.json").len() < 100_000);

@@ -110,6 +110,7 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
     let told = lab.sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run").is(3);
     told.says("cannot write the snapshot");
     assert_eq!(lab.git("status --porcelain"), " M kernel.cu\n");
+    assert!(!lab.path(".lab/runs/1").exists(), "a run that never was leaves nothing");
     lab.lab("run").is(0);
     lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" keep -m better").is(1);
     assert_eq!(lab.git("log --format=%s"), "start\n");
@@ -117,4 +118,62 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
     assert!(lab.read("kernel.cu").starts_with("// better\n"), "what cannot be saved is not replaced");
     lab.lab("keep -m better").is(0);
     assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn a_commit_is_told_of_only_when_it_can_be_read_back() {
+    let lab = judged();
+    // As on a full disk, where git reported no error: an object of the commit is not there.
+    lab.script(
+        ".git/hooks/post-commit",
+        "blob=$(git rev-parse HEAD:kernel.cu); rm -f .git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)",
+    );
+    lab.lab("keep -m better").is(1).says("was not written").says("Is the disk full? Make room on it");
+    assert_eq!(lab.git("log --format=%s"), "start\n");
+    assert!(!lab.path("results.tsv").exists());
+    assert_eq!(lab.lab("log --json").is(0).json()["undecided_run"], 1);
+    fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn a_run_that_failed_before_it_had_a_record_is_no_problem_later() {
+    let lab = judged();
+    fs::create_dir(lab.path(".lab/runs/2")).unwrap();
+    lab.write(".lab/runs/2/record.json", "");
+    fs::create_dir(lab.path(".lab/runs/3")).unwrap();
+    let told = lab.lab("log").is(0);
+    assert_eq!(told.err, "");
+    lab.lab("keep -m better").is(0).says("keep run 1");
+    // A record that was one is another matter.
+    lab.write(".lab/runs/2/record.json", "{ half");
+    lab.lab("log").is(0).says("run 2 is left out: ").says("is damaged");
+}
+
+#[test]
+fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    let before = lab.read("results.tsv");
+    // A row that somebody put in other words is still there.
+    lab.write("results.tsv", before.replace("\tbetter\n", "\tmuch better\n"));
+    assert_eq!(lab.lab("log").is(0).err, "");
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    lab.lab("log")
+        .is(0)
+        .says("the rows of runs 1, 2 are missing in")
+        .says("`lab log --append-missing` adds them");
+    lab.lab("log --append-missing").is(0).says("2 missing rows added");
+    assert_eq!(lab.read("results.tsv"), before);
+    assert_eq!(lab.lab("log").is(0).err, "");
+    // What git tracks may be on another branch.
+    lab.git("add -f results.tsv");
+    lab.git("commit -qm ledger");
+    lab.write("results.tsv", HEADER);
+    assert_eq!(lab.lab("log").is(0).err, "");
 }

@@ -93,3 +93,27 @@ fn the_hidden_children_are_no_commands_for_people() {
         lab.lab(child).is(64).says("is started by `lab harness`, not by hand");
     }
 }
+
+#[test]
+fn without_a_problem_and_without_a_harness_there_is_no_run() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.passing(1000.0);
+    lab.lab("run").is(64).says("kernel.cu has no problem.toml beside it").says("`lab init`");
+    assert!(!lab.path(".lab/runs").exists());
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    lab.lab("run").is(64).says("lab.toml names no harness: set `harness` there");
+    assert!(!lab.path(".lab/runs").exists());
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.lab("init").is(0);
+    lab.lab("run").is(0);
+}
+
+#[test]
+fn an_error_in_the_problem_names_the_users_file() {
+    let lab = rmsnorm();
+    lab.write("kernels/rmsnorm/problem.toml", "name = \"x\"\nnonsense = 1\n");
+    let told = lab_with_cache(&lab, "run").is(3).says("kernels/rmsnorm/problem.toml:");
+    assert!(!told.out.contains(".lab/runs"), "{told:?}");
+    assert!(!told.out.contains("/kernels/rmsnorm/problem.toml"), "{told:?}");
+}

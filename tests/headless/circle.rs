@@ -26,7 +26,7 @@ fn the_circle() {
 
     lab.write("kernel.cu", "// the second\n");
     lab.passing(1031.0);
-    lab.lab("run").is(0).says("● PASS  run 2  1031 throughput_sps  +3.1 %");
+    lab.lab("run").is(0).says("● PASS  run 2 of kernel.cu  1031 throughput_sps  +3.1 %");
     lab.lab("discard -m 'two at once'").is(0).says("refs/lab/discarded/2");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     assert_eq!(lab.git("show refs/lab/discarded/2:kernel.cu"), "// the second\n");
@@ -121,6 +121,13 @@ fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
     assert!(lab.read("results.tsv").contains(&format!("\n{}\t1000.0\t", &start[..7])));
     // Decided is decided; and the incumbent itself cannot be discarded.
     lab.lab("keep -m again").is(1).says("run 1 was decided already (keep)");
+    lab.write("kernel.cu", "// edited\n");
+    lab.lab("keep -m again")
+        .is(1)
+        .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
+    lab.write("kernel.cu", "");
+    lab.lab("keep -m again").is(1).says("lab: kernel.cu is empty: nothing to judge\n");
+    lab.lab("restore HEAD").is(0);
     lab.lab("run").is(0);
     lab.lab("discard -m away").is(1).says("the incumbent's own bytes");
 }
@@ -134,7 +141,7 @@ fn bytes_newer_than_the_verdict() {
     lab.lab("keep -m x")
         .is(1)
         .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
-    lab.lab("discard -m x").is(1).says("discard run 1 all the same (`--unjudged`)?");
+    lab.lab("discard -m x").is(1).says("`lab discard -m TEXT --unjudged` discards run 1 all the same");
     assert_eq!(lab.read("kernel.cu"), "// newer\n");
     lab.lab("discard -m x --unjudged").is(0).says("the bytes that were on disk are kept as");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
@@ -269,6 +276,7 @@ fn wrong_usage_exits_with_64_and_help_with_0() {
     lab.lab("frobnicate --now").is(64);
     lab.lab("run --device gpu").is(64).says("unknown device 'gpu'");
     lab.lab("--help").is(0).says("keep");
+    lab.lab("run /nonexistent").is(64).says("there is no /nonexistent");
     lab.lab("run missing/kernel.cu").is(64).says("there is no folder");
     lab.write("lab.toml", "harnes = \"x\"\n");
     lab.lab("run").is(64).says("lab.toml:1: unknown key 'harnes' (did you mean 'harness'?)");
@@ -295,5 +303,13 @@ fn doctor_has_a_remedy_for_everything() {
     let mut nothing = lab.lab_command("doctor");
     nothing.env("PATH", "/nowhere").env("CXX", "/nowhere/cxx").current_dir("/");
     let told = crate::lab::finish(nothing.spawn().unwrap()).is(1);
-    told.says("git init").says("install git").says("apt install g++");
+    let told = told.says("git init").says("apt install g++");
+    // What is not well has no ✓, and every remedy is behind an arrow.
+    assert!(
+        told.out.contains("! git           the git program does not run\n                → install git"),
+        "{told:?}"
+    );
+    assert!(told.out.contains("! terminal      stdout is none here\n                → "), "{told:?}");
+    let compiler = told.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
+    assert!(compiler.is_some_and(|l| l.starts_with("                → install one")), "{told:?}");
 }

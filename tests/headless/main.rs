@@ -11,6 +11,7 @@ mod circle;
 mod lab;
 mod processes;
 mod runner;
+mod several;
 mod standby;
 mod trust;
 mod watch;

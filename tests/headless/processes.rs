@@ -48,7 +48,7 @@ fn ctrl_c_and_friends_end_the_run() {
 #[test]
 fn a_child_that_outlives_its_harness_holds_nothing_up() {
     let lab = Lab::new();
-    lab.harness("echo 'correctness: pass'; sleep 1000 & echo $! > pids");
+    lab.harness("echo 'correctness: pass'; echo 'throughput_sps: 5'; sleep 1000 & echo $! > pids");
     lab.lab("run").is(0);
     let pid = Pid::from_raw(lab.read("pids").trim().parse().unwrap()).unwrap();
     until("the child is gone", || !runs(pid));
@@ -57,7 +57,7 @@ fn a_child_that_outlives_its_harness_holds_nothing_up() {
 #[test]
 fn one_that_left_the_group_and_holds_the_pipe_is_not_waited_for() {
     let lab = Lab::new();
-    lab.harness("echo 'correctness: pass'; setsid sh -c 'echo $$ > pids; exec sleep 1000' & until [ -s pids ]; do :; done");
+    lab.harness("echo 'correctness: pass'; echo 'throughput_sps: 5'; setsid sh -c 'echo $$ > pids; exec sleep 1000' & until [ -s pids ]; do :; done");
     lab.lab("run").is(0);
     let pid = Pid::from_raw(lab.read("pids").trim().parse().unwrap()).unwrap();
     assert!(runs(pid), "it is nobody's any more");

@@ -12,6 +12,7 @@ use std::time::Duration;
 fn runner(script: &str) -> (Lab, Runner, Receiver<RunEvent>) {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// one\n");
+    lab.write("problem.toml", "# of the script\n");
     lab.script("../bin/judge", script);
     let project = Arc::new(Project::open(&lab.repo, None).unwrap());
     let (send, events) = channel();

@@ -46,7 +46,7 @@ fn the_built_in_harness_needs_none() {
     let lab = Lab::new();
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.lab("trust").is(0).says("nothing to trust");
-    // There is no problem.toml: the harness ran, and says so.
+    // There is no problem.toml: nothing is asked about trust.
     let told = lab.lab("run");
     assert_ne!(told.code, 0);
     told.says("problem.toml");

@@ -44,15 +44,15 @@ pub fn main(options: Options, on_standby: bool) -> Exit {
 pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
     let shared = Shared::new(sink);
     let verdict = run(&options, &shared, None);
-    conclude(verdict, &mut shared.writer())
+    conclude(&options, verdict, &mut shared.writer())
 }
 
 /// The last lines, and the exit code.
-fn conclude(verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+fn conclude(options: &Options, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => stopped(out, &stop.to_string()),
+        Err(stop) => stopped(out, &options.as_shown(&stop.to_string())),
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // Nobody reads any more; the exit code still tells.

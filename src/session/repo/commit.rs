@@ -1,6 +1,7 @@
 //! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
 
-use super::{Project, blob_in, busy, form, head_commit, open};
+use super::{Project, blob_in, busy, form, head_commit, open, proof};
+use crate::session::room;
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
@@ -60,6 +61,7 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
     if let (Some(head), Some((held, _))) = (&head, before)
         && held == id
     {
+        proof::holds(project, "HEAD", head.id(), name, id)?;
         let holder = introduced(head.clone(), name, id);
         return Ok(Committed { id: holder.to_string(), already: true, notes: Vec::new() });
     }
@@ -68,6 +70,13 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
         Some(why) => commit_by_git(project, &repo, id, mode, message, why)?,
         None => commit_by_library(&repo, head.as_ref(), name, id, mode, message)?,
     };
+    if let Err(error) = proof::holds(project, "HEAD", commit, name, id) {
+        // A branch must not be left at a commit that cannot be read.
+        if repo.refname_to_id("HEAD").ok() == Some(commit) {
+            take_back(&repo, head.as_ref(), "lab: the commit was not written")?;
+        }
+        return Err(error);
+    }
     let mut notes = Vec::new();
     if repo.head_detached().unwrap_or(false) {
         notes.push(format!(
@@ -75,7 +84,7 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
             super::short(&commit.to_string())
         ));
     }
-    notes.extend(update_index(&repo, name, before.map(|(id, _)| id), id, mode));
+    notes.extend(update_index(project, &repo, name, before.map(|(id, _)| id), id, mode));
     Ok(Committed { id: commit.to_string(), already: false, notes })
 }
 
@@ -171,7 +180,7 @@ fn commit_by_git(
     let parent = made.parent_id(0).ok();
     let held = blob_in(&made, &project.kernel_name).map(|(id, _)| id);
     if held != Some(blob) || parent != head.as_ref().map(git2::Commit::id) {
-        take_back(repo, head.as_ref())?;
+        take_back(repo, head.as_ref(), "lab: a hook changed the judged bytes")?;
         bail!(
             "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook \
              leave it alone, or run the hook's change yourself and judge that",
@@ -183,11 +192,11 @@ fn commit_by_git(
 }
 
 /// Moves HEAD back to where it was; the commit stays in the reflog.
-fn take_back(repo: &Repository, head: Option<&git2::Commit>) -> Result<()> {
+fn take_back(repo: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
     let link = repo.find_reference("HEAD")?;
     match (link.symbolic_target()?, head) {
         (Some(branch), Some(old)) => {
-            repo.reference(branch, old.id(), true, "lab: a hook changed the judged bytes")?;
+            repo.reference(branch, old.id(), true, why)?;
         }
         (Some(branch), None) => repo.find_reference(branch)?.delete()?,
         (None, Some(old)) => repo.set_head_detached(old.id())?,
@@ -224,13 +233,14 @@ impl Git<'_> {
 /// Brings the kernel's entry in the user's index up to the new commit, unless the user staged
 /// something else there. Every other entry stays as it is.
 fn update_index(
+    project: &Project,
     repo: &Repository,
     name: &str,
     before: Option<Oid>,
     blob: Oid,
     mode: FileMode,
 ) -> Option<String> {
-    let update = || -> Result<bool, git2::Error> {
+    let update = || -> Result<bool> {
         let mut index = repo.index()?;
         index.read(true)?;
         let staged = index.get_path(Path::new(name), 0).map(|entry| entry.id);
@@ -253,12 +263,19 @@ fn update_index(
             path: name.as_bytes().to_vec(),
         })?;
         index.write()?;
+        let written = open(project)?.index()?.get_path(Path::new(name), 0).map(|entry| entry.id);
+        if written != Some(blob) {
+            bail!("git reported no error, but it is not written: is the disk full?");
+        }
         Ok(true)
     };
     match update() {
         Ok(true) => None,
         Ok(false) => Some(format!("you staged another version of {name}: it is still staged")),
-        Err(error) => Some(format!("the index could not be updated ({}): `git add {name}`", error.message())),
+        Err(error) => {
+            let error = room::in_words(error, "git's index was not written");
+            Some(format!("{name} is committed, but still shows as changed: {error:#}: `git add {name}`"))
+        }
     }
 }
 

@@ -31,3 +31,10 @@ pub fn exclude(project: &Project) -> Result<()> {
         .and_then(|()| OpenOptions::new().create(true).append(true).open(&file)?.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", file.display()))
 }
+
+/// Whether git tracks this file.
+pub fn tracked(project: &Project, path: &Path) -> bool {
+    let held =
+        || Some(open(project).ok()?.index().ok()?.get_path(Path::new(&project.relative(path)?), 0).is_some());
+    held().unwrap_or(false)
+}

@@ -10,14 +10,15 @@ mod form;
 mod log;
 mod notes;
 mod place;
+mod proof;
 mod refs;
 
 pub use commit::{Committed, commit_kernel, obstacle};
-pub use exclude::exclude;
+pub use exclude::{exclude, tracked};
 pub use log::{LogEntry, diff, log, show};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, put_back, staged};
-pub use refs::{Kept, keep_discarded, save};
+pub use refs::{Kept, keep_discarded, kept_aside, save};
 
 use super::project::Project;
 use anyhow::{Context, Result, anyhow, bail};

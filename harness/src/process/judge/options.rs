@@ -62,6 +62,17 @@ impl Options {
         self.shown_as.clone().unwrap_or_else(|| self.kernel().display().to_string())
     }
 
+    /// A text about files of the problem, with their paths where the kernel's is shown: what is
+    /// judged may be a copy, in a folder that nobody knows.
+    pub fn as_shown(&self, text: &str) -> String {
+        let Some(shown) = &self.shown_as else { return text.to_owned() };
+        let own = |folder: &Path| folder.join("").display().to_string();
+        text.replace(
+            &own(&self.folder),
+            &Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty()).map_or_else(String::new, own),
+        )
+    }
+
     /// Every folder that its includes are looked up in.
     pub fn all_include_dirs(&self) -> Vec<PathBuf> {
         let kernel = self.kernel();

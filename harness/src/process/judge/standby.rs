@@ -31,7 +31,7 @@ pub fn judge(
     if held.discard() {
         return Exit::Crashed;
     }
-    conclude(verdict, &mut shared.writer())
+    conclude(options, verdict, &mut shared.writer())
 }
 
 /// On a thread of its own, so that the end of stdin ends a judge that is still warming up.

@@ -1,0 +1,95 @@
+//! Several kernels in one repository: each command means the kernel that it says it means.
+
+use crate::lab::{Lab, Told, finish};
+use std::fs;
+
+/// lab.toml names kernel.cu; `p2` has a kernel of its own.
+fn two() -> Lab {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("p2")).unwrap();
+    lab.write("p2/kernel.cu", "// the second's first\n");
+    lab.git("add p2");
+    lab.git("commit -qm second");
+    lab
+}
+
+fn lab_in(lab: &Lab, folder: &str, args: &str) -> Told {
+    let mut command = lab.lab_command(args);
+    command.current_dir(lab.path(folder));
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn what_a_hint_says_decides_the_kernel_that_was_judged() {
+    let lab = two();
+    lab.lab("run").is(0).says("PASS  run 1 of kernel.cu").says("`lab keep -m TEXT` commits it");
+    lab.write("p2/kernel.cu", "// better\n");
+    lab.lab("run p2")
+        .is(0)
+        .says("PASS  run 2 of p2/kernel.cu")
+        .says("`lab keep p2 -m TEXT` commits it, `lab discard p2 -m TEXT` puts");
+    lab.lab("keep --run 2 -m better").is(1).says("run 2 judged p2/kernel.cu, not kernel.cu");
+    lab.lab("keep p2 -m better").is(0).says("keep run 2 of p2/kernel.cu");
+    assert_eq!(lab.git("show HEAD:p2/kernel.cu"), "// better\n");
+    lab.write("p2/kernel.cu", "// worse\n");
+    lab.lab("keep p2/kernel.cu -m x").is(1).says("`lab run p2/kernel.cu`");
+    lab.lab("run p2/kernel.cu").is(0).says("`lab keep p2/kernel.cu -m TEXT`");
+    lab.lab("discard p2 -m worse").is(0).says("discard run 3 of p2/kernel.cu");
+    assert_eq!(lab.read("p2/kernel.cu"), "// better\n");
+    // The one that is meant anyway needs no name.
+    lab.lab("run kernel.cu").is(0).says("`lab keep -m TEXT`");
+}
+
+#[test]
+fn in_a_folder_with_a_kernel_of_its_own_that_one_is_meant() {
+    let lab = two();
+    lab_in(&lab, "p2", "run").is(0).says("PASS  run 1 of p2/kernel.cu").says("`lab keep -m TEXT`");
+    lab_in(&lab, "p2", "keep -m x").is(0).says("keep run 1 of p2/kernel.cu");
+    fs::create_dir(lab.path("notes")).unwrap();
+    lab_in(&lab, "notes", "run").is(0).says("run 2 of kernel.cu");
+}
+
+#[test]
+fn the_log_is_of_one_kernel_or_of_all() {
+    let lab = two();
+    lab.lab("run p2").is(0);
+    lab.lab("keep p2 -m 'of the second'").is(0);
+    let told = lab.lab("log").is(0).says("no experiment yet").says("1 of other kernels: `lab log --all`");
+    assert!(!told.out.contains("of the second"), "{told:?}");
+    lab.lab("log p2").is(0).says("of the second");
+    lab.lab("log --all").is(0).says("p2/kernel.cu  of the second");
+    // A row without a record may be of any kernel.
+    lab.write("results.tsv", lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n");
+    let log = lab.lab("log --json").is(0).json();
+    let seen: Vec<_> = log["experiments"].as_array().unwrap().iter().map(|e| &e["description"]).collect();
+    assert_eq!(seen, ["by hand"]);
+    assert_eq!(lab.lab("log --all --json").json()["experiments"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
+    let lab = two();
+    lab.write("p2/kernel.cu", "// tried\n");
+    lab.lab("run p2").is(0);
+    lab.lab("discard p2 -m tried").is(0);
+    let tried = lab.lab("log p2 --json").json()["experiments"][0]["commit"].as_str().unwrap().to_owned();
+    lab.lab(&format!("restore {tried}")).is(0).says("p2/kernel.cu is now that of");
+    assert_eq!(lab.read("p2/kernel.cu"), "// tried\n");
+    lab.write("p2/kernel.cu", "// on disk\n");
+    let told = lab.lab("restore 1").is(0).says("p2/kernel.cu is now that of");
+    // What was on disk comes back by the command that was told.
+    let (_, command) = told.out.split_once("(`lab ").unwrap();
+    lab.lab(command.split_once('`').unwrap().0).is(0).says("p2/kernel.cu is now that of");
+    assert_eq!(lab.read("p2/kernel.cu"), "// on disk\n");
+    // A name like HEAD means the kernel one works on; a kernel that is named is the one.
+    lab.write("kernel.cu", "// changed\n");
+    lab.lab("restore HEAD").is(0).says("kernel.cu is now that of");
+    assert_eq!(
+        (lab.read("kernel.cu"), lab.read("p2/kernel.cu")),
+        ("// the first\n".into(), "// on disk\n".into())
+    );
+    lab.lab(&format!("restore {tried} kernel.cu"))
+        .is(0)
+        .says("already")
+        .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that back"));
+}
