@@ -2,6 +2,7 @@
 
 use super::{Kernel, code, complain, open, say, say_json};
 use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::figures;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -128,13 +129,17 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
         text += &format!("  {}", verdict.why);
     }
     if let Some(measure) = verdict.objective {
-        text += &format!("  {} {}", measure.value, project.config.objective);
+        let unit = match project.config.objective.as_str() {
+            "throughput_sps" => "sps",
+            other => other,
+        };
+        text += &format!("  {} {unit}", figures::figure(measure.value));
     }
     if let Some(change) = verdict.change {
         let spread = change.spread.map_or_else(String::new, |s| format!(" ± {:.1}", s * 100.0));
         text += &format!("  {:+.1} %{spread} vs incumbent", change.ratio * 100.0);
     }
-    if verdict.emulated {
+    if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
     for caveat in &verdict.caveats {

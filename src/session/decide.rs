@@ -155,6 +155,7 @@ pub fn discard(
     };
     put_back(project, "HEAD", present.as_deref())?;
     notes.extend(saved.map(|kept| saved_note(kept.id)));
+    notes.extend(link_note(project));
     if repo::staged(project).unwrap_or(false) {
         notes.push(format!(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
@@ -176,8 +177,13 @@ fn discard_unjudged(
     };
     put_back(project, "HEAD", present)?;
     let commit = saved.as_ref().map_or(head, |kept| kept.id.clone());
-    let notes = saved.map(|kept| saved_note(kept.id)).into_iter().collect();
+    let notes = saved.map(|kept| saved_note(kept.id)).into_iter().chain(link_note(project)).collect();
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
+}
+
+fn link_note(project: &Project) -> Option<String> {
+    let target = repo::link_target(project)?;
+    Some(format!("{} is a link and stays one: {} was written", project.kernel_name, target.display()))
 }
 
 fn saved_note(id: String) -> String {

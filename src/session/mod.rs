@@ -10,6 +10,7 @@ pub mod debounce;
 pub mod decide;
 pub mod execute;
 pub mod experiment;
+pub mod figures;
 pub mod follow;
 pub mod history;
 pub mod inputs;

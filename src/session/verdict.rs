@@ -1,5 +1,6 @@
 //! What a run comes to, from its report and its ending alone.
 
+use super::figures;
 use super::run::Ending;
 use harness::process::Exit;
 use harness::report::{Measure, Report, Severity};
@@ -154,7 +155,8 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         }
         (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
         (Some(_), Some(gate)) => {
-            (Outcome::Fail, format!("{} is {:e}, its limit {:e}", gate.name, gate.value, gate.limit))
+            let (value, limit) = figures::pair(gate.value, gate.limit);
+            (Outcome::Fail, format!("{} is {value}, its limit {limit}", gate.name))
         }
         (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
         (Some(true), None) if code != 0 => crash(format!("correctness: pass, but exit code {code}")),
@@ -167,6 +169,9 @@ fn first_error(report: &Report) -> Option<String> {
     Some(format!("{}:{}: {}", error.file, error.line, error.message))
 }
 
+/// More characters of a harness's own words are no reason that anybody reads.
+const REASON_LIMIT: usize = 300;
+
 /// What it was, and what the harness had to say for itself: the judge's own reason, else the first
 /// error of a compiler, else the last line that was words.
 fn or_last_words(what: &str, facts: &Facts) -> String {
@@ -175,7 +180,12 @@ fn or_last_words(what: &str, facts: &Facts) -> String {
     }
     let first = first_error(facts.report);
     let detail = first.as_deref().unwrap_or(facts.last_words);
-    if detail.is_empty() { what.to_owned() } else { format!("{what}: {detail}") }
+    let cut = detail.char_indices().nth(REASON_LIMIT).map(|(at, _)| &detail[..at]);
+    match cut {
+        None if detail.is_empty() => what.to_owned(),
+        None => format!("{what}: {detail}"),
+        Some(start) => format!("{what}: {start}… (the whole line is in run.log)"),
+    }
 }
 
 /// A signal as a person knows it.
@@ -260,8 +270,8 @@ mod tests {
     fn the_rules_in_their_order() {
         let ok = Ending::Exited(0);
         check("correctness: pass", ok, "PASS");
-        check("correctness: pass; a: 2 limit=1", ok, "FAIL a is 2e0, its limit 1e0");
-        check("correctness: pass; a: nan limit=1", ok, "FAIL a is NaN, its limit 1e0");
+        check("correctness: pass; a: 2 limit=1", ok, "FAIL a is 2, its limit 1");
+        check("correctness: pass; a: nan limit=1", ok, "FAIL a is NaN, its limit 1");
         check("correctness: fail", ok, "FAIL correctness: fail");
         check(
             "correctness: fail; h0 is off at 3",
@@ -269,7 +279,7 @@ mod tests {
             "FAIL correctness: fail: h0 is off at 3",
         );
         check("correctness: pass", Ending::Exited(3), "CRASH correctness: pass, but exit code 3");
-        check("correctness: pass; a: 2 limit=1", Ending::Exited(3), "FAIL a is 2e0, its limit 1e0");
+        check("correctness: pass; a: 2 limit=1", Ending::Exited(3), "FAIL a is 2, its limit 1");
         check("a: 2 limit=1", ok, "CRASH no correctness: line (exit code 0)");
         check(
             "Traceback; ValueError('x')",

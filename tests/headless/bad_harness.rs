@@ -59,6 +59,19 @@ fn a_latency_is_null_unless_correct() {
 }
 
 #[test]
+fn a_failure_is_told_in_figures_and_words_that_one_reads() {
+    let emulated = "echo 'device: cpu (emulated, 2 threads)'; echo 'h0_max_diff: 8.819617079389008e4 limit=1.0'; echo 'correctness: fail'";
+    let (_lab, told) = run(emulated, "");
+    let told = told.is(1).says("h0_max_diff is 88,196, its limit 1\n");
+    assert!(!told.out.contains("its times say nothing"), "there are no times: {told:?}");
+    let long = "head -c 100000 /dev/zero | tr '\\0' x; echo; exit 1";
+    let (lab, told) = run(long, "");
+    told.is(3).says("xxx… (the whole line is in run.log)");
+    let why = lab.lab("run --json").is(3).json()["why"].as_str().unwrap().chars().count();
+    assert!(why < 500, "{why}");
+}
+
+#[test]
 fn control_sequences_stay_in_the_log() {
     let (lab, told) = run(
         r"printf 'a \033[31mred\033[0m word \033]0;title\007\n'; printf '\342\200\256evil\n'; printf 'caveat: \033[2Jgone\n'; echo 'correctness: pass'; echo 'throughput_sps: 5'",

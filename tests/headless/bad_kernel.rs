@@ -61,3 +61,25 @@ fn fifty_megabytes_are_not_lost_either() {
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
     assert_eq!(lab.git(&format!("cat-file -s {}:kernel.cu", saved.trim())), "52428800\n");
 }
+
+#[test]
+fn a_kernel_that_is_a_link_stays_one() {
+    let lab = Lab::new();
+    fs::rename(lab.path("kernel.cu"), lab.path("../elsewhere.cu")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere.cu", lab.path("kernel.cu")).unwrap();
+    lab.write("kernel.cu", "// tried\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m tried").is(0).says("kernel.cu is a link and stays one");
+    assert!(fs::symlink_metadata(lab.path("kernel.cu")).unwrap().is_symlink());
+    assert_eq!(lab.read("../elsewhere.cu"), "// the first\n");
+    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// tried\n");
+
+    // A link that git holds is no kernel: the bytes behind it are another file's.
+    lab.git("add kernel.cu");
+    lab.git("commit -qm link");
+    lab.write("kernel.cu", "// more\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m more").is(1).says("git holds kernel.cu as a link: name the file that it points to");
+    lab.lab("discard -m more").is(1).says("git holds kernel.cu as a link");
+    assert_eq!(lab.read("../elsewhere.cu"), "// more\n");
+}

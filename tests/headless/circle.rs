@@ -26,7 +26,7 @@ fn the_circle() {
 
     lab.write("kernel.cu", "// the second\n");
     lab.passing(1031.0);
-    lab.lab("run").is(0).says("● PASS  run 2 of kernel.cu  1031 throughput_sps  +3.1 %");
+    lab.lab("run").is(0).says("● PASS  run 2 of kernel.cu  1,031 sps  +3.1 %");
     lab.lab("discard -m 'two at once'").is(0).says("refs/lab/discarded/2");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     assert_eq!(lab.git("show refs/lab/discarded/2:kernel.cu"), "// the second\n");

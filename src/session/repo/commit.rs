@@ -1,5 +1,6 @@
 //! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
 
+use super::place::refuse_link;
 use super::{Project, blob_in, busy, form, head_commit, open, proof};
 use crate::session::room;
 use anyhow::{Context, Result, bail};
@@ -58,6 +59,9 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
     }
     let head = head_commit(&repo)?;
     let before = head.as_ref().and_then(|commit| blob_in(commit, name));
+    if let Some((_, mode)) = before {
+        refuse_link(project, mode)?;
+    }
     if let (Some(head), Some((held, _))) = (&head, before)
         && held == id
     {

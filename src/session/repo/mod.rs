@@ -17,7 +17,7 @@ pub use commit::{Committed, commit_kernel, obstacle};
 pub use exclude::{exclude, tracked};
 pub use log::{LogEntry, diff, log, show};
 pub use notes::{Notes, note, noted_of_kernel};
-pub use place::{bytes_of, put_back, staged};
+pub use place::{bytes_of, link_target, put_back, staged};
 pub use refs::{Kept, keep_discarded, kept_aside, save};
 
 use super::project::Project;

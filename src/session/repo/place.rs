@@ -6,7 +6,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 /// Replaces the kernel on disk by that of `commit`. `saved` is what the caller found there and has
@@ -14,8 +14,9 @@ use tempfile::TempPath;
 /// gets the mode that git holds.
 pub fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let (bytes, mode) = held(project, commit)?;
-    let replaced = replace(&project.kernel, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
-        .with_context(|| format!("cannot write {} (nothing was changed)", project.kernel.display()))?;
+    let path = link_target(project).unwrap_or_else(|| project.kernel.clone());
+    let replaced = replace(&path, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
+        .with_context(|| format!("cannot write {} (nothing was changed)", path.display()))?;
     let Some(replaced) = replaced else { return Ok(()) };
     let late = std::fs::read(&replaced).ok().filter(|late| Some(late.as_slice()) != saved);
     if let Some(late) = late
@@ -25,6 +26,12 @@ pub fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result
         return Err(error.context(format!("a save came in between and is kept as {place}")));
     }
     Ok(())
+}
+
+/// The file that is written where the kernel is a link: the link stays.
+pub fn link_target(project: &Project) -> Option<PathBuf> {
+    let about = project.kernel.symlink_metadata().ok()?;
+    about.is_symlink().then(|| project.kernel.canonicalize().ok())?
 }
 
 /// The kernel of a commit, in the form it has on disk.
@@ -38,7 +45,19 @@ fn held(project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     let Some((_, mode)) = blob_in(&commit, &project.kernel_name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };
+    refuse_link(project, mode)?;
     Ok((form::on_disk(&repo, project, &commit, &project.kernel_name)?, mode))
+}
+
+/// Where git holds a link, an experiment on the bytes behind it would change another file.
+pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
+    if mode == i32::from(git2::FileMode::Link) {
+        let name = &project.kernel_name;
+        bail!(
+            "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
+        );
+    }
+    Ok(())
 }
 
 /// One step, in which the two files change places: whatever was there last, by whomever, is in the
