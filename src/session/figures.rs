@@ -27,7 +27,8 @@ fn trimmed(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
-fn thousands(whole: f64) -> String {
+/// `-1500` is `-1,500`; of a whole number.
+pub fn thousands(whole: f64) -> String {
     let digits = format!("{:.0}", whole.abs());
     let mut text = if whole < 0.0 { "-".to_owned() } else { String::new() };
     for (index, digit) in digits.chars().enumerate() {

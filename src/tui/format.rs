@@ -1,5 +1,6 @@
 //! Numbers and times as a person reads them.
 
+use crate::session::figures::thousands;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::time::Duration;
@@ -23,21 +24,6 @@ pub fn count(value: f64) -> String {
         return "0".to_owned();
     }
     if size >= 1e-4 { format!("{value:.4}") } else { format!("{value:.2e}") }
-}
-
-fn thousands(whole: f64) -> String {
-    let digits = format!("{:.0}", whole.abs());
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if whole < 0.0 {
-        out.push('-');
-    }
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `165210.4` is `165.2k`: for axes and narrow columns.
