@@ -117,3 +117,15 @@ fn an_error_in_the_problem_names_the_users_file() {
     assert!(!told.out.contains(".lab/runs"), "{told:?}");
     assert!(!told.out.contains("/kernels/rmsnorm/problem.toml"), "{told:?}");
 }
+
+#[test]
+fn what_this_machine_lacks_is_said_with_its_remedy() {
+    let lab = rmsnorm();
+    let mut command = lab.lab_command("run");
+    command.env("PATH", "/nowhere").env_remove("CXX");
+    finish(command.spawn().unwrap()).is(3).says("no C++ compiler is here").says("apt install g++");
+
+    // Where there is a GPU the same command is a run like any other.
+    let told = lab_with_cache(&lab, "run --device cuda:99");
+    told.is(3).says("stopped: ").says("☠ CRASH");
+}

@@ -171,6 +171,8 @@ fn nobody_watches_a_terminal_that_was_given_back() {
     lab.press("\u{1a}");
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
     assert!(!is_alive(&watchdogs[0]) && children(&pid, WATCHDOG).is_empty());
+    // Seen before it goes on: what is on the way from before the stop looks like the screen again.
+    lab.wait("the terminal given back", |screen| !screen.alternate_screen());
     lab.signal(Signal::CONT);
     lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
     let watchdogs = children(&pid, WATCHDOG);
