@@ -325,6 +325,19 @@ pub fn children(parent: &str, word: &str) -> Vec<String> {
     names.filter(|name| name.parse::<u32>().is_ok()).filter(is_wanted).collect()
 }
 
+/// The one child with this word, once there is one: a program that was just started has no command
+/// line for a moment, and nothing tells when that is over.
+pub fn child(parent: &str, word: &str) -> String {
+    let deadline = Instant::now() + patience();
+    loop {
+        match children(parent, word).as_slice() {
+            [only] => return only.clone(),
+            others => assert!(Instant::now() < deadline, "children of {parent} with '{word}': {others:?}"),
+        }
+        std::thread::yield_now();
+    }
+}
+
 /// Whether a process is there and not only a zombie that nobody reaps.
 pub fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
-use super::bench::{Bench, children, is_alive, wait_until_gone};
+use super::bench::{Bench, child, children, is_alive, wait_until_gone};
 use lab::tui::event::Event;
 use lab::tui::terminal::{Guard, install_panic_hook};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -151,11 +151,10 @@ fn a_killed_screen_leaves_the_terminal_sane() {
     let mut shell = bench.open_in_shell();
     shell.see("● PASS");
     let pid = fs::read_to_string(bench.folder.path().join("lab.pid")).unwrap();
-    let watchdogs = children(&pid, WATCHDOG);
-    assert_eq!(watchdogs.len(), 1);
+    let watchdog = child(&pid, WATCHDOG);
     kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     shell.see_sane();
-    wait_until_gone(&watchdogs[0]);
+    wait_until_gone(&watchdog);
     shell.press("\n");
     assert_eq!(shell.end(), 0);
 }
@@ -166,20 +165,18 @@ fn nobody_watches_a_terminal_that_was_given_back() {
     let mut lab = bench.open();
     lab.see("● PASS");
     let pid = lab.pid().to_string();
-    let watchdogs = children(&pid, WATCHDOG);
-    assert_eq!(watchdogs.len(), 1);
+    let watchdog = child(&pid, WATCHDOG);
     lab.press("\u{1a}");
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
-    assert!(!is_alive(&watchdogs[0]) && children(&pid, WATCHDOG).is_empty());
+    assert!(!is_alive(&watchdog) && children(&pid, WATCHDOG).is_empty());
     // Seen before it goes on: what is on the way from before the stop looks like the screen again.
     lab.wait("the terminal given back", |screen| !screen.alternate_screen());
     lab.signal(Signal::CONT);
     lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
-    let watchdogs = children(&pid, WATCHDOG);
-    assert_eq!(watchdogs.len(), 1);
+    let watchdog = child(&pid, WATCHDOG);
     lab.press("q");
     assert_eq!(lab.end(), 0);
-    assert!(!is_alive(&watchdogs[0]));
+    assert!(!is_alive(&watchdog));
 }
 
 #[test]
