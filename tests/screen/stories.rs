@@ -332,3 +332,10 @@ fn only_experiments_of_this_device_stand_beside_each_other() {
     world.tell("open; say device: NVIDIA H200; end pass 5");
     assert_eq!(world.app.comparable().len(), world.history.len() - 3);
 }
+
+#[test]
+fn a_commit_of_emulated_times_says_so() {
+    let run =
+        "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
+    check(&format!("open; {run}; press c"), &["● PASS 12.50 sps emulated"]);
+}

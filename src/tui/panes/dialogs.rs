@@ -181,6 +181,9 @@ fn subject(app: &App, run: RunId) -> Line<'static> {
             spans
                 .push(Span::styled(format!("  {} {unit}", format::count(measure.value)), app.theme.strong()));
         }
+        if verdict.emulated {
+            spans.push(Span::styled("  emulated", app.theme.warn()));
+        }
         if let Some(change) = verdict.change {
             spans.push(Span::raw(format!("  {} vs incumbent", format::percent(change.ratio))));
         }
