@@ -77,12 +77,14 @@ def build(hidden):
     major, minor = torch.cuda.get_device_capability()
     suffix = "a" if major >= 9 else ""
     target = f"-gencode=arch=compute_{major}{minor}{suffix},code=sm_{major}{minor}{suffix}"
+    # PyTorch takes operators of bf16 away by default; kernels may use them.
+    allowed = [f"-U__CUDA_NO_{what}__" for what in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS")]
     return load_inline(
         name="wavegru",
         cpp_sources="double run(std::vector<int64_t>, int64_t, int64_t, int64_t, int64_t, double, double);",
         cuda_sources=KERNEL.read_text() + BINDING,
         functions=["run"],
-        extra_cuda_cflags=[target, "-O3", "-std=c++17", f"-DLAB_HIDDEN={hidden}", f"-I{INCLUDE}", f"-I{BUILD}"],
+        extra_cuda_cflags=allowed + [target, "-O3", "-std=c++17", f"-DLAB_HIDDEN={hidden}", f"-I{INCLUDE}", f"-I{BUILD}"],
         build_directory=str(BUILD),
     )
 
