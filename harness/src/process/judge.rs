@@ -123,6 +123,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
             incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
         }
         order.wait();
+        shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
             // Somebody ended them meanwhile, which is no fault of the candidate's.
             return run(options, shared, None);

@@ -51,9 +51,9 @@ impl Build<'_> {
 
     /// The candidate's lines, and its image where it has one.
     pub fn tell(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
-        let Built { image, log, seconds, registers, spill_bytes, shared_bytes } = built;
+        let Built { image, log, seconds, reused, registers, spill_bytes, shared_bytes } = built;
         out.text(&log)?;
-        out.line("build_s", format_args!("{seconds:.2}"))?;
+        out.line("build_s", format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }))?;
         for (key, value) in
             [("registers", registers), ("spill_bytes", spill_bytes), ("shared_bytes", shared_bytes)]
         {
@@ -64,14 +64,14 @@ impl Build<'_> {
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
     }
 
-    /// Builds the incumbent as the candidate is built, with the includes beside it.
+    /// Builds the incumbent as the candidate is built, name and all: most often it was the candidate once,
+    /// and its build is remembered.
     pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
         let Some(source) = super::incumbent::source(self.options) else {
             return Err(Stop::Lab("there is none".into()));
         };
         let own = source.parent().map(Path::to_owned);
         let mut request = self.candidate_request(source, needs);
-        request.shown_as = format!("incumbent {}", self.options.shown_as());
         // The candidate's own folder comes first in its list; here the incumbent's takes that place.
         request.include_dirs = own.into_iter().chain(self.options.include_dirs_of_problem()).collect();
         let built = self.compiler.build(&request)?;

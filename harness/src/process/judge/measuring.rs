@@ -6,7 +6,7 @@ use crate::measure::turns::{Quad, Ratio};
 use crate::measure::{geometric_mean, summarise};
 use crate::problem::{CHECKED_LAUNCHES, Context, Correctness, Place, Problem, Stop, Timed, in_digits};
 use crate::process::worker::{ModuleId, Worker};
-use crate::report::Measure;
+use crate::report::{Measure, SERIES_POINTS};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,8 @@ struct Times {
     /// Turns of the candidate and of the incumbent.
     candidate: Vec<Vec<f64>>,
     incumbent: Vec<Vec<f64>>,
-    /// Each trial's quads.
+    quads: Vec<Quad>,
+    /// The figures of each trial's quads.
     trials: Vec<Vec<f64>>,
     /// Pairs of turns of this trial, with an incumbent or without.
     pairs: usize,
@@ -203,6 +204,7 @@ impl Measuring<'_> {
             if let Some(trial) = self.times.trials.last_mut() {
                 trial.push(quad.log_ratio());
             }
+            self.times.quads.push(quad);
         }
         Ok(Turned::On)
     }
@@ -220,6 +222,7 @@ impl Measuring<'_> {
                 self.take_ratio_back(cx)?;
                 *self.incumbent = None;
                 self.times.trials.iter_mut().for_each(Vec::clear);
+                self.times.quads.clear();
                 cx.out.caveat(super::incumbent::no_comparison(&why))?;
                 Ok(None)
             }
@@ -272,6 +275,7 @@ impl Measuring<'_> {
             return Ok(());
         }
         self.spread(cx)?;
+        self.turns(cx)?;
         let launches = self.times.candidate.len();
         if launches < 2 {
             let seconds = self.times.candidate.iter().flatten().sum::<f64>();
@@ -302,6 +306,17 @@ impl Measuring<'_> {
         let trials = self.times.trials.len();
         let mad = percent(spread.mad / spread.median);
         cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
+        Ok(())
+    }
+
+    /// Every quad's turns, in microseconds and in their order: what the verdict on speed was made of.
+    fn turns(&self, cx: &mut Context) -> Result<(), Stop> {
+        let turns = self.times.quads.iter().take(SERIES_POINTS / 4);
+        let turns = turns.flat_map(|quad| [quad.a[0], quad.b[0], quad.b[1], quad.a[1]]);
+        let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
+        if !words.is_empty() {
+            cx.out.line("turns_series", words.join(","))?;
+        }
         Ok(())
     }
 

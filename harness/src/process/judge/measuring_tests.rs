@@ -218,8 +218,12 @@ fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
         let clock = 1.0 + 0.003 * before as f64;
         Some(0.02 * clock * if place == A { 1.0 } else { 1.02 })
     };
-    let comparison = run(&Plan::default(), 8, true, takes).report.comparison().unwrap();
+    let report = run(&Plan::default(), 8, true, takes).report;
+    let comparison = report.comparison().unwrap();
     assert_eq!(comparison.speed, Some(Speed::Slower));
+    let turns = report.series("turns").unwrap();
+    assert_eq!(turns.len(), 12);
+    assert!(turns[1] / turns[0] > 1.02 && turns[3] / turns[2] < 1.0, "A B B A: {turns:?}");
     assert!((comparison.ratio.value - 1.0 / 1.02).abs() < 2e-4, "{comparison:?}");
 }
 
