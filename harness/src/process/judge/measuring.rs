@@ -25,6 +25,7 @@ pub fn measure(
         plan,
         incumbent,
         times: Times { trials: vec![Vec::new()], ..Times::default() },
+        began: Instant::now(),
         spent: Duration::ZERO,
         told: None,
     };
@@ -68,6 +69,7 @@ struct Measuring<'a> {
     plan: &'a Plan,
     incumbent: &'a mut Option<Incumbent>,
     times: Times,
+    began: Instant,
     /// Time in turns and in what surrounds them; starting a worker is not counted.
     spent: Duration,
     /// When lines were written last.
