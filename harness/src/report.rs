@@ -3,6 +3,16 @@
 //! A result line is `key: value` at the start of a line, key `[a-z][a-z0-9_]*`. A value may carry
 //! attributes after it (`2.1e-06 limit=1e-04`). Everything else is log text. Where a key appears
 //! twice the last one stands.
+//!
+//! Of speed the built-in harness writes, again and again while it measures:
+//! - `throughput_sps:`, `kernel_us:`: medians of the candidate's timed launches, with 95 % intervals;
+//! - `incumbent_sps: v low= high=`: the same of the incumbent;
+//! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: candidate's speed over incumbent's, timed in
+//!   turns A B B A ([`crate::measure::turns`]), and `speed: faster`, `slower` or `same`; absent where nothing
+//!   was compared, `nan` and `none` where what was told was taken back.
+//!
+//! and at the end `spread_pct: 0.012 launches=6 trials=1`, the median distance of the candidate's turns
+//! from their median, and `turns_series:`, the microseconds of every turn in its order.
 
 mod diagnostic;
 mod writer;

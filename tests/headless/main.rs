@@ -9,6 +9,7 @@ mod bad_ledger;
 mod built_in;
 mod circle;
 mod lab;
+mod measure;
 mod processes;
 mod runner;
 mod several;

@@ -35,6 +35,7 @@ impl Bench {
             "../bin/judge",
             &format!(
                 "pids={}\ncase \"$*\" in *--standby) {on_standby};; esac\n\
+                 case \"$*\" in *--incumbent*) echo 'it has an incumbent';; esac\n\
                  cat \"$2/problem.toml\" \"$4\"\ngrep -q crash \"$4\" && kill -SEGV $$\necho 'correctness: pass'",
                 lab.path("../pids").display()
             ),
@@ -132,6 +133,26 @@ fn another_device_or_project_is_not_what_it_stood_by_for() {
     bench.runner().set_project(Arc::new(Project::open(&bench.lab.repo, None).unwrap()));
     bench.save("// three\n");
     assert!(!bench.log(2).contains("stood by"));
+}
+
+#[test]
+fn a_commit_makes_another_incumbent_and_another_judge_stands_by() {
+    let bench = Bench::new(WAITS);
+    let first = bench.standby(1);
+    bench.runner().look();
+    bench.lab.git("add kernel.cu problem.toml");
+    bench.lab.git("commit -qm first");
+    // The screen hears of it and has the runner look.
+    bench.runner().look();
+    assert_ne!(bench.standby(2), first);
+    until("the old one is gone", || test_kill_process(first).is_err());
+    bench.save("// two\n");
+    assert_eq!(bench.log(1), "stood by\nit has an incumbent\n# the problem\n// two\ncorrectness: pass\n");
+    bench.standby(3);
+    // A commit that the runner did not hear of.
+    bench.lab.git("commit -qam second");
+    bench.save("// three\n");
+    assert!(!bench.log(2).contains("stood by"), "it stood by for the old incumbent");
 }
 
 #[test]

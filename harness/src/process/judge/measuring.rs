@@ -154,15 +154,15 @@ impl Measuring<'_> {
                 return Ok(Turned::On);
             }
         }
-        // On save a further worker takes long to start: not for less than a pair.
+        if self.worth_a_worker() { Ok(Turned::On) } else { self.over(cx, seat) }
+    }
+
+    /// A further worker takes long to start: on save none is for less than a pair, nor where there were
+    /// several already.
+    fn worth_a_worker(&self) -> bool {
         let each = self.spent / self.times.pairs.max(1) as u32;
-        if self.plan.trials.is_none()
-            && self.times.pairs >= LEAST_QUADS
-            && self.spent + each > self.plan.budget
-        {
-            return self.over(cx, seat);
-        }
-        Ok(Turned::On)
+        let time = self.spent + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
+        self.plan.trials.is_some() || self.times.pairs < LEAST_QUADS || time
     }
 
     fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {

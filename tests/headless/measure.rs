@@ -1,0 +1,123 @@
+//! How speed is measured and told: what the judge is asked for, what it is given as the incumbent, and
+//! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
+
+use crate::lab::{Lab, finish};
+use lab::session::execute::{Order, execute};
+use lab::session::process::Control;
+use lab::session::project::Project;
+use lab::session::record::Record;
+use lab::session::run::Reason;
+use std::path::Path;
+
+/// Says what it was asked, shows the incumbent that it was given, and passes.
+const JUDGE: &str = r#"
+echo "asked: $*"
+before=
+for word; do
+    case "$before" in --incumbent)
+        echo "text of the incumbent: $(cat "$word")"
+        echo "text of its include: $(cat "$(dirname "$word")/inc/tile.cuh")";;
+    esac
+    before=$word
+done
+echo 'device: Test GPU'
+echo 'throughput_sps: 1021.3 low=1020 high=1022'
+echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3'
+echo 'speed: faster'
+echo 'correctness: pass'
+"#;
+
+/// A repository whose HEAD holds a kernel and its include; both are other ones on disk.
+fn edited() -> Lab {
+    let lab = Lab::empty();
+    std::fs::create_dir(lab.path("inc")).unwrap();
+    lab.write("problem.toml", "# the problem\n");
+    lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n// kept\n");
+    lab.write("inc/tile.cuh", "// of HEAD\n");
+    lab.git("add -A");
+    lab.git("commit -qm first");
+    lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n// tried\n");
+    lab.write("inc/tile.cuh", "// edited\n");
+    lab.script("../bin/judge", JUDGE);
+    lab
+}
+
+fn run(lab: &Lab, reason: Reason) -> (Record, String) {
+    let project = Project::open(&lab.repo, None).unwrap();
+    let order = Order { program: lab.path("../bin/judge"), ..Order::new(reason) };
+    let record = execute(&project, &order, &Control::new().unwrap(), |_| {}).unwrap();
+    let log = lab.read(&format!(".lab/runs/{}/run.log", record.start.id));
+    (record, log)
+}
+
+#[test]
+fn the_judge_compares_with_what_head_holds_and_the_record_keeps_the_verdict_on_speed() {
+    let lab = edited();
+    let (record, log) = run(&lab, Reason::Command);
+    assert!(log.contains("text of the incumbent: #include \"inc/tile.cuh\"\n// kept\n"), "{log}");
+    assert!(log.contains("text of its include: // of HEAD\n"), "{log}");
+    let change = record.verdict.unwrap().change.unwrap();
+    assert_eq!(change.words(), "faster +2.1 % (+1.9 … +2.4)");
+    let kept = lab.read(".lab/runs/1/record.json");
+    assert!(kept.contains("\"speed\": \"faster\""), "{kept}");
+    assert!(!lab.path(".lab/runs/1/incumbent").exists(), "the copies go with the run");
+}
+
+#[test]
+fn before_the_first_commit_there_is_nothing_to_compare_with() {
+    let lab = Lab::empty();
+    lab.write("problem.toml", "");
+    lab.write("kernel.cu", "// new\n");
+    lab.script("../bin/judge", JUDGE);
+    let (record, log) = run(&lab, Reason::Command);
+    assert!(!log.contains("--incumbent"), "{log}");
+    assert!(record.verdict.unwrap().caveats.is_empty());
+}
+
+#[test]
+fn a_save_has_a_budget_and_lab_measure_the_full_discipline() {
+    let lab = edited();
+    lab.write(
+        "lab.toml",
+        "[measure]\nbudget_ms = 400\nsame_within = 1\ntrials = 7\nwarm_up = 2\nlimit_s = 90.5\n",
+    );
+    let (_, saved) = run(&lab, Reason::Saved);
+    assert!(saved.contains(" --budget-ms=400 --same-within=1 --narrow=0.25 "), "{saved}");
+    assert!(!saved.contains("--trials"), "{saved}");
+    let (record, measured) = run(&lab, Reason::Measure);
+    let asked = " --budget-ms=90500 --same-within=1 --narrow=0.25 --trials=7 --iterations=100 --warm-up=2 ";
+    assert!(measured.contains(asked), "{measured}");
+    assert_eq!(record.start.reason, Reason::Measure);
+}
+
+#[test]
+fn the_cpu_device_is_given_no_incumbent() {
+    let lab = edited();
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    let (_, log) = run(&lab, Reason::Saved);
+    assert!(!log.contains("--incumbent"), "{log}");
+}
+
+/// With the real judge, on the emulated device: its times are no figures, but it is a run like any other.
+#[test]
+fn lab_measure_is_a_run_that_can_be_kept() {
+    let lab = Lab::empty();
+    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm").join(name);
+        std::fs::copy(from, lab.path(name)).unwrap();
+    }
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    let with_cache = |args: &str| {
+        let mut command = lab.lab_command(args);
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+        finish(command.spawn().unwrap())
+    };
+    let told = with_cache("measure --json").is(0).json();
+    assert_eq!(told["outcome"], "pass");
+    assert_eq!(told["measured"]["median"], told["throughput_sps"]);
+    assert!(told["measured"]["speed"].is_null());
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"reason\": \"measure\""));
+    lab.git("add -A");
+    lab.git("commit -qm all");
+    lab.lab("keep -m all").is(0).says("keep run 1 of kernel.cu");
+}
