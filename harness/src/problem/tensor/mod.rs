@@ -170,7 +170,7 @@ impl Problem for TensorProblem {
         let set_up =
             |(index, drawn): &(usize, Drawn)| Bench::set_up(&self.spec, *index, worker, module, &drawn.sets);
         let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
-        Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, cx.seed ^ place.salt())))
+        Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, place, cx.seed)))
     }
 
     fn dump(

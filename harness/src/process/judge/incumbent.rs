@@ -11,6 +11,7 @@ use crate::report::{Measure, Writer};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// How far the incumbent of a run is.
 pub enum Incumbency {
@@ -30,6 +31,8 @@ pub struct Incumbent {
     /// Its failures are nobody's result lines.
     unheard: Writer,
     turns: u64,
+    /// The last turn, with all that belongs to it.
+    took: Duration,
 }
 
 /// Begins to open its device, where there is an incumbent and times mean something.
@@ -103,20 +106,29 @@ const WRONG: &str = "it is wrong itself";
 
 impl Incumbent {
     pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
-        Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0 }
+        Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0, took: Duration::ZERO }
     }
 
     /// Seconds of a turn; an error is in words.
     pub fn turn(&mut self, inputs: u64) -> Result<Vec<f64>, String> {
         self.turns += 1;
+        let began = Instant::now();
         let turn = self.timed.turn(&mut self.worker, inputs, &mut self.unheard);
+        self.took = began.elapsed();
         turn.map_err(|stop| stop.to_string())?.ok_or_else(|| WRONG.to_owned())
     }
 
-    /// Turns on any inputs, as long as `wanted`: what the device does while nothing else needs it.
+    /// How long a turn takes.
+    pub fn takes(&self) -> Duration {
+        self.took
+    }
+
+    /// Turns on any inputs, as long as `wanted`: what the device does while nothing else needs it. One
+    /// that is slow would be waited for, and does not run.
     pub fn run_while(&mut self, mut wanted: impl FnMut() -> bool) -> Result<Vec<Vec<f64>>, String> {
+        const SLOW: Duration = Duration::from_millis(150);
         let mut turns = Vec::new();
-        while wanted() {
+        while wanted() && self.took < SLOW {
             turns.push(self.turn(self.turns)?);
         }
         Ok(turns)

@@ -1,6 +1,6 @@
 //! The timed launches: the candidate alone, or in turns with the incumbent.
 
-use super::incumbent::Incumbent;
+use super::incumbent::{Incumbent, no_comparison};
 use crate::measure::plan::{LEAST_QUADS, Plan};
 use crate::measure::turns::{Quad, Ratio};
 use crate::measure::{geometric_mean, summarise};
@@ -26,9 +26,10 @@ pub fn measure(
         incumbent,
         times: Times { trials: vec![Vec::new()], ..Times::default() },
         began: Instant::now(),
-        spent: Duration::ZERO,
+        in_turns: Duration::ZERO,
         told: None,
     };
+    measuring.leave_out_a_slow_one(cx)?;
     let verdict = measuring.run(cx, candidate)?;
     match verdict {
         Correctness::Pass => measuring.conclude(cx)?,
@@ -71,7 +72,7 @@ struct Measuring<'a> {
     times: Times,
     began: Instant,
     /// Time in turns and in what surrounds them; starting a worker is not counted.
-    spent: Duration,
+    in_turns: Duration,
     /// When lines were written last.
     told: Option<Instant>,
 }
@@ -85,6 +86,18 @@ enum Turned {
 }
 
 impl Measuring<'_> {
+    /// An incumbent that alone would use up all the time leaves none for the candidate.
+    fn leave_out_a_slow_one(&mut self, cx: &mut Context) -> Result<(), Stop> {
+        let needs = |incumbent: &Incumbent| incumbent.takes() * 2 * LEAST_QUADS as u32;
+        let slow = self.incumbent.take_if(|incumbent| needs(incumbent) > self.plan.patience());
+        if let Some(slow) = slow {
+            let why =
+                format!("its launch takes {:.2} s; `lab measure` takes longer", slow.takes().as_secs_f64());
+            cx.out.caveat(no_comparison(&why))?;
+        }
+        Ok(())
+    }
+
     fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
         let Candidate { problem, worker, module, image } = candidate;
         let timed = problem.set_up(cx, worker, module, Place::Checked)?;
@@ -127,15 +140,15 @@ impl Measuring<'_> {
         seat: &mut Seat,
         warm_up: usize,
     ) -> Result<Turned, Stop> {
+        if cx.device.emulated {
+            return self.once(cx, worker, seat);
+        }
         // A pair must be left.
         let spare = seat.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
         for inputs in seat.inputs.by_ref().take(warm_up.min(spare)) {
             if seat.timed.turn(worker, inputs, cx.out)?.is_none() {
                 return Ok(Turned::Wrong);
             }
-        }
-        if cx.device.emulated {
-            return self.once(cx, worker, seat);
         }
         while let (Some(first), Some(second)) = (seat.inputs.next(), seat.inputs.next()) {
             match self.pair(cx, worker, seat, [first, second])? {
@@ -144,9 +157,10 @@ impl Measuring<'_> {
             }
             self.times.pairs += 1;
             self.tell(cx, seat)?;
-            if !self.plan.goes_on(self.times.pairs, self.half_width(seat), self.spent) {
+            let spent = self.spent();
+            if !self.plan.goes_on(self.times.pairs, self.half_width(seat), spent) {
                 let last = self.times.trials.len() == self.plan.shape().1;
-                if last || self.spent >= self.plan.budget {
+                if last || spent >= self.plan.budget {
                     return self.over(cx, seat);
                 }
                 self.times.trials.push(Vec::new());
@@ -160,9 +174,14 @@ impl Measuring<'_> {
     /// A further worker takes long to start: on save none is for less than a pair, nor where there were
     /// several already.
     fn worth_a_worker(&self) -> bool {
-        let each = self.spent / self.times.pairs.max(1) as u32;
-        let time = self.spent + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
+        let each = self.in_turns / self.times.pairs.max(1) as u32;
+        let time = self.in_turns + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
         self.plan.trials.is_some() || self.times.pairs < LEAST_QUADS || time
+    }
+
+    /// What the plan's budget is compared with: on save the turns, else all that somebody waits for.
+    fn spent(&self) -> Duration {
+        if self.plan.trials.is_some() { self.began.elapsed() } else { self.in_turns }
     }
 
     fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
@@ -187,20 +206,20 @@ impl Measuring<'_> {
         inputs: [u64; 2],
     ) -> Result<Turned, Stop> {
         let began = Instant::now();
-        let before = self.spent;
+        let before = self.in_turns;
         let first = self.turn_of_incumbent(cx, inputs[0])?;
         let mut between = [0.0; 2];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
             let Some(seconds) = seat.timed.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
             *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
             self.times.candidate.push(seconds);
-            self.spent = before + began.elapsed();
-            if self.spent >= self.plan.patience() {
+            self.in_turns = before + began.elapsed();
+            if self.spent() >= self.plan.patience() {
                 return self.over(cx, seat);
             }
         }
         let last = self.turn_of_incumbent(cx, inputs[1])?;
-        self.spent = before + began.elapsed();
+        self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
             let quad = Quad { a: [first, last], b: between };
             if let Some(trial) = self.times.trials.last_mut() {
@@ -225,7 +244,7 @@ impl Measuring<'_> {
                 *self.incumbent = None;
                 self.times.trials.iter_mut().for_each(Vec::clear);
                 self.times.quads.clear();
-                cx.out.caveat(super::incumbent::no_comparison(&why))?;
+                cx.out.caveat(no_comparison(&why))?;
                 Ok(None)
             }
         }
@@ -278,26 +297,40 @@ impl Measuring<'_> {
         }
         self.spread(cx)?;
         self.turns(cx)?;
+        if let Some(caveat) = self.caveat() {
+            cx.out.caveat(caveat)?;
+        }
+        Ok(())
+    }
+
+    /// What was to be measured and was not.
+    fn caveat(&self) -> Option<String> {
         let launches = self.times.candidate.len();
         if launches < 2 {
             let seconds = self.times.candidate.iter().flatten().sum::<f64>();
-            cx.out.caveat(format_args!(
+            return Some(format!(
                 "one trial: a launch takes {seconds:.3} s, longer than all that is to be spent, so there is no interval"
-            ))?;
-        } else if self.plan.trials.is_none()
-            && let Some(ratio) = self.ratio().filter(|r| r.log.half_width > self.plan.half_width)
-        {
-            let (width, wanted) = (percent(ratio.log.half_width), percent(self.plan.half_width));
-            cx.out.caveat(format_args!(
-                "the time was up while the ratio's interval was ± {width} %, wider than {wanted} %: `lab measure` takes longer"
-            ))?;
-        } else if let Some(trials) = self.plan.trials {
-            let wanted = self.plan.shape().0 * 2 * trials.trials;
-            if launches < wanted {
-                cx.out.caveat(format_args!("the time was up after {launches} of {wanted} launches"))?;
-            }
+            ));
         }
-        Ok(())
+        if let Some(trials) = self.plan.trials {
+            let wanted = self.plan.shape().0 * 2 * trials.trials;
+            return (launches < wanted)
+                .then(|| format!("the time was up after {launches} of {wanted} launches"));
+        }
+        self.incumbent.as_ref()?;
+        let width = self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+        if width.is_infinite() {
+            return Some(
+                "no verdict on speed: the time was up before two quads; `lab measure` takes longer".into(),
+            );
+        }
+        (width > self.plan.half_width).then(|| {
+            format!(
+                "the time was up while the ratio's interval was ± {} %, wider than {} %: `lab measure` takes longer",
+                percent(width),
+                percent(self.plan.half_width)
+            )
+        })
     }
 
     /// The median of the turns' distances from their median.

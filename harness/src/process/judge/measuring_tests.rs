@@ -273,7 +273,7 @@ fn without_an_incumbent_the_candidate_is_timed_alone() {
 
 #[test]
 fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
-    let plan = Plan { budget: Duration::ZERO, ..Plan::default() };
+    let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
     let measured = run(&plan, 8, true, |_, _| Some(30.0));
     assert_eq!(measured.verdict, Correctness::Pass);
     assert_eq!(measured.launches, [(A, 0), (B, 0)]);
