@@ -31,12 +31,12 @@ constexpr int V = 256;         // tokens
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
 constexpr int CHUNKS = H / 256;  // a warp takes a row in chunks of 32 lanes × 8 elements
+static_assert(THREADS == V, "a thread draws a token's noise");
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
 static_assert(H % 256 == 0, "a chunk is 256 elements");
 
 using bf16 = __nv_bfloat16;
-using u64 = unsigned long long;
 
 // ---- Dot products: lane l of a warp has elements 256·k + 8·l … + 7 of chunk k -------------------
 
@@ -157,78 +157,32 @@ __device__ inline void gru_layer(bool tiled, const Tile& tile, const Layer& laye
 
 // ---- Sampling: one warp --------------------------------------------------------------------------
 
-// A word that sorts as (value, lower token first) does.
-__device__ inline u64 pack(float value, int token) {
+// A word that sorts as the float does.
+__device__ inline unsigned ordered(float value) {
     const unsigned bits = __float_as_uint(value);
-    const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-    return u64(ordered) << 32 | unsigned(V - 1 - token);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
-__device__ inline int token_of(u64 packed) { return V - 1 - int(packed & 0xffffffffu); }
-__device__ inline float value_of(u64 packed) {
-    const unsigned ordered = unsigned(packed >> 32);
-    return __uint_as_float(ordered & 0x80000000u ? ordered & 0x7fffffffu : ~ordered);
+__device__ inline float unordered(unsigned word) {
+    return __uint_as_float(word & 0x80000000u ? word & 0x7fffffffu : ~word);
 }
 
-__device__ inline u64 larger(u64 a, u64 b) { return a > b ? a : b; }
-__device__ inline u64 smaller(u64 a, u64 b) { return a > b ? b : a; }
-
-// Puts this lane's word `at` and its partner `apart` places away in the order that a run of `run` words wants.
-__device__ inline u64 ordered(u64 mine, u64 other, int at, int apart, int run) {
-    const bool wants_larger = ((at & apart) == 0) == ((at & run) == 0);
-    return wants_larger ? larger(mine, other) : smaller(mine, other);
-}
-
-// Sorts 256 words, largest first: a bitonic network. Lane l holds words 8·l … 8·l + 7. The loops over the network's
-// stages stay loops: unrolled they are worth 9 % on an H200, and cost the compiler most of a second at every save.
-__device__ inline void sort(u64 (&word)[8], int lane) {
-#pragma unroll 1
-    for (int run = 2; run <= V; run *= 2) {
-#pragma unroll 1
-        for (int apart = run / 2; apart >= 8; apart /= 2) {
+// The token that min-p and Gumbel-max pick, in every lane; the lowest of equal ones. `noise` is there for all tokens.
+__device__ inline int sample(const float* logits, const float* noise, const LabRun& run, int lane) {
+    float logit[V / 32], largest;
 #pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                const u64 other = __shfl_xor_sync(ALL, word[i], apart / 8);
-                word[i] = ordered(word[i], other, lane * 8 + i, apart, run);
-            }
-        }
-        // Partners within a lane: `apart` is known to the compiler, so that the words stay in registers.
-#pragma unroll
-        for (int apart = 4; apart > 0; apart /= 2) {
-            if (apart > run / 2) continue;
-#pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                if (i & apart) continue;
-                const u64 low = word[i], high = word[i + apart];
-                word[i] = ordered(low, high, lane * 8 + i, apart, run);
-                word[i + apart] = ordered(high, low, lane * 8 + i + apart, apart, run);
-            }
-        }
+    for (int i = 0; i < V / 32; ++i) {
+        logit[i] = logits[i * 32 + lane] / run.temperature;
+        largest = i == 0 ? logit[i] : fmaxf(largest, logit[i]);
     }
-}
-
-// The token that min-p and Gumbel-max pick, in every lane. `sorted` is room for V words in shared memory.
-__device__ inline int sample(const float* logits, const LabRun& run, int step, int lane, u64* sorted) {
-    u64 word[8];
+    const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + logf(run.min_p);
+    unsigned best = 0, token = V;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        const int token = lane * 8 + i;
-        word[i] = pack(logits[token] / run.temperature, token);
+    for (int i = 0; i < V / 32; ++i) {
+        const unsigned score = ordered(logit[i] + noise[i * 32 + lane]);
+        if (logit[i] >= threshold && score > best) best = score, token = i * 32 + lane;
     }
-    sort(word, lane);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sorted[lane * 8 + i] = word[i];
-    __syncwarp();
-
-    // What min-p keeps comes first; the lanes take it in turn.
-    const float threshold = value_of(sorted[0]) + logf(run.min_p);
-    u64 best = 0;
-    for (int i = lane; i < V && value_of(sorted[i]) >= threshold; i += 32) {
-        const int token = token_of(sorted[i]);
-        const float noise = lab_gumbel(run.seed_low, run.seed_high, step, token);
-        best = larger(best, pack(value_of(sorted[i]) + noise, token));
-    }
-    for (int bits = 16; bits > 0; bits /= 2) best = larger(best, __shfl_xor_sync(ALL, best, bits));
-    return token_of(best);
+    const unsigned winner = __reduce_max_sync(ALL, best);
+    return __reduce_min_sync(ALL, best == winner ? token : V);
 }
 
 // softmax(logits)[token], in every lane.
@@ -257,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ __align__(16) float h0_now[H];
     __shared__ __align__(16) float h1_now[H];
     __shared__ __align__(16) float vector[H];  // what the present phase multiplies by
-    __shared__ u64 sorted[V];
+    __shared__ float noise[V];
     __shared__ float partial[WARPS];
     __shared__ int next_token;
 
@@ -327,6 +281,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             sum = lab_warp_sum(sum);
             if (lane == 0) logits[row] = sum + b_out[row];
         }
+        noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
         grid.sync();
 
         // Sampling, or the next forced token
@@ -339,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             continue;
         }
         if (thread < 32) {
-            const int picked = sample(logits, run, t, lane, sorted);
+            const int picked = sample(logits, noise, run, lane);
             if (lane == 0) next_token = picked;
             if (warp == 0 && lane == 0) tokens[t] = picked;
         }
