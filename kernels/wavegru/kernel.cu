@@ -3,11 +3,13 @@
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
 // device), and a thread one of the 256 tokens. A step waits for other blocks four times, at a barrier:
 //
-//   L0    embedding, RMS norm, GRU cell         a warp a unit; every block needs all of h0
+//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0
 //   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1
 //   GLU   value · σ(gate)                       a warp a unit
 //   out   the 256 logits                        a warp a logit
 //   pick  min-p and Gumbel-max                  every warp for itself, all alike
+//
+// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step.
 // README.md tells what a step costs and what was tried.
 #include "lab.h"
 
@@ -22,7 +24,7 @@ constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are
 constexpr bool ON_CHIP = false;
 #else
 constexpr int BLOCKS = H / WARPS;
-constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a block
+constexpr bool ON_CHIP = true;  // recurrent weights and the table in shared memory, 120 KiB a block
 #endif
 constexpr int UNITS = H / BLOCKS;   // a block's
 constexpr int OWN = UNITS / WARPS;  // a warp's
@@ -147,25 +149,59 @@ __device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
     }
 }
 
-// The RMS norm's factor, from each thread's sum of squares.
-__device__ inline float norm_scale(const float* squares, int lane) {
-    float sum = 0.0f;
+// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) + biases for this thread's token, once.
+__device__ inline void token_table(float (&table)[UNITS][3], const bf16* embedding, const float* gain, const bf16* w,
+                                   size_t unit_apart, size_t gate_apart) {
+    constexpr int PART = 64;  // summed by itself, which rounds less than one long sum
+    float squares = 0.0f;
 #pragma unroll
-    for (int i = 0; i < THREADS; i += 32) sum += squares[i + lane];
-    return 1.0f / sqrtf(lab_warp_sum(sum) / H + EPSILON);
+    for (int unit = 0; unit < UNITS; ++unit) table[unit][0] = table[unit][1] = table[unit][2] = 0.0f;
+#pragma unroll 1
+    for (int begin = 0; begin < H; begin += PART) {
+        float part[UNITS][3] = {}, part_squares = 0.0f;
+#pragma unroll 1
+        for (int i = begin; i < begin + PART; i += 4) {
+            const uint2 e = *reinterpret_cast<const uint2*>(embedding + i);
+            const float4 g = *reinterpret_cast<const float4*>(gain + i);
+            const float4 x = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
+            part_squares = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, part_squares))));
+            const float4 gx = make_float4(g.x * x.x, g.y * x.y, g.z * x.z, g.w * x.w);
+#pragma unroll
+            for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+                for (int gate = 0; gate < 3; ++gate) {
+                    const bf16* row = w + unit * unit_apart + gate * gate_apart;
+                    part[unit][gate] = dot(*reinterpret_cast<const uint2*>(row + i), gx, part[unit][gate]);
+                }
+            }
+        }
+        squares += part_squares;
+#pragma unroll
+        for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+            for (int gate = 0; gate < 3; ++gate) table[unit][gate] += part[unit][gate];
+        }
+    }
+    const float scale = 1.0f / sqrtf(squares / H + EPSILON);
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) table[unit][gate] *= scale;
+    }
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
 // Scratch memory, zeros before the launch.
 struct Work {
+    float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
     float h0[H], h1[H], glu[H], logits[V];
     unsigned arrivals;
 };
 
 struct Shared {
     float h0[H], h1[H];     // the present states
-    float input[H];         // what a layer multiplies by, before the norm's scale
+    float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
     float squares[THREADS];
     float glu[H];
     float logits[V], noise[V];
@@ -190,8 +226,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const int mine = warp * OWN;                // this warp's first, within the block
     constexpr size_t UNIT_APART = ON_CHIP ? 3 * H : H, GATE_APART = ON_CHIP ? H : size_t(H) * H;
 
+    // Layer 0's input weights are wanted only here: the recurrent ones take their place.
+    const bf16* const ih0 = ON_CHIP ? chip : w_ih0 + size_t(first_unit) * H;
     const bf16* const hh0 = ON_CHIP ? chip : w_hh0 + size_t(first_unit) * H;
     const bf16* const hh1 = ON_CHIP ? chip + 3 * UNITS * H : w_hh1 + size_t(first_unit) * H;
+    if (ON_CHIP) {
+        bring(chip, w_ih0, first_unit);
+        __syncthreads();
+    }
+    float products[UNITS][3];
+    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
+    // Row 3·unit + gate, a column a token.
+    float(*const table)[V] = ON_CHIP ? reinterpret_cast<float(*)[V]>(chip + 6 * UNITS * H) : work->table + 3 * first_unit;
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) {
+            table[3 * unit + gate][thread] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+        }
+    }
+    __syncthreads();
     if (ON_CHIP) {
         bring(chip, w_hh0, first_unit);
         bring(chip + 3 * UNITS * H, w_hh1, first_unit);
@@ -201,21 +255,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         shared.h1[i] = h1[i];
     }
 
-    // What stays in registers: this warp's rows of the input weights, of the GLU's and the output's.
-    Rows<3> ih0[OWN], ih1[OWN];
+    // What stays in registers: this warp's rows of layer 1's input weights, of the GLU's and the output's.
+    Rows<3> ih1[OWN];
     Rows<2> glu[OWN];
-    float bias0[OWN][4], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
+    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
     Rows<1> out[(LOGITS + WARPS - 1) / WARPS];
 #pragma unroll
     for (int own = 0; own < OWN; ++own) {
         const int unit = first_unit + mine + own;
         ih1[own].load(w_ih1, unit, lane);
         glu[own].load(w_glu, unit, lane);
-        ih0[own].load(w_ih0, unit, lane);
-        bias0[own][0] = b_ih0[unit] + b_hh0[unit];
-        bias0[own][1] = b_ih0[H + unit] + b_hh0[H + unit];
-        bias0[own][2] = b_ih0[2 * H + unit];
-        bias0[own][3] = b_hh0[2 * H + unit];
+        for (int gate = 0; gate < 3; ++gate) bias0[own][gate] = b_hh0[gate * H + unit];
         bias1[own][0] = b_ih1[unit] + b_hh1[unit];
         bias1[own][1] = b_ih1[H + unit] + b_hh1[H + unit];
         bias1[own][2] = b_ih1[2 * H + unit];
@@ -231,11 +281,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     constexpr int EACH = (H / 2 + THREADS - 1) / THREADS;  // pairs of elements that a thread fetches
     const bool fetches = 2 * thread < H;
-    float2 gain0[EACH], gain1[EACH];
-    for (int i = 0; i < EACH && fetches; ++i) {
-        gain0[i] = reinterpret_cast<const float2*>(rms_gain0)[thread + i * THREADS];
-        gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
-    }
+    float2 gain1[EACH];
+    for (int i = 0; i < EACH && fetches; ++i) gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
     const float log_min_p = logf(run.min_p);
     __syncthreads();
 
@@ -253,44 +300,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        // L0 prep
-        const unsigned* const embedding = reinterpret_cast<const unsigned*>(embed + token * H) + thread;
-        float squares = 0.0f;
-        if (fetches) {
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) {
-                const float2 x = make_float2(first(embedding[i * THREADS]), second(embedding[i * THREADS]));
-                squares = fmaf(x.x, x.x, fmaf(x.y, x.y, squares));
-                reinterpret_cast<float2*>(shared.input)[thread + i * THREADS] = make_float2(gain0[i].x * x.x, gain0[i].y * x.y);
-            }
-        }
-        shared.squares[thread] = squares;
-        __syncthreads();
-
         // L0 GRU
         layer0_state_sums();
-        const float scale0 = norm_scale(shared.squares, lane);
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
-            float sums[3];
-            multiply(ih0[own], shared.input, lane, sums);
-            const float r = fmaf(scale0, sums[0], state0[own][0] + bias0[own][0]);
-            const float z = fmaf(scale0, sums[1], state0[own][1] + bias0[own][1]);
-            h0_own[own] = gru_cell(r, z, fmaf(scale0, sums[2], bias0[own][2]), state0[own][2] + bias0[own][3], h0_own[own]);
+            const float(*const input)[V] = table + 3 * (mine + own);
+            h0_own[own] = gru_cell(input[0][token] + state0[own][0] + bias0[own][0], input[1][token] + state0[own][1] + bias0[own][1],
+                                   input[2][token], state0[own][2] + bias0[own][2], h0_own[own]);
             if (lane == 0) work->h0[first_unit + mine + own] = h0_own[own];
         }
 
         lab_grid_barrier(&work->arrivals);
 
         // L1 prep
-        squares = 0.0f;
+        float squares = 0.0f;
         if (fetches) {
+            const unsigned* embedding = reinterpret_cast<const unsigned*>(embed + token * H) + thread;
+            unsigned x[EACH];
             float2 h[EACH];
+#pragma unroll
+            for (int i = 0; i < EACH; ++i) x[i] = embedding[i * THREADS];
 #pragma unroll
             for (int i = 0; i < EACH; ++i) h[i] = __ldcg(reinterpret_cast<const float2*>(work->h0) + thread + i * THREADS);
 #pragma unroll
             for (int i = 0; i < EACH; ++i) {
-                const float2 y = make_float2(first(embedding[i * THREADS]) + h[i].x, second(embedding[i * THREADS]) + h[i].y);
+                const float2 y = make_float2(first(x[i]) + h[i].x, second(x[i]) + h[i].y);
                 squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
                 reinterpret_cast<float2*>(shared.h0)[thread + i * THREADS] = h[i];
                 reinterpret_cast<float2*>(shared.input)[thread + i * THREADS] = make_float2(gain1[i].x * y.x, gain1[i].y * y.y);
@@ -301,7 +335,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
         // L1 GRU
         layer1_state_sums();
-        const float scale = norm_scale(shared.squares, lane);
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
+        const float scale = 1.0f / sqrtf(lab_warp_sum(sum) / H + EPSILON);
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
@@ -376,6 +413,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 LAB_LAUNCH(wavegru) {
     launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
+    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) + 3 * UNITS * V * sizeof(float) : 0;
     launch.cooperative = 1;  // all resident at once, as they wait for one another
 }
