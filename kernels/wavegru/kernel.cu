@@ -1,19 +1,21 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
-// device), and a thread one of the 256 tokens. A step waits for other blocks four times, at a barrier:
+// device), and a thread one of the 256 tokens. A step waits for other blocks four times:
 //
-//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0
-//   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1
-//   GLU   value · σ(gate)                       a warp a unit
-//   out   the 256 logits                        a warp a logit
+//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0  → tagged words
+//   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1  → tagged words
+//   GLU   value · σ(gate)                       a warp a unit                               → tagged words
+//   out   the 256 logits                        a warp a logit                              → tagged words
 //   pick  min-p and Gumbel-max                  every warp for itself, all alike
 //
-// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step.
+// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step. The products with
+// the old states are computed while other blocks are waited for.
 // README.md tells what a step costs and what was tried.
 #include "lab.h"
 
 using bf16 = unsigned short;  // the upper half of an f32
+using u64 = unsigned long long;
 
 constexpr int H = LAB_HIDDEN;  // hidden units
 constexpr int V = 256;         // tokens
@@ -192,11 +194,11 @@ __device__ inline void token_table(float (&table)[UNITS][3], const bf16* embeddi
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
-// Scratch memory, zeros before the launch.
+// Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
+// knows that every block had read that step's h0, h1 and GLU, because their logits come from them.
 struct Work {
     float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
-    float h0[H], h1[H], glu[H], logits[V];
-    unsigned arrivals;
+    u64 h0[H], h1[H], glu[H], logits[V];  // tagged
 };
 
 struct Shared {
@@ -298,19 +300,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
         }
     };
+    layer0_state_sums();
+    layer1_state_sums();
+
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
+        const unsigned epoch = t + 1;
+
         // L0 GRU
-        layer0_state_sums();
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             const float(*const input)[V] = table + 3 * (mine + own);
             h0_own[own] = gru_cell(input[0][token] + state0[own][0] + bias0[own][0], input[1][token] + state0[own][1] + bias0[own][1],
                                    input[2][token], state0[own][2] + bias0[own][2], h0_own[own]);
-            if (lane == 0) work->h0[first_unit + mine + own] = h0_own[own];
+            if (lane == 0) lab_store_tagged(&work->h0[first_unit + mine + own], h0_own[own], epoch);
         }
-
-        lab_grid_barrier(&work->arrivals);
 
         // L1 prep
         float squares = 0.0f;
@@ -320,8 +324,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             float2 h[EACH];
 #pragma unroll
             for (int i = 0; i < EACH; ++i) x[i] = embedding[i * THREADS];
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) h[i] = __ldcg(reinterpret_cast<const float2*>(work->h0) + thread + i * THREADS);
+            lab_load_tagged(&work->h0[2 * thread], 2 * THREADS, epoch, h);
 #pragma unroll
             for (int i = 0; i < EACH; ++i) {
                 const float2 y = make_float2(first(x[i]) + h[i].x, second(x[i]) + h[i].y);
@@ -334,7 +337,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads();
 
         // L1 GRU
-        layer1_state_sums();
         float sum = 0.0f;
 #pragma unroll
         for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
@@ -346,16 +348,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
             const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
             h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
-            if (lane == 0) work->h1[first_unit + mine + own] = h1_own[own];
+            if (lane == 0) lab_store_tagged(&work->h1[first_unit + mine + own], h1_own[own], epoch);
         }
 
-        lab_grid_barrier(&work->arrivals);
+        // The next step's state sums, while h1 is on its way
+        layer0_state_sums();
 
         // GLU
         if (fetches) {
             float2 h[EACH];
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) h[i] = __ldcg(reinterpret_cast<const float2*>(work->h1) + thread + i * THREADS);
+            lab_load_tagged(&work->h1[2 * thread], 2 * THREADS, epoch, h);
 #pragma unroll
             for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.h1)[thread + i * THREADS] = h[i];
         }
@@ -365,16 +367,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             float sums[2];
             multiply(glu[own], shared.h1, lane, sums);
             const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
-            if (lane == 0) work->glu[first_unit + mine + own] = g;
+            if (lane == 0) lab_store_tagged(&work->glu[first_unit + mine + own], g, epoch);
         }
 
-        lab_grid_barrier(&work->arrivals);
+        // The next step's state sums, while the GLU's outputs are on their way
+        layer1_state_sums();
 
         // Output GEMV
         if (fetches) {
             float2 g[EACH];
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) g[i] = __ldcg(reinterpret_cast<const float2*>(work->glu) + thread + i * THREADS);
+            lab_load_tagged(&work->glu[2 * thread], 2 * THREADS, epoch, g);
 #pragma unroll
             for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.glu)[thread + i * THREADS] = g[i];
         }
@@ -385,14 +387,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const int row = blockIdx.x * LOGITS + i + warp;
             float sums[1];
             multiply(out[i / WARPS], shared.glu, lane, sums);
-            if (lane == 0) work->logits[row] = sums[0] + b_out[row];
+            if (lane == 0) lab_store_tagged(&work->logits[row], sums[0] + b_out[row], epoch);
         }
 
-        lab_grid_barrier(&work->arrivals);
+        // What needs no token, while the logits are on their way
+        shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
-        shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
-        shared.logits[thread] = __ldcg(&work->logits[thread]) / run.temperature;
+        shared.logits[thread] = lab_load_tagged(&work->logits[thread], epoch) / run.temperature;
         __syncthreads();
         if (forced) {
             token = forced[t];
