@@ -11,3 +11,4 @@ pub mod measure;
 pub mod problem;
 pub mod process;
 pub mod report;
+pub mod watch;

@@ -60,6 +60,11 @@ pub fn devices() -> Result<Vec<String>, DeviceError> {
     (0..count).map(|ordinal| name(device(ordinal)?)).collect()
 }
 
+/// Their identifiers, by ordinal.
+pub fn uuids() -> Result<Vec<String>, DeviceError> {
+    (0..devices()?.len()).map(|ordinal| uuid(device(ordinal as c_int)?)).collect()
+}
+
 fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
     let mut device = 0;
     // SAFETY: the pointer is to a live handle.
@@ -74,6 +79,29 @@ fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
     check(code, "ask for the device's name")?;
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
+}
+
+/// As `nvidia-smi -L` and NVML write it.
+fn uuid(device: sys::CUdevice) -> Result<String, DeviceError> {
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: the pointer is to a live identifier.
+    check(unsafe { sys::cuDeviceGetUuid_v2(&mut uuid, device) }, "ask for the device's identifier")?;
+    Ok(in_hex(&uuid.bytes.map(|b| b as u8)))
+}
+
+/// `GPU-8932f937-d72c-4106-c12f-20bd9faed9f6`.
+fn in_hex(bytes: &[u8; 16]) -> String {
+    let groups = [0..4, 4..6, 6..8, 8..10, 10..16]
+        .map(|range| -> String { bytes[range].iter().map(|b| format!("{b:02x}")).collect() });
+    format!("GPU-{}", groups.join("-"))
+}
+
+/// The CUDA version that the driver supports, and its own where the kernel tells it: a cache of
+/// what the device can do is of one driver alone.
+fn driver_in_words((major, minor): (u32, u32)) -> String {
+    let own = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
+    let own = if own.trim().is_empty() { String::new() } else { format!(", driver {}", own.trim()) };
+    format!("CUDA {major}.{minor}{own}")
 }
 
 /// An error of the driver in words, with the driver's own beside them.
@@ -163,7 +191,9 @@ impl CudaDriver {
             sms: limits.sms,
             arch: format!("sm_{major}{minor}"),
             max_shared_bytes: limits.shared_bytes,
-            driver: format!("CUDA {}.{}", driver.0, driver.1),
+            l2_bytes: u64::from(ask(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            uuid: uuid(device)?,
+            driver: driver_in_words(driver),
         };
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is to a live handle; the context is released in `drop`.

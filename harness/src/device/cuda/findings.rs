@@ -18,6 +18,7 @@ pub fn findings() -> Vec<Finding> {
     }];
     if driver_version.is_ok() {
         findings.push(devices());
+        findings.push(super::nvml::finding());
     }
     match toolkits().first() {
         Some(toolkit) => {

@@ -6,6 +6,7 @@ mod driver;
 mod findings;
 mod headers;
 mod launch;
+mod nvml;
 mod nvrtc;
 mod pch;
 mod ptxas;
@@ -15,6 +16,7 @@ mod words;
 pub use build::NvrtcBuilder;
 pub use findings::findings;
 
+use super::gauge::Gauge;
 use super::{Builder, DeviceError, Driver};
 use toolkit::{Surroundings, Toolkit};
 
@@ -34,6 +36,11 @@ pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
         DeviceError::Unavailable(format!("there is no NVRTC here. {}", findings::INSTALL_NVRTC))
     })?;
     NvrtcBuilder::new(toolkit)
+}
+
+/// What NVML says of the GPU with this identifier.
+pub fn gauge(uuid: &str) -> Result<impl Gauge + use<>, String> {
+    nvml::NvmlGauge::open(uuid)
 }
 
 pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
