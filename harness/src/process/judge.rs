@@ -5,24 +5,27 @@ mod builds;
 mod options;
 mod snapshot;
 mod standby;
+mod turns;
 
 pub use options::Options;
 
 use super::child::Forward;
 use super::compiler::Compiler;
+use super::lock::Use;
 use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
 use crate::device::{DeviceInfo, Target};
 use crate::problem::{self, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
+use crate::watch::Watch;
 use builds::Build;
 use snapshot::Snapshot;
 use standby::Order;
-use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use turns::Turns;
 
 /// The judge process: dies with what started it, and ends its children when told to end. On
 /// standby it does what it can ahead, and judges when the order comes on its stdin.
@@ -102,7 +105,10 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     out.line("seed", seed)?;
     let needs = problem.build_needs(&device);
 
-    let setting = Setting { options, shared, target, device: &device, cache_dir: &cache_dir, seed };
+    let watch = Watch::open(&device)?;
+    let turns = Turns::on(&device, &cache_dir);
+    let (device, cache_dir) = (&device, &*cache_dir);
+    let setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns };
     let problem = &mut *problem;
     let ahead = order.is_some();
     if let Some(order) = order {
@@ -111,8 +117,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
             build.warm(&needs)?;
         }
         setting.prepare(problem, &mut build, out, &mut worker)?;
-        setting.with_context(&mut build, out, |cx| problem.warm(cx, &mut || !order.is_here()))?;
+        setting.warm(problem, &mut build, out, order)?;
         order.wait();
+        shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
             // Somebody ended them meanwhile, which is no fault of the candidate's.
             return run(options, shared, None);
@@ -137,6 +144,8 @@ struct Setting<'a> {
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
     seed: u64,
+    watch: Watch,
+    turns: Turns,
 }
 
 impl Setting<'_> {
@@ -151,6 +160,23 @@ impl Setting<'_> {
         self.with_context(build, out, |cx| problem.prepare(cx, worker))
     }
 
+    /// Each launch ahead takes its turn, so that it never runs beside another lab's measurement.
+    fn warm(
+        &self,
+        problem: &mut dyn Problem,
+        build: &mut Build,
+        out: &mut Writer,
+        order: &mut Order,
+    ) -> Result<(), Stop> {
+        let mut turn = None;
+        let mut nobody_waits = || {
+            drop(turn.take());
+            turn = self.turns.take_at_leisure(|| order.is_here());
+            !order.is_here()
+        };
+        self.with_context(build, out, |cx| problem.warm(cx, &mut nobody_waits))
+    }
+
     fn judge(
         &self,
         problem: &mut dyn Problem,
@@ -160,14 +186,18 @@ impl Setting<'_> {
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
+            let launching = self.turns.take(Use::Launching, cx.out)?;
             let mut verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
             }
             if verdict == Correctness::Pass {
                 cx.out.stage(Stage::Measure)?;
-                let _turn = my_turn(self.target, cx.cache_dir, cx.out)?;
+                drop(launching);
+                let _turn = self.turns.take(Use::Measuring, cx.out)?;
+                self.watch.start();
                 verdict = problem.measure(cx, worker, module)?;
+                self.watch.write(cx.out)?;
             }
             Ok(verdict)
         })
@@ -189,22 +219,6 @@ impl Setting<'_> {
 fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one("seed")
-}
-
-/// Two measurements on one GPU would slow each other: a lock on a file, free again when it is
-/// dropped or its process dies. The emulated device's times mean nothing, so it needs none.
-fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<File>, Stop> {
-    let Target::Cuda(ordinal) = target else { return Ok(None) };
-    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
-    let failed = |e: io::Error| Stop::Lab(format!("the lock {}: {e}", path.display()));
-    let lock = File::create(&path).map_err(failed)?;
-    match lock.try_lock() {
-        Ok(()) => return Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => out.text("another run measures on this device: waiting for it")?,
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
-    }
-    lock.lock().map_err(failed)?;
-    Ok(Some(lock))
 }
 
 fn dump(
