@@ -2,6 +2,8 @@
 //! lets the problem compare, and alone writes result lines.
 
 mod builds;
+mod incumbent;
+pub(crate) mod measuring;
 mod options;
 mod snapshot;
 mod standby;
@@ -15,11 +17,13 @@ use super::lock::Use;
 use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
-use crate::device::{DeviceInfo, Target};
-use crate::problem::{self, Context, Correctness, Problem, Stop};
+use crate::device::{Built, DeviceInfo, Target};
+use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
 use crate::watch::Watch;
 use builds::Build;
+use incumbent::Incumbent;
+use measuring::Candidate;
 use snapshot::Snapshot;
 use standby::Order;
 use std::io::{self, Write};
@@ -93,7 +97,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     // Side by side: the one loads its compiler while the other opens its device.
     let compiler =
         Compiler::start(&options.compiler, target, options.time_limit, text_of_compiler(shared.writer()))?;
-    let mut worker = start_worker(options, target, shared)?.ready()?;
+    let starting = start_worker(options, target, shared)?;
+    let mut incumbency = incumbent::start(options, target);
+    let mut worker = starting.ready()?;
     let device = worker.info().clone();
     let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     out.line("device", &device.name)?;
@@ -111,6 +117,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns };
     let problem = &mut *problem;
     let ahead = order.is_some();
+    let mut incumbent = None;
     if let Some(order) = order {
         // Whoever waits already gets along faster without.
         if !order.is_here() {
@@ -118,6 +125,12 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         }
         setting.prepare(problem, &mut build, out, &mut worker)?;
         setting.warm(problem, &mut build, out, order)?;
+        if problem.at_hand() {
+            let _turn = setting.turns.take_at_leisure(|| order.is_here());
+            if !order.is_here() {
+                incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+            }
+        }
         order.wait();
         shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
@@ -127,13 +140,26 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         out.stage(Stage::Build)?;
     }
     let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
-    let image = build.candidate(&snapshot, &needs, out)?;
+    let built = setting.build(&mut build, &snapshot, &needs, &mut incumbent, out)?;
+    let image = build.tell(built, out)?;
     if !ahead {
         setting.prepare(problem, &mut build, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    setting.judge(problem, &mut build, out, &mut worker, module)
+    if setting.verify(problem, &mut build, out, &mut worker, module)? == Correctness::Fail {
+        return Ok(Correctness::Fail);
+    }
+    out.stage(Stage::Measure)?;
+    if incumbent.is_none() {
+        let _launching = setting.turns.take(Use::Launching, out)?;
+        incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+    }
+    if let Some(caveat) = incumbency.caveat() {
+        out.caveat(caveat)?;
+    }
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+    setting.measure(candidate, &mut build, out, &mut incumbent)
 }
 
 /// What stays the same for a whole run.
@@ -177,7 +203,40 @@ impl Setting<'_> {
         self.with_context(build, out, |cx| problem.warm(cx, &mut nobody_waits))
     }
 
-    fn judge(
+    /// Builds the candidate, while the incumbent runs: that raises the clocks, and its figure is fresh.
+    fn build(
+        &self,
+        build: &mut Build,
+        snapshot: &Snapshot,
+        needs: &BuildNeeds,
+        incumbent: &mut Option<Incumbent>,
+        out: &mut Writer,
+    ) -> Result<Built, Stop> {
+        // Building waits for no turn, so the incumbent runs only where nobody else measures.
+        let turn = self.turns.take_if_free(Use::Launching)?;
+        let Some(running) = incumbent.as_mut().filter(|_| turn.is_some()) else {
+            return build.candidate(snapshot, needs);
+        };
+        let (built, turns) = std::thread::scope(|scope| {
+            let building = scope.spawn(|| build.candidate(snapshot, needs));
+            let turns = running.run_while(|| !building.is_finished());
+            (building.join(), turns)
+        });
+        match turns {
+            Ok(turns) => {
+                if let Some(rate) = running.throughput(&turns) {
+                    out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
+                }
+            }
+            Err(why) => {
+                *incumbent = None;
+                out.caveat(incumbent::no_comparison(&why))?;
+            }
+        }
+        built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn verify(
         &self,
         problem: &mut dyn Problem,
         build: &mut Build,
@@ -186,19 +245,27 @@ impl Setting<'_> {
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
-            let launching = self.turns.take(Use::Launching, cx.out)?;
-            let mut verdict = problem.verify(cx, worker, module)?;
+            let _launching = self.turns.take(Use::Launching, cx.out)?;
+            let verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
             }
-            if verdict == Correctness::Pass {
-                cx.out.stage(Stage::Measure)?;
-                drop(launching);
-                let _turn = self.turns.take(Use::Measuring, cx.out)?;
-                self.watch.start();
-                verdict = problem.measure(cx, worker, module)?;
-                self.watch.write(cx.out)?;
-            }
+            Ok(verdict)
+        })
+    }
+
+    fn measure(
+        &self,
+        candidate: Candidate,
+        build: &mut Build,
+        out: &mut Writer,
+        incumbent: &mut Option<Incumbent>,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(build, out, |cx| {
+            let _turn = self.turns.take(Use::Measuring, cx.out)?;
+            self.watch.start();
+            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
+            self.watch.write(cx.out)?;
             Ok(verdict)
         })
     }

@@ -40,6 +40,11 @@ impl Turns {
         Ok(held)
     }
 
+    /// `None` where it is not free, or where the device needs no turns.
+    pub fn take_if_free(&self, wanted: Use) -> Result<Option<Held>, Stop> {
+        self.lock.as_ref().map_or(Ok(None), |lock| lock.try_take(wanted))
+    }
+
     /// For launches that nobody waits for: see [`DeviceLock::take_at_leisure`].
     pub fn take_at_leisure(&self, due: impl FnMut() -> bool) -> Option<Held> {
         self.lock.as_ref()?.take_at_leisure(due)
