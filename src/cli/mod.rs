@@ -5,6 +5,7 @@ mod doctor;
 mod harness;
 mod init;
 mod log;
+mod probe;
 mod restore;
 mod run;
 pub mod screen;
@@ -56,6 +57,8 @@ enum Command {
     Restore(restore::Options),
     /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
     Doctor,
+    /// Measure what the device can do: the floor and the estimate of a kernel's time follow from it
+    Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
     /// Judge one problem folder and print the run.log lines
@@ -80,9 +83,10 @@ pub fn main() -> ExitCode {
         None => {
             here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
         }
-        // These three say their errors themselves: their exit codes are the protocol's.
+        // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
+        Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),

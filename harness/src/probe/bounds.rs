@@ -7,6 +7,8 @@
 //! plus the exchanges that must follow one another. It is no bound: an algorithm with fewer exchanges beats it.
 
 use super::Figures;
+use crate::measure::geometric_mean;
+use crate::problem::Correctness;
 use crate::report::Writer;
 use serde::Deserialize;
 use std::io;
@@ -35,8 +37,10 @@ pub enum Cache {
 }
 
 /// What a launch must do. Bytes and operations of one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
+    /// What is launched, where there are several.
+    pub label: String,
     pub reads: f64,
     pub writes: f64,
     pub flops: f64,
@@ -91,10 +95,41 @@ impl Figures {
     }
 }
 
+/// Holds each launch's time against its bounds: `Fail` where one is an artefact, and `out` was told why. Else
+/// writes the bounds' lines: geometric means over the launches, as of the measures. `seconds`: of each demand's launch.
+pub fn judge(
+    figures: &Figures,
+    l2_bytes: u64,
+    demands: &[Demand],
+    seconds: &[f64],
+    out: &mut Writer,
+) -> io::Result<Correctness> {
+    let bounds: Vec<Bounds> = demands.iter().map(|demand| figures.bounds(demand, l2_bytes)).collect();
+    for ((demand, bounds), seconds) in demands.iter().zip(&bounds).zip(seconds) {
+        if let Some(words) = bounds.refusal(*seconds, demand.steps.max(1.0)) {
+            let label = if demand.label.is_empty() { String::new() } else { format!("{}: ", demand.label) };
+            out.line("first_failure", format_args!("{label}{words}"))?;
+            return Ok(Correctness::Fail);
+        }
+    }
+    let mean = |value: &dyn Fn(&Bounds) -> f64| {
+        let each = bounds.iter().zip(demands).map(|(bounds, demand)| value(bounds) / demand.steps.max(1.0));
+        geometric_mean(each)
+    };
+    let measured = geometric_mean(seconds.iter().zip(demands).map(|(seconds, d)| seconds / d.steps.max(1.0)));
+    if let (Some(floor), Some(estimate), Some(measured)) =
+        (mean(&|b| b.floor), mean(&|b| b.estimate), measured)
+    {
+        let exchanges = demands.iter().map(|demand| demand.exchanges).fold(0.0, f64::max);
+        write(out, floor, estimate, exchanges, measured)?;
+    }
+    Ok(Correctness::Pass)
+}
+
 impl Bounds {
     /// Why this time of a launch is no measurement; `None` where the device can reach it. `parts`: what
     /// a launch is told in, as in steps.
-    pub fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
+    fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
         let us = |seconds: f64| figure(seconds / parts * 1e6);
         (seconds < self.floor).then(|| {
             format!(
@@ -107,8 +142,8 @@ impl Bounds {
     }
 }
 
-/// The bounds' result lines, times in seconds. `exchanges`: of a step, where the estimate counts any.
-pub fn write(out: &mut Writer, floor: f64, estimate: f64, exchanges: f64, measured: f64) -> io::Result<()> {
+/// The lines, times in seconds. `exchanges`: of a step, where the estimate counts any.
+fn write(out: &mut Writer, floor: f64, estimate: f64, exchanges: f64, measured: f64) -> io::Result<()> {
     out.line("floor_us", figure(floor * 1e6))?;
     let counted = if exchanges > 0.0 { format!(" exchanges={exchanges}") } else { String::new() };
     out.line("estimate_us", format!("{}{counted}", figure(estimate * 1e6)))?;
@@ -156,7 +191,7 @@ mod tests {
     fn what_a_cache_may_hold_is_not_asked_of_the_memory() {
         let demand = Demand { reads: 8e6, writes: 8e6, ..Demand::default() };
         let warm = H200.bounds(&demand, L2);
-        let cold = H200.bounds(&Demand { cache: Cache::Cold, ..demand }, L2);
+        let cold = H200.bounds(&Demand { cache: Cache::Cold, ..demand.clone() }, L2);
         assert_eq!(warm.because, "its bytes come through the L2 cache no faster");
         assert!(warm.floor <= cold.floor);
         assert!(warm.estimate < cold.estimate);
@@ -184,7 +219,7 @@ mod tests {
             reads in 0f64..1e9, writes in 0f64..1e9, flops in 0f64..1e12, steps in 0f64..5000.0, cold in any::<bool>(),
         ) {
             let cache = if cold { Cache::Cold } else { Cache::Warm };
-            let demand = Demand { reads, writes, flops, steps, cache, exchanges: 1.0 };
+            let demand = Demand { label: String::new(), reads, writes, flops, steps, cache, exchanges: 1.0 };
             let bounds = H200.bounds(&demand, L2);
             let through_l2 = (reads + writes) / H200.l2;
             let honest = through_l2.max(flops / 6.2e14).max(steps * 1.5e-7);
@@ -195,13 +230,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_lines_say_how_near_it_came() {
+    fn judged(demands: &[Demand], seconds: &[f64]) -> (Correctness, String) {
         let (reader, writer) = io::pipe().unwrap();
         let mut out = Writer::new(writer);
-        write(&mut out, 0.075e-6, 4.85e-6, 4.0, 6.06e-6).unwrap();
+        let verdict = judge(&H200, L2, demands, seconds, &mut out).unwrap();
         drop(out);
-        let text = io::read_to_string(reader).unwrap();
-        assert_eq!(text, "floor_us: 0.07500\nestimate_us: 4.850 exchanges=4\nof_estimate: 80\n");
+        (verdict, io::read_to_string(reader).unwrap())
+    }
+
+    #[test]
+    fn the_lines_say_how_near_it_came() {
+        let demand = Demand { steps: 4096.0, exchanges: 4.0, ..Demand::default() };
+        let (verdict, text) = judged(std::slice::from_ref(&demand), &[6.06e-6 * 4096.0]);
+        assert_eq!(verdict, Correctness::Pass);
+        assert_eq!(text, "floor_us: 0.07500\nestimate_us: 4.801 exchanges=4\nof_estimate: 79\n");
+    }
+
+    #[test]
+    fn a_time_that_no_device_can_reach_fails_and_is_named() {
+        let small = Demand { label: "n=1".into(), reads: 4.0, writes: 4.0, ..Demand::default() };
+        let large = Demand { label: "n=1000000".into(), reads: 4e9, writes: 4e9, ..Demand::default() };
+        let (verdict, text) = judged(&[small.clone(), large.clone()], &[2e-6, 2e-6]);
+        assert_eq!(verdict, Correctness::Fail);
+        assert!(text.starts_with("first_failure: n=1000000: 2.000 µs is below the floor of 15"), "{text}");
+        assert!(!text.contains("of_estimate"), "{text}");
+        let (verdict, text) = judged(&[small, large], &[2e-6, 2.2e-3]);
+        assert!(verdict == Correctness::Pass && text.contains("estimate_us: "), "{text}");
     }
 }

@@ -5,6 +5,7 @@ mod builds;
 mod incumbent;
 pub(crate) mod measuring;
 mod options;
+pub mod probing;
 mod snapshot;
 mod standby;
 mod turns;
@@ -18,6 +19,7 @@ use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
 use crate::device::{Built, DeviceInfo, Target};
+use crate::probe::{self, Figures};
 use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
 use crate::watch::Watch;
@@ -114,7 +116,8 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let watch = Watch::open(&device)?;
     let turns = Turns::on(&device, &cache_dir);
     let (device, cache_dir) = (&device, &*cache_dir);
-    let setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns };
+    let figures = probe::load(cache_dir, device);
+    let mut setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns, figures };
     let problem = &mut *problem;
     let ahead = order.is_some();
     let mut incumbent = None;
@@ -130,6 +133,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
             if !order.is_here() {
                 incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
             }
+        }
+        if setting.figures.is_none() {
+            setting.figures = probing::ahead(&setting, &mut build, order);
         }
         order.wait();
         shared.clock.restart();
@@ -172,6 +178,8 @@ struct Setting<'a> {
     seed: u64,
     watch: Watch,
     turns: Turns,
+    /// What the device can do, where that was measured.
+    figures: Option<Figures>,
 }
 
 impl Setting<'_> {
@@ -273,6 +281,7 @@ impl Setting<'_> {
     fn with_context<T>(&self, build: &mut Build, out: &mut Writer, act: impl FnOnce(&mut Context) -> T) -> T {
         act(&mut Context {
             device: self.device,
+            figures: self.figures,
             cache_dir: self.cache_dir,
             seed: self.seed,
             out,

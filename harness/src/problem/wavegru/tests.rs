@@ -186,6 +186,7 @@ pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&
     let mut out = Writer::new(log.clone());
     let mut cx = Context {
         device: &device,
+        figures: None,
         cache_dir,
         seed: 5,
         out: &mut out,
