@@ -177,7 +177,7 @@ impl Bench {
         worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
         worker.poison(self.tokens)?;
         worker.poison(self.teacher_prob)?;
-        worker.write(self.work, &vec![0; WORK_BYTES])?;
+        worker.clear(self.work)?;
 
         let forced = if teacher {
             LaunchArg::Buffer(self.forced)
