@@ -5,6 +5,7 @@ mod doctor;
 mod harness;
 mod init;
 mod log;
+mod measure;
 mod probe;
 mod restore;
 mod run;
@@ -47,6 +48,8 @@ enum Command {
     Init(init::Options),
     /// Judge the present bytes once
     Run(run::Options),
+    /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
+    Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         }
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(options),

@@ -6,6 +6,7 @@
 //! launches, and nearly independent of each other.
 
 use super::centre::{self, Centre};
+use crate::report::Speed;
 
 /// The times of four turns, in their order: of the incumbent the first and the last, of the candidate
 /// the two between.
@@ -20,28 +21,6 @@ impl Quad {
     pub fn log_ratio(&self) -> f64 {
         let half = |[first, second]: [f64; 2]| (first.ln() + second.ln()) / 2.0;
         half(self.a) - half(self.b)
-    }
-}
-
-/// The verdict on speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Speed {
-    Faster,
-    Slower,
-    Same,
-}
-
-impl Speed {
-    pub const ALL: [Speed; 3] = [Speed::Faster, Speed::Slower, Speed::Same];
-
-    /// The word of the protocol.
-    pub fn word(self) -> &'static str {
-        match self {
-            Speed::Faster => "faster",
-            Speed::Slower => "slower",
-            Speed::Same => "same",
-        }
     }
 }
 

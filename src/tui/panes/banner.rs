@@ -7,8 +7,8 @@ use super::super::{format, theme::Theme};
 use super::big;
 use crate::session::experiment::Status;
 use crate::session::run::{Reason, RunStart};
-use crate::session::verdict::Outcome;
-use harness::report::{Report, attribute};
+use crate::session::verdict::{Change, Outcome};
+use harness::report::{Report, Speed, attribute};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -107,7 +107,7 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             }
             if let Some(change) = verdict.change {
                 let text = format!("{:+.1}%", change.ratio * 100.0);
-                words.push((text, faded(change_style(app, change.ratio))));
+                words.push((text, faded(change_style(app, &change))));
             }
             words
         }
@@ -241,27 +241,22 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
         None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
     }
     if let Some(change) = verdict.change {
-        line.push(Span::styled(
-            format!("  {}", format::percent(change.ratio)),
-            change_style(app, change.ratio),
-        ));
-        if let Some(spread) = change.spread {
-            line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
-        }
+        line.push(Span::styled(format!("  {}", change.words()), change_style(app, &change)));
         // What was kept is the incumbent now; its change is against the one that it replaced.
-        let against =
-            if last.decided == Some(Status::Keep) { " vs incumbent before" } else { " vs incumbent" };
-        line.push(Span::styled(against, theme.quiet()));
+        let before = if last.decided == Some(Status::Keep) { " before" } else { "" };
+        line.push(Span::styled(format!(" vs {}{before}", change.against()), theme.quiet()));
     }
     line
 }
 
-fn change_style(app: &App, ratio: f64) -> Style {
-    let is_better = (ratio > 0.0) == (app.setup.goal == crate::config::Goal::Maximize);
-    match ratio {
-        0.0 => app.theme.quiet(),
-        _ if is_better => app.theme.good(),
-        _ => app.theme.warn(),
+fn change_style(app: &App, change: &Change) -> Style {
+    let is_better = (change.ratio > 0.0) == (app.setup.goal == crate::config::Goal::Maximize);
+    match (change.speed, change.ratio) {
+        (Some(Speed::Same), _) | (None, 0.0) => app.theme.quiet(),
+        (Some(Speed::Faster), _) => app.theme.good(),
+        (Some(Speed::Slower), _) => app.theme.warn(),
+        (None, _) if is_better => app.theme.good(),
+        (None, _) => app.theme.warn(),
     }
 }
 
