@@ -3,7 +3,7 @@
 use super::figures;
 use super::run::Ending;
 use harness::process::Exit;
-use harness::report::{Comparison, Measure, Report, Severity, Speed};
+use harness::report::{Measure, Report, Severity, Speed};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,23 @@ pub struct Change {
 }
 
 impl Change {
+    /// Of candidate and incumbent that the built-in harness timed in turns; what a run that goes on has
+    /// found so far. It gives a ratio of speeds: of an objective that is neither a speed nor a time it
+    /// says nothing.
+    pub fn in_turns(report: &Report, objective: &str) -> Option<Change> {
+        let comparison = report.comparison()?;
+        let Measure { value, low, high } = comparison.ratio;
+        let (value, ends) = match objective {
+            "throughput_sps" => (value, low.zip(high)),
+            "kernel_us" => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
+            _ => return None,
+        };
+        let (low, high) = ends?;
+        let spread = Some((high - low) / 2.0);
+        let interval = Some((low - 1.0, high - 1.0));
+        Some(Change { ratio: value - 1.0, spread, interval, speed: comparison.speed })
+    }
+
     /// `faster +2.1 % (+1.9 … +2.4)`; beside a recorded figure `+3.1 % ± 0.3`.
     pub fn words(&self) -> String {
         let percent = |ratio: f64| ratio * 100.0;
@@ -129,7 +146,7 @@ pub fn judge(facts: &Facts) -> Verdict {
         build_failed: outcome == Outcome::Crash && not_built(facts),
         objective,
         kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
-        change: report.comparison().filter(|_| passed).and_then(|c| timed_in_turns(&c, facts.objective)),
+        change: Change::in_turns(report, facts.objective).filter(|_| passed),
         emulated: report.emulated(),
         caveats,
     }
@@ -231,21 +248,6 @@ pub fn signal_name(signal: i32) -> String {
         _ => return format!("signal {signal}"),
     };
     format!("signal {signal} ({name})")
-}
-
-/// Of candidate and incumbent that the built-in harness timed in turns. It gives a ratio of speeds: of
-/// an objective that is neither a speed nor a time it says nothing.
-fn timed_in_turns(comparison: &Comparison, objective: &str) -> Option<Change> {
-    let Measure { value, low, high } = comparison.ratio;
-    let (value, ends) = match objective {
-        "throughput_sps" => (value, low.zip(high)),
-        "kernel_us" => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
-        _ => return None,
-    };
-    let (low, high) = ends?;
-    let spread = Some((high - low) / 2.0);
-    let interval = Some((low - 1.0, high - 1.0));
-    Some(Change { ratio: value - 1.0, spread, interval, speed: comparison.speed })
 }
 
 /// The candidate beside the incumbent. The interval is of a quotient of two independent measures,
@@ -388,10 +390,9 @@ mod tests {
         assert_eq!(judged(&taken_back, Ending::Exited(0), false).change, None);
 
         // A time shrinks where a speed grows.
-        let comparison = Report::read(log).comparison().expect("both lines");
-        let time = timed_in_turns(&comparison, "kernel_us").expect("a change");
+        let time = Change::in_turns(&Report::read(log), "kernel_us").expect("a change");
         assert_eq!(time.words(), "faster -2.1 % (-2.3 … -1.9)");
-        assert_eq!(timed_in_turns(&comparison, "gbps"), None);
+        assert_eq!(Change::in_turns(&Report::read(log), "gbps"), None);
     }
 
     #[test]

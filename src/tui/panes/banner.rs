@@ -127,9 +127,12 @@ fn first_line(app: &App) -> Vec<Span<'static>> {
 }
 
 fn second_line(app: &App) -> Vec<Span<'static>> {
-    let Some(last) = &app.last else { return Vec::new() };
+    let Some(last) = &app.last else { return so_far(app).unwrap_or_default() };
     if matches!(app.running, Running::No) {
         return figures(app, last);
+    }
+    if let Some(line) = so_far(app) {
+        return line;
     }
     let mut line = vec![Span::styled("last  ", app.theme.quiet())];
     line.extend(verdict_word(app, last));
@@ -138,13 +141,33 @@ fn second_line(app: &App) -> Vec<Span<'static>> {
     line
 }
 
+/// What the run that goes on has measured, with its interval, which narrows.
+fn so_far(app: &App) -> Option<Vec<Span<'static>>> {
+    let Running::Live(live) = &app.running else { return None };
+    let theme = &app.theme;
+    let measure = live.report.measure(&app.setup.objective).filter(|m| m.value.is_finite())?;
+    let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
+        format!(" ({} … {})", format::count(low), format::count(high))
+    });
+    let mut line = vec![
+        Span::styled("so far  ", theme.quiet()),
+        Span::styled(format::count(measure.value), theme.strong()),
+        Span::styled(format!("{ends} {}", format::unit(&app.setup.objective)), theme.quiet()),
+    ];
+    if let Some(change) = Change::in_turns(&live.report, &app.setup.objective) {
+        line.push(Span::styled(format!("  {}", change.words()), change_style(app, &change)));
+    }
+    Some(line)
+}
+
 /// What a reader should know before believing the number.
 fn third_line(app: &App) -> Vec<Span<'static>> {
     let theme = &app.theme;
     if let Some(caveat) = report(app).and_then(|r| r.caveats().first()) {
         return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
     }
-    let Some(last) = &app.last else { return Vec::new() };
+    // Beside the figures of the run that goes on those of the last one would be mistaken for its own.
+    let Some(last) = app.last.as_ref().filter(|_| so_far(app).is_none()) else { return Vec::new() };
     let mut parts = Vec::new();
     let gates = last.report.gates();
     if !gates.is_empty() {
@@ -243,8 +266,13 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
     if let Some(change) = verdict.change {
         line.push(Span::styled(format!("  {}", change.words()), change_style(app, &change)));
         // What was kept is the incumbent now; its change is against the one that it replaced.
-        let before = if last.decided == Some(Status::Keep) { " before" } else { "" };
-        line.push(Span::styled(format!(" vs {}{before}", change.against()), theme.quiet()));
+        let against = match (last.decided == Some(Status::Keep), change.speed) {
+            (true, _) => format!(" vs {} before", change.against()),
+            // The word on speed says it, and there is no room to say it twice.
+            (false, Some(_)) => String::new(),
+            (false, None) => format!(" vs {}", change.against()),
+        };
+        line.push(Span::styled(against, theme.quiet()));
     }
     line
 }
