@@ -1,6 +1,7 @@
 //! `lab probe`: what the device can do, measured anew.
 
 use super::{code, complain, say};
+use crate::session::figures::figure;
 use clap::Args;
 use harness::device::Target;
 use harness::process::Exit;
@@ -34,32 +35,36 @@ fn show(probed: &probing::Probed) {
     let (device, figures) = (&probed.device, &probed.figures);
     say(&format!("{}, {}", device.name, device.driver));
     let mut rows = vec![
-        ("copy in memory", format!("{:.0} GB/s", figures.copy / 1e9), "read and written bytes both count"),
-        ("reads from L2", format!("{:.0} GB/s", figures.l2 / 1e9), ""),
+        (
+            "copy in memory",
+            format!("{} GB/s", figure(figures.copy / 1e9)),
+            "read and written bytes both count",
+        ),
+        ("reads from L2", format!("{} GB/s", figure(figures.l2 / 1e9)), ""),
         (
             "f32 arithmetic",
-            format!("{:.2} TFLOP/s", figures.fma / 1e12),
+            format!("{} TFLOP/s", figure(figures.fma / 1e12)),
             "multiply-adds, two operations each",
         ),
     ];
     if let Some(tensor) = figures.tensor {
-        rows.push(("f16 tensor cores", format!("{:.0} TFLOP/s", tensor / 1e12), "by mma.sync"));
+        rows.push(("f16 tensor cores", format!("{} TFLOP/s", figure(tensor / 1e12)), "by mma.sync"));
     }
     rows.extend([
         (
             "L2 round trip",
-            format!("{:.3} µs", figures.l2_round_trip * 1e6),
+            format!("{} µs", figure(figures.l2_round_trip * 1e6)),
             "one load that waits for the one before",
         ),
-        ("launch", format!("{:.2} µs", figures.launch * 1e6), "of a kernel that does nothing"),
+        ("launch", format!("{} µs", figure(figures.launch * 1e6)), "of a kernel that does nothing"),
         (
             "grid exchange",
-            format!("{:.2} µs", figures.exchange * 1e6),
+            format!("{} µs", figure(figures.exchange * 1e6)),
             "1,024 tagged floats from every multiprocessor to every other",
         ),
     ]);
-    for (name, figure, note) in rows {
-        say(format!("  {name:<16} {figure:>16}  {note}").trim_end());
+    for (name, value, note) in rows {
+        say(format!("  {name:<16} {value:>16}  {note}").trim_end());
     }
     if device.emulated {
         say("emulated: these figures say nothing about a GPU, and bound nothing");
