@@ -91,7 +91,7 @@ fn set_up(
     let module = worker.load(&image.path)?;
     let timed =
         setting.with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, Place::Incumbent))?;
-    let mut incumbent = Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0 };
+    let mut incumbent = Incumbent::new(worker, timed);
     incumbent.turn(0).map_err(Stop::Lab)?;
     match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.unheard)? {
         Correctness::Pass => Ok(incumbent),
@@ -102,6 +102,10 @@ fn set_up(
 const WRONG: &str = "it is wrong itself";
 
 impl Incumbent {
+    pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
+        Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0 }
+    }
+
     /// Seconds of a turn; an error is in words.
     pub fn turn(&mut self, inputs: u64) -> Result<Vec<f64>, String> {
         self.turns += 1;

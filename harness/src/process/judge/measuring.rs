@@ -226,6 +226,7 @@ impl Measuring<'_> {
                 Ok(turn)
             }
             Err(why) => {
+                self.take_ratio_back(cx)?;
                 *self.incumbent = None;
                 self.times.trials.iter_mut().for_each(Vec::clear);
                 cx.out.caveat(super::incumbent::no_comparison(&why))?;
@@ -335,7 +336,11 @@ impl Measuring<'_> {
         for key in ["throughput_sps", "kernel_us"] {
             cx.out.line(key, "nan")?;
         }
-        if self.ratio().is_some() {
+        self.take_ratio_back(cx)
+    }
+
+    fn take_ratio_back(&self, cx: &mut Context) -> Result<(), Stop> {
+        if self.told.is_some() && self.ratio().is_some() {
             cx.out.line("speed_ratio", "nan")?;
             cx.out.line("speed", "none")?;
         }
@@ -347,3 +352,7 @@ impl Measuring<'_> {
 fn percent(fraction: f64) -> String {
     format!("{:.3}", fraction * 100.0)
 }
+
+#[cfg(test)]
+#[path = "measuring_tests.rs"]
+mod tests;
