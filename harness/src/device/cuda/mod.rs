@@ -2,6 +2,8 @@
 //! that the binary starts where no CUDA is installed.
 
 mod build;
+mod calls;
+mod devices;
 mod driver;
 mod findings;
 mod headers;
@@ -22,7 +24,7 @@ use toolkit::{Surroundings, Toolkit};
 
 /// Whether a CUDA driver and at least one device are here. Never panics, never loads twice.
 pub fn available() -> bool {
-    driver::devices().is_ok_and(|devices| !devices.is_empty())
+    devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
 /// NVRTC, found from `CUDA_HOME`, the usual folders, the loader's path, or pip's wheels.
@@ -54,5 +56,5 @@ fn toolkits() -> Vec<Toolkit> {
         current_dir: std::env::current_dir().ok(),
         root: "/".into(),
     };
-    toolkit::find(&surroundings, driver::version().ok().map(|(major, _)| major))
+    toolkit::find(&surroundings, devices::version().ok().map(|(major, _)| major))
 }

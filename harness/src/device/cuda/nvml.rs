@@ -1,6 +1,6 @@
 //! The state of a GPU by NVML, which is loaded at run time like the driver.
 
-use super::driver;
+use super::devices;
 use crate::device::Finding;
 use crate::device::gauge::{Brake, Gauge, Process, Reading};
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
@@ -135,7 +135,7 @@ pub fn finding() -> Finding {
     let what = "NVML".to_owned();
     let state = load().and_then(|nvml| {
         let version = nvml.sys_driver_version().map_err(|e| words(&e))?;
-        let devices = driver::uuids().unwrap_or_default().into_iter().enumerate();
+        let devices = devices::uuids().unwrap_or_default().into_iter().enumerate();
         let states = devices.filter_map(|(ordinal, uuid)| {
             let device = nvml.device_by_uuid(uuid).ok()?;
             let clock = device.clock_info(Clock::SM).ok()?;

@@ -4,7 +4,7 @@ use super::incumbent::Incumbent;
 use crate::measure::plan::{LEAST_QUADS, Plan};
 use crate::measure::turns::{Quad, Ratio};
 use crate::measure::{geometric_mean, summarise};
-use crate::probe::bounds::{self, Demand};
+use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Context, Correctness, Place, Problem, Stop, Timed, in_digits};
 use crate::process::worker::{ModuleId, Worker};
 use crate::report::Measure;
@@ -28,12 +28,8 @@ pub fn measure(
         times: Times { trials: vec![Vec::new()], ..Times::default() },
         spent: Duration::ZERO,
         told: None,
-        demands: Vec::new(),
     };
-    let verdict = match measuring.run(cx, candidate)? {
-        Correctness::Pass => measuring.held_against_bounds(cx)?,
-        Correctness::Fail => Correctness::Fail,
-    };
+    let verdict = measuring.run(cx, candidate)?;
     match verdict {
         Correctness::Pass => measuring.conclude(cx)?,
         Correctness::Fail => measuring.take_back(cx)?,
@@ -76,8 +72,6 @@ struct Measuring<'a> {
     spent: Duration,
     /// When lines were written last.
     told: Option<Instant>,
-    /// Of each launch of a turn.
-    demands: Vec<Demand>,
 }
 
 /// Why a turn was the last one of its worker.
@@ -92,7 +86,6 @@ impl Measuring<'_> {
     fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
         let Candidate { problem, worker, module, image } = candidate;
         let timed = problem.set_up(cx, worker, module, Place::Checked)?;
-        self.demands = timed.demands();
         let mut seat = Seat { inputs: timed.inputs(), timed };
         let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
         let mut fresh: Option<Worker> = None;
@@ -170,8 +163,10 @@ impl Measuring<'_> {
         Ok(Turned::On)
     }
 
-    fn over(&mut self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
-        self.told = Some(Instant::now());
+    fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
+        if self.held_against_bounds(cx, seat)? == Correctness::Fail {
+            return Ok(Turned::Wrong);
+        }
         seat.timed.write(&self.times.candidate, true, cx.out)?;
         Ok(Turned::Over)
     }
@@ -237,16 +232,17 @@ impl Measuring<'_> {
 
     /// A time that the device cannot reach is no measurement. Without a probe, and of an emulated device,
     /// nothing bounds it.
-    fn held_against_bounds(&self, cx: &mut Context) -> Result<Correctness, Stop> {
+    fn held_against_bounds(&self, cx: &mut Context, seat: &Seat) -> Result<Correctness, Stop> {
         let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
+        let demands = seat.timed.demands();
+        let turns = &self.times.candidate;
         let median = |at: usize| {
-            let seconds: Vec<f64> =
-                self.times.candidate.iter().filter_map(|turn| turn.get(at).copied()).collect();
+            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
             summarise(&seconds).map(|s| s.median)
         };
-        let seconds: Option<Vec<f64>> = (0..self.demands.len()).map(median).collect();
+        let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
         let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
-        Ok(bounds::judge(&figures, cx.device.l2_bytes, &self.demands, &seconds, cx.out)?)
+        Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
     }
 
     /// Of what is to become narrow: the ratio's interval, or without an incumbent the candidate's own.
