@@ -103,39 +103,53 @@ impl Course {
 
     /// What qualifies the result, in words.
     pub fn caveats(&self) -> Vec<String> {
-        let mut caveats = Vec::new();
-        let is_moved = |clock: &Range| self.at_work && !clock.is_steady();
-        for (name, clock) in [("clock", self.sm_clock), ("memory clock", self.memory_clock)] {
-            let Some(Range { median, low, high }) = clock.filter(is_moved) else { continue };
-            caveats.push(format!(
+        let clocks = [("clock", self.sm_clock), ("memory clock", self.memory_clock)];
+        let moved = clocks.into_iter().filter_map(|(name, clock)| self.moved(name, clock?));
+        let braked = self.brakes.iter().filter_map(|brake| held_back(*brake));
+        moved.chain(braked).chain(self.too_hot()).chain(self.strangers()).collect()
+    }
+
+    /// What makes a device look slower even in the best of many short launches, in words. Clocks that come up and a
+    /// power limit that is met after a while are none of it.
+    pub fn slowed(&self) -> Vec<String> {
+        let lasting = self.brakes.iter().filter(|brake| **brake != Brake::SwPowerCap);
+        let braked = lasting.filter_map(|brake| held_back(*brake));
+        braked.chain(self.too_hot()).chain(self.strangers()).collect()
+    }
+
+    fn moved(&self, name: &str, clock: Range) -> Option<String> {
+        let Range { median, low, high } = clock;
+        (self.at_work && !clock.is_steady()).then(|| {
+            format!(
                 "the device's {name} moved while this was measured: {low:.0} to {high:.0} MHz, median {median:.0} \
                  (steady is within {:.0} %)",
                 CLOCK_STEADY * 100.0
-            ));
-        }
-        for (brake, fault) in self.brakes.iter().filter_map(|b| Some((b, b.fault()?))) {
-            let word = brake.word();
-            caveats.push(format!("the device was held back while this was measured: {fault} ({word})"));
-        }
-        if let (Some(heat), Some(limit)) = (self.temperature, self.slowdown_c)
-            && limit > 0
-            && heat.high >= f64::from(limit)
-        {
-            caveats.push(format!(
-                "the device had {:.0} °C while this was measured, and slows itself down from {limit} °C on",
-                heat.high
-            ));
-        }
-        for process in self.foreign.iter().flatten() {
-            let Some(busy) = process.busy.filter(|busy| *busy > 0) else { continue };
+            )
+        })
+    }
+
+    fn too_hot(&self) -> Option<String> {
+        let (high, limit) = (self.temperature?.high, self.slowdown_c.filter(|limit| *limit > 0)?);
+        (high >= f64::from(limit)).then(|| {
+            format!("the device had {high:.0} °C while this was measured, and slows itself down from {limit} °C on")
+        })
+    }
+
+    fn strangers(&self) -> impl Iterator<Item = String> {
+        self.foreign.iter().flatten().filter_map(|process| {
+            let busy = process.busy.filter(|busy| *busy > 0)?;
             let name = if process.name.is_empty() { "unknown" } else { &process.name };
-            caveats.push(format!(
+            Some(format!(
                 "process {} ({name}) used up to {busy} % of the same device while this was measured",
                 process.pid
-            ));
-        }
-        caveats
+            ))
+        })
     }
+}
+
+fn held_back(brake: Brake) -> Option<String> {
+    let word = brake.word();
+    Some(format!("the device was held back while this was measured: {} ({word})", brake.fault()?))
 }
 
 impl Range {

@@ -82,7 +82,7 @@ fn run(
 /// In words, what makes a device look slower than it is: from such figures no floor may follow.
 fn disturbances(watch: &Watch) -> Vec<String> {
     match watch.finish() {
-        Ok(Some(course)) => course.caveats(),
+        Ok(Some(course)) => course.slowed(),
         _ => Vec::new(),
     }
 }

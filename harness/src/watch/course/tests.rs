@@ -115,6 +115,15 @@ fn another_process_counts_where_it_works() {
 }
 
 #[test]
+fn the_best_of_many_launches_is_slowed_by_what_lasts() {
+    let braked = |brake| course([Reading { brakes: vec![brake], ..reading(1980) }]).slowed();
+    assert_eq!(braked(Brake::SwPowerCap), [""; 0]);
+    assert_eq!(clocks(&[1980, 1980, 1755]).slowed(), [""; 0]);
+    assert_eq!(braked(Brake::HwSlowdown).len(), 1);
+    assert_eq!(shared(&[process(10, true, None), process(11, false, Some(35))]).slowed().len(), 1);
+}
+
+#[test]
 fn names_from_another_world_are_not_taken_for_strangers() {
     let course = shared(&[process(70_001, false, Some(90))]);
     assert_eq!(course.foreign, None);
