@@ -99,6 +99,8 @@ impl Driver for Fake {
             sms: 4,
             arch: String::new(),
             max_shared_bytes: 1000,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
@@ -184,6 +186,7 @@ pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&
     let mut out = Writer::new(log.clone());
     let mut cx = Context {
         device: &device,
+        figures: None,
         cache_dir,
         seed: 5,
         out: &mut out,
