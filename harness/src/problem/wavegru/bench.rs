@@ -135,6 +135,11 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn renew(&mut self) -> Result<(), Stop> {
+        self.worker.renew(self.module)
+    }
+
     /// Gives its own memory back; the weights stay.
     pub fn close(self) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
