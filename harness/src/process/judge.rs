@@ -104,6 +104,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
 
     let setting = Setting { options, shared, target, device: &device, cache_dir: &cache_dir, seed };
     let problem = &mut *problem;
+    if options.held_out {
+        problem.hold_out(seed)?;
+    }
     let ahead = order.is_some();
     if let Some(order) = order {
         // Whoever waits already gets along faster without.
@@ -165,7 +168,7 @@ impl Setting<'_> {
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
             }
-            if verdict == Correctness::Pass {
+            if verdict == Correctness::Pass && !self.options.held_out {
                 cx.out.stage(Stage::Measure)?;
                 let _turn = my_turn(self.target, cx.cache_dir, cx.out)?;
                 verdict = problem.measure(cx, worker, module)?;

@@ -225,5 +225,13 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
     if *expected != Expected::Pass {
         judged.expect_no_measure();
     }
+    // `lab keep` asks for this of every kernel that passed.
+    if *expected == Expected::Pass {
+        let held_out = support::run(Options { held_out: true, ..options });
+        held_out.expect_no_measure();
+        if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
+            return whole(format!("held out: {why}"), &held_out);
+        }
+    }
     Ok("as named")
 }
