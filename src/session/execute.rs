@@ -228,6 +228,7 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         results: Vec::new(),
         workloads: Vec::new(),
         log_bytes: 0,
+        held_out: None,
         decision: None,
     })
 }
@@ -292,7 +293,7 @@ pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
     command
 }
 
-fn limits(project: &Project) -> Limits {
+pub fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     Limits { time: if project.external() { time } else { time + JUDGE_LIMIT } }
 }
@@ -336,7 +337,7 @@ fn incumbent(
 }
 
 /// A harness that makes up keys without end shall not fill the records.
-fn kept_results(follow: &Follow) -> Vec<(String, String)> {
+pub fn kept_results(follow: &Follow) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     follow.report().entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }

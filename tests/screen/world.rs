@@ -465,6 +465,7 @@ fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) ->
         results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
         workloads: Vec::new(),
         log_bytes: 0,
+        held_out: None,
         decision: None,
         start,
     }
