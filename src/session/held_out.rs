@@ -47,6 +47,8 @@ pub fn check(
     let device = record.emulated().then_some(Target::Cpu);
     let order = Order { reason: Reason::Command, device, program: asked.program.clone() };
     let began = Timestamp::now();
+    // Of a keep that was killed.
+    let _ = fs::remove_dir_all(&tree);
     let ending = inputs.write(project, &tree).and_then(|()| {
         let mut command = execute::judge(project, &order, &tree);
         command.arg("--held-out");

@@ -17,8 +17,9 @@ pub struct Case {
     on_cuda: Option<Expected>,
     /// What must come of it on a held-out start.
     held_out: Option<Expected>,
-    /// Words that must be in run.log.
+    /// Words that must be in run.log; the second on a GPU alone.
     says: Vec<String>,
+    says_on_cuda: Vec<String>,
     /// The only device that it runs on.
     device: Option<String>,
     limit: Duration,
@@ -105,6 +106,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         on_cuda: None,
         held_out: None,
         says: Vec::new(),
+        says_on_cuda: Vec::new(),
         device: None,
         limit: Duration::from_secs(60),
         source: String::new(),
@@ -117,6 +119,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             ("judged on cuda", value) => case.on_cuda = Some(Expected::read(value)?),
             ("held out", value) => case.held_out = Some(Expected::read(value)?),
             ("says", value) => case.says.push(value.to_owned()),
+            ("says on cuda", value) => case.says_on_cuda.push(value.to_owned()),
             ("problem", value) => case.problem = value.to_owned(),
             ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
             ("limit", value) => {
@@ -215,7 +218,7 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
     }
     let steps = judged.report.value("sample_steps").unwrap_or("");
     let steps = steps.parse().map_or(0, |all: u32| if on_cpu { all / 2 } else { all });
-    for words in &case.says {
+    for words in case.says.iter().chain(case.says_on_cuda.iter().filter(|_| !on_cpu)) {
         let words = words.replace("{steps}", &steps.to_string());
         let words = words.replace("{last}", &steps.saturating_sub(1).to_string());
         if !judged.log.contains(&words) {

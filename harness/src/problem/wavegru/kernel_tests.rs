@@ -178,3 +178,38 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
         assert_eq!(found[4 * n as usize], 4 * 40, "arrivals count up");
     }
 }
+
+/// A kernel that counts its launches in a global; the cells are the count, and what the launch statement left.
+const REMEMBERS: &str = r#"
+    #include "lab.h"
+    __device__ unsigned launches = 5, left;
+    extern "C" __global__ void k(unsigned* cells) {
+        cells[0] = ++launches;
+        cells[1] = left;
+    }
+    LAB_LAUNCH(k) { left = dims.n + 1; }
+"#;
+
+#[test]
+fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
+    let Built { image, mut worker, _folder } = build(REMEMBERS, "struct LabDims { int n; };\n");
+    let module = worker.load(&image).unwrap();
+    let cells = worker.buffer("cells", 8).unwrap();
+    let mut seen = |worker: &mut Worker, n: u32| -> Vec<u32> {
+        let launch = Launch {
+            module,
+            entry: "k".into(),
+            args: vec![LaunchArg::Buffer(cells)],
+            dims: n.to_le_bytes().to_vec(),
+            order: Order::Forward,
+        };
+        worker.launch(&launch).unwrap();
+        bytemuck::pod_collect_to_vec(&worker.read(cells).unwrap())
+    };
+    assert_eq!(seen(&mut worker, 1), [6, 0], "the statement ran before, and left nothing");
+    assert_eq!(seen(&mut worker, 1), [7, 0], "launches of one instance remember each other");
+    worker.renew(module).unwrap();
+    assert_eq!(seen(&mut worker, 1), [6, 0]);
+    // Other dims ask the statement again.
+    assert_eq!(seen(&mut worker, 2), [6, 0]);
+}
