@@ -46,40 +46,13 @@ fn build(source: &str, problem_header: &str) -> Built {
     Built { image, worker, _folder: folder }
 }
 
-/// Judges kernel.cu with some text replaced.
-fn judge(from: &str, to: &str) -> Report {
-    assert!(KERNEL.contains(from), "kernel.cu has no '{from}'");
-    let built = build(&KERNEL.replace(from, to), bench::HEADER);
-    let log = circle(built.worker, &built.image, &cache(), None);
-    Report::read(&log)
-}
-
 #[test]
 fn the_committed_kernel_passes() {
-    let report = judge("", "");
+    let built = build(KERNEL, bench::HEADER);
+    let report = Report::read(&circle(built.worker, &built.image, &cache(), None));
     assert_eq!(report.correctness(), Some(true), "{report:?}");
     assert_eq!(report.value("sample_mismatches"), Some("0 limit=0"));
     assert!(report.measure("throughput_sps").unwrap().value > 0.0);
-}
-
-#[test]
-fn a_kernel_without_epsilon_fails() {
-    let report = judge("EPSILON = 1e-5f", "EPSILON = 0.0f");
-    assert_eq!(report.correctness(), Some(false));
-    assert!(report.gates().iter().any(|g| g.name == "h0_max_diff" && !g.passes()));
-}
-
-#[test]
-fn a_kernel_without_min_p_fails_in_its_tokens_alone() {
-    let report = judge("logf(run.min_p)", "logf(1e-30f)");
-    let failing: Vec<String> = report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
-    assert_eq!(failing, ["sample_mismatches"]);
-}
-
-#[test]
-fn a_kernel_that_forgets_a_barrier_fails() {
-    let report = judge("        grid.sync();\n\n        // L1 prep", "\n        // L1 prep");
-    assert_eq!(report.correctness(), Some(false));
 }
 
 /// Launches a kernel that takes one buffer; what it left there.
@@ -195,7 +168,7 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
     let Built { image, mut worker, _folder } = build(REMEMBERS, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
     let cells = worker.buffer("cells", 8).unwrap();
-    let mut seen = |worker: &mut Worker, n: u32| -> Vec<u32> {
+    let seen = |worker: &mut Worker, n: u32| -> Vec<u32> {
         let launch = Launch {
             module,
             entry: "k".into(),
