@@ -34,6 +34,9 @@ pub struct Options {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
+    /// Check the gates on what no run has shown, and measure nothing: what `lab keep` does
+    #[arg(long)]
+    held_out: bool,
     /// Repeat what a run with this seed drew
     #[arg(long)]
     seed: Option<u64>,
@@ -83,6 +86,7 @@ pub fn main(given: Options) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.held_out = given.held_out;
     options.seed = given.seed;
     options.incumbent = given.incumbent;
     let Options { iterations, warm_up, .. } = given;

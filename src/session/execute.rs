@@ -231,6 +231,7 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         results: Vec::new(),
         workloads: Vec::new(),
         log_bytes: 0,
+        held_out: None,
         decision: None,
     })
 }
@@ -358,7 +359,7 @@ pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
     command
 }
 
-fn limits(project: &Project) -> Limits {
+pub fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
     Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
@@ -403,7 +404,7 @@ fn incumbent(
 }
 
 /// A harness that makes up keys without end shall not fill the records.
-fn kept_results(follow: &Follow) -> Vec<(String, String)> {
+pub fn kept_results(follow: &Follow) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     follow.report().entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }

@@ -79,7 +79,7 @@ actions! {
     Screen Top "top" "to the beginning" ["g", "home"] "";
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
     Screen Search "search" "search in run.log; small letters find capitals too" ["/"] "search";
-    Screen Close "close" "close what is on top: a dialog, the help, a search, a selection, a zoom" ["esc"] "";
+    Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
     Screen Help "help" "show these keys" ["?", "f1"] "help";
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";

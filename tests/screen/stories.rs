@@ -120,6 +120,40 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
 }
 
 #[test]
+fn a_keep_shows_its_check_and_esc_cancels_it() {
+    let mut world = World::new();
+    world.slow = true;
+    world.refusal = Some("cancelled: nothing was committed, and run 2 is undecided".to_owned());
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    world.tell("held-out lab: before it is kept | stage: verify | progress: 1/2");
+    let words = world.words();
+    for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
+        assert!(words.contains(seen), "{}", world.screen(160, 45));
+    }
+    // Other keys work meanwhile, and what lies on top is closed first.
+    world.tell("press tab z ? esc");
+    assert_eq!(world.asked, [""; 0]);
+    world.tell("press esc");
+    assert_eq!(world.asked, ["StopKeep"]);
+    world.tell("decided");
+    assert!(world.words().contains("nothing was committed"), "{}", world.screen(160, 45));
+    assert!(!world.words().contains("HELD OUT"));
+    // It can be kept after all.
+    world.tell("press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided");
+    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_keep_that_is_refused_names_the_gate() {
+    let mut world = World::new();
+    let why = "keep refused: h1_max_diff is 3.1e-4, its limit 1.5e-5, on a held-out start state (seed 12)";
+    world.refusal = Some(why.to_owned());
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    let words = world.words();
+    assert!(words.contains("keep refused: h1_max_diff is 3.1e-4"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_long_message_is_said_to_its_end() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \

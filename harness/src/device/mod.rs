@@ -197,6 +197,11 @@ pub trait Driver {
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
     /// Fills with a repeated 32-bit pattern; `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
+    /// Overwrites what a kernel may have left in memory of this device that is nobody's buffer, as far as the driver
+    /// can reach it.
+    fn forget(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
     /// Launches once, waits, and returns the seconds between device events around the launch
     /// (wall clock on the cpu device).
     fn launch(&mut self, entry: Entry, shape: &Shape, args: &[Arg], order: Order)

@@ -79,9 +79,17 @@ pub trait Problem {
     /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
     /// `progress:` where it takes long.
     fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop>;
+    /// From now on it is all about what no run has shown: [`Problem::prepare`] makes that, and [`Problem::verify`] checks
+    /// it; nothing is measured. Called first of all, where it is.
+    fn hold_out(&mut self, seed: u64) -> Result<(), Stop>;
     /// Does ahead, while `nobody_waits`, what the checks would have to do first. Only a judge on standby
     /// calls it, after [`Problem::prepare`].
     fn warm(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        Ok(())
+    }
+    /// Makes ahead, while `nobody_waits`, what a check of what is held out will take, unless it is there. Comes after all
+    /// that the next run waits for.
+    fn look_ahead(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         Ok(())
     }
     /// Runs every gate and writes its lines.

@@ -119,6 +119,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let figures = probe::load(cache_dir, device);
     let mut setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns, figures };
     let problem = &mut *problem;
+    if options.held_out {
+        problem.hold_out(seed)?;
+    }
     let ahead = order.is_some();
     let mut incumbent = None;
     if let Some(order) = order {
@@ -137,6 +140,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         if setting.figures.is_none() {
             setting.figures = probing::ahead(&setting, &mut build, order);
         }
+        setting.with_context(&mut build, out, |cx| problem.look_ahead(cx, &mut || !order.is_here()))?;
         order.wait();
         shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
@@ -153,8 +157,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    if setting.verify(problem, &mut build, out, &mut worker, module)? == Correctness::Fail {
-        return Ok(Correctness::Fail);
+    let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
+    if verdict == Correctness::Fail || options.held_out {
+        return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
     if incumbent.is_none() {

@@ -72,6 +72,9 @@ enum Request {
     Load {
         image: PathBuf,
     },
+    Renew {
+        module: ModuleId,
+    },
     Lacks {
         module: ModuleId,
         entry: String,
@@ -239,6 +242,11 @@ impl Worker {
             Reply::Module(module) => Ok(module),
             _ => Err(self.garbled("no module")),
         }
+    }
+
+    /// Loads the module anew: no launch before this one has left anything in its globals.
+    pub fn renew(&mut self, module: ModuleId) -> Result<(), Stop> {
+        self.own(&Request::Renew { module }).map(|_| ())
     }
 
     /// Whether the module has this kernel and its launch statement.

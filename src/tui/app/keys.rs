@@ -71,6 +71,7 @@ impl App {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),

@@ -34,7 +34,13 @@ pub struct CudaDriver {
     modules: BTreeMap<u32, sys::CUmodule>,
     functions: Vec<Function>,
     next_module: u32,
+    /// By address, the bytes of each allocation that was asked for, and what it really has.
+    allocations: BTreeMap<u64, [usize; 2]>,
 }
+
+/// Memory is handed out in pages of this size, and a kernel reaches all of a page. An allocation takes whole pages, so
+/// that what lies behind it is known, and [`Driver::forget`] can wipe it.
+const PAGE: usize = 2 << 20;
 
 impl CudaDriver {
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
@@ -104,6 +110,7 @@ impl CudaDriver {
             modules: BTreeMap::new(),
             functions: Vec::new(),
             next_module: 0,
+            allocations: BTreeMap::new(),
         };
         // SAFETY: the context was just retained; the pointers are to live handles.
         unsafe {
@@ -192,6 +199,7 @@ impl Driver for CudaDriver {
     }
 
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+        while self.functions.pop_if(|f| f.module == module).is_some() {}
         match self.modules.remove(&module) {
             // SAFETY: the module was loaded and is unloaded once; its functions are refused from now on.
             Some(handle) => check(unsafe { calls::cuModuleUnload(handle) }, "unload a module"),
@@ -231,8 +239,9 @@ impl Driver for CudaDriver {
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let mut address = 0;
+        let whole = bytes.max(1).checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
         // SAFETY: the pointer is to a live address.
-        let code = unsafe { calls::cuMemAlloc_v2(&mut address, bytes.max(1)) };
+        let code = unsafe { calls::cuMemAlloc_v2(&mut address, whole) };
         if code == calls::CUDA_ERROR_OUT_OF_MEMORY {
             let (mut free, mut total) = (0, 0);
             // SAFETY: both pointers are to live integers. Where it fails they stay 0.
@@ -242,10 +251,23 @@ impl Driver for CudaDriver {
             check(code, &doing)?;
         }
         check(code, &format!("get {bytes} bytes of device memory"))?;
+        self.allocations.insert(address, [bytes.next_multiple_of(4), whole]);
         Ok(address)
     }
 
+    fn forget(&mut self) -> Result<(), DeviceError> {
+        let doing = "wipe the memory behind the buffers";
+        for (address, [used, whole]) in self.allocations.iter().filter(|(_, [used, whole])| used < whole) {
+            // SAFETY: within the allocation.
+            let code =
+                unsafe { calls::cuMemsetD32Async(address + *used as u64, 0, (whole - used) / 4, self.stream) };
+            check(code, doing)?;
+        }
+        self.wait(doing)
+    }
+
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+        self.allocations.remove(&address);
         // SAFETY: the driver refuses an address that it did not hand out.
         check(unsafe { calls::cuMemFree_v2(address) }, "free device memory")
     }

@@ -142,6 +142,11 @@ impl Bench {
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
     }
 
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.renew(self.module)
+    }
+
     /// Launches on inputs that [`Bench::set_up`] was given: `contents` is `sets[set]` again, for
     /// the tensors that a launch overwrites. Seconds of the launch alone.
     pub fn launch(

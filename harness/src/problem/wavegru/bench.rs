@@ -132,6 +132,11 @@ impl Bench {
         })
     }
 
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.renew(self.module)
+    }
+
     /// Gives its own memory back; the weights stay.
     pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];

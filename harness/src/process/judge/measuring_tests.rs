@@ -88,6 +88,9 @@ struct Scripted {
 }
 
 impl Problem for Script {
+    fn hold_out(&mut self, _: u64) -> Result<(), Stop> {
+        Ok(())
+    }
     fn name(&self) -> &str {
         "script"
     }

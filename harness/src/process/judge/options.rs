@@ -24,6 +24,8 @@ pub struct Options {
     pub arch: Option<String>,
     /// For what outlives a run; `None` is the user's cache folder.
     pub cache_dir: Option<PathBuf>,
+    /// Only the gates, on a start or on shapes that no run has shown: what `lab keep` asks for.
+    pub held_out: bool,
     /// Where to write every tensor as .npy.
     pub dump: Option<PathBuf>,
     /// For the build, and for each launch.
@@ -50,6 +52,7 @@ impl Options {
             compile_options: Vec::new(),
             arch: None,
             cache_dir: None,
+            held_out: false,
             dump: None,
             time_limit: Duration::from_secs(60),
             seed: None,

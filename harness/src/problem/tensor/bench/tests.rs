@@ -102,7 +102,7 @@ impl Driver for Fake {
 
 /// Three timed launches with this cache, on a device with an L2 cache of `l2_bytes`.
 fn three_launches(cache: &str, l2_bytes: u64) -> Vec<Deed> {
-    let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache)).unwrap());
+    let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
     let deeds = Arc::new(Mutex::new(Vec::new()));
     let fake = Fake { next: 0, l2_bytes, deeds: deeds.clone() };
     let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
