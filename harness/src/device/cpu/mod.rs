@@ -44,9 +44,11 @@ mod block;
 mod build;
 mod calls;
 mod driver;
+mod fibers;
 mod headers;
 mod launch;
 mod lex;
+mod races;
 mod report;
 mod rewrite;
 mod shared;
@@ -55,6 +57,8 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 mod worker;
+
+pub use races::{Party, Race};
 
 use super::{Builder, DeviceError, Driver};
 

@@ -37,6 +37,18 @@ impl SharedMemory {
         self.dynamic.at
     }
 
+    /// Address and bytes.
+    pub fn dynamic_range(&self) -> (usize, usize) {
+        (self.dynamic.at as usize, self.dynamic.bytes)
+    }
+
+    /// Whether an address lies in this block's shared memory.
+    pub fn holds(&self, address: usize) -> bool {
+        let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
+        let mut all = std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece));
+        all.any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
+    }
+
     pub fn slots(&mut self) -> *mut *mut u8 {
         self.slots.as_mut_ptr()
     }
