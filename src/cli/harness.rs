@@ -3,6 +3,7 @@
 use super::code;
 use clap::Args;
 use harness::device::Target;
+use harness::process::check::Tool;
 use harness::process::judge;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +34,12 @@ pub struct Options {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
+    /// Instead of judging, run it under tools that watch each access to memory
+    #[arg(long, conflicts_with = "dump")]
+    check: bool,
+    /// With --check: only this tool; may be given several times
+    #[arg(long = "tool", value_name = "TOOL", requires = "check")]
+    tools: Vec<Tool>,
     /// Repeat what a run with this seed drew
     #[arg(long)]
     seed: Option<u64>,
@@ -57,6 +64,7 @@ pub fn main(given: Options) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.seed = given.seed;
+    options.check = given.check.then_some(given.tools);
     code(judge::main(options, given.standby))
 }
 

@@ -58,7 +58,8 @@ mod stacks;
 mod tests;
 mod worker;
 
-pub use races::{Party, Race};
+pub use build::{ADDRESSES, RACES};
+pub use races::{LOG as RACE_LOG, Party, Race};
 
 use super::{Builder, DeviceError, Driver};
 

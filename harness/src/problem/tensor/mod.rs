@@ -169,6 +169,36 @@ impl Problem for TensorProblem {
         Ok(Correctness::Pass)
     }
 
+    /// The smallest workload of each entry whose rows are more than one block's, where there is such a one.
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        for entry in self.spec.entries() {
+            let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
+            let cases = (0..self.spec.cases.len()).filter(of_entry);
+            // One cell alone races with nobody.
+            let size = |index: &usize| {
+                let cells = self.spec.cases[*index].cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size));
+        }
+        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
+            let bench = Bench::set_up(&self.spec, case, worker, module, &sets)?;
+            bench.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            bench.take_down(worker)?;
+        }
+        Ok(())
+    }
+
     fn dump(
         &mut self,
         cx: &mut Context,
@@ -193,6 +223,9 @@ impl TensorProblem {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }
 }
+
+/// Cells of a workload that is large enough for a check: a few blocks' worth.
+const ENOUGH: usize = 4096;
 
 /// Bytes that are held while nobody waits.
 const MOST_AHEAD: usize = 1 << 30;

@@ -1,6 +1,7 @@
 //! What a judge is told.
 
 use crate::device::Target;
+use crate::process::check::Tool;
 use crate::process::child::Program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +24,10 @@ pub struct Options {
     pub arch: Option<String>,
     /// For what outlives a run; `None` is the user's cache folder.
     pub cache_dir: Option<PathBuf>,
+    /// Instead of judging, run under these tools; none named are all of the device's.
+    pub check: Option<Vec<Tool>>,
+    /// The compute-sanitizer to use; `None` is the one that is found.
+    pub sanitizer: Option<PathBuf>,
     /// Where to write every tensor as .npy.
     pub dump: Option<PathBuf>,
     /// For the build, and for each launch.
@@ -45,6 +50,8 @@ impl Options {
             compile_options: Vec::new(),
             arch: None,
             cache_dir: None,
+            check: None,
+            sanitizer: None,
             dump: None,
             time_limit: Duration::from_secs(60),
             seed: None,
