@@ -8,7 +8,7 @@ mod diagnostic;
 mod writer;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use writer::Writer;
+pub use writer::{Clock, Writer};
 
 use std::collections::HashMap;
 

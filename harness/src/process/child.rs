@@ -2,7 +2,7 @@
 
 use super::leash;
 use super::output;
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -34,7 +34,8 @@ impl Program {
 /// Takes each line that a child prints, from several threads.
 pub type Forward = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A running child. Dropping it ends it and whatever it started.
+/// A running child. Dropping it ends it and whatever it started, and does not wait until it is gone: giving
+/// back a GPU's context takes a tenth of a second, which no verdict need wait for.
 pub struct Child {
     process: std::process::Child,
     group: Pid,
@@ -172,8 +173,28 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        let _ = self.end();
+        if self.status.is_some() {
+            return;
+        }
+        leash::end_group(self.group);
+        // What it printed comes before whatever is said of it.
+        let _ = self.printing.recv_timeout(LAST_WORDS);
+        let group = self.group;
+        let buried = std::thread::Builder::new().name("bury".into()).spawn(move || bury(group));
+        if buried.is_err() {
+            let _ = self.end();
+        }
     }
+}
+
+/// Reaps a child that was ended. Where this process ends first, whoever inherits it does.
+fn bury(child: Pid) {
+    let ended = WaitIdOptions::EXITED;
+    // Without the lock, and so without reaping: see [`Child::poll`].
+    let _ = waitid(WaitId::Pid(child), ended | WaitIdOptions::NOWAIT);
+    let mut groups = leash::groups();
+    let _ = waitid(WaitId::Pid(child), ended);
+    groups.retain(|group| *group != child);
 }
 
 /// How a process ended, as the end of a sentence that begins with its name.

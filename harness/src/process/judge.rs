@@ -117,6 +117,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         setting.prepare(problem, &mut build, out, &mut worker)?;
         setting.with_context(&mut build, out, |cx| problem.warm(cx, &mut || !order.is_here()))?;
         order.wait();
+        shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
             // Somebody ended them meanwhile, which is no fault of the candidate's.
             return run(options, shared, None);

@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
         self.worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
         self.worker.poison(self.tokens)?;
         self.worker.poison(self.teacher_prob)?;
-        self.worker.write(self.work, &vec![0; WORK_BYTES])?;
+        self.worker.clear(self.work)?;
 
         let forced = if teacher {
             LaunchArg::Buffer(self.forced)

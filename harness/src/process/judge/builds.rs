@@ -50,10 +50,10 @@ impl Build<'_> {
         out: &mut Writer,
     ) -> Result<Image, Stop> {
         let request = self.candidate_request(snapshot.source(), needs);
-        let Built { image, log, seconds, registers, spill_bytes, shared_bytes } =
+        let Built { image, log, seconds, reused, registers, spill_bytes, shared_bytes } =
             self.compiler.build(&request)?;
         out.text(&log)?;
-        out.line("build_s", format_args!("{seconds:.2}"))?;
+        out.line("build_s", format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }))?;
         for (key, value) in
             [("registers", registers), ("spill_bytes", spill_bytes), ("shared_bytes", shared_bytes)]
         {
