@@ -142,7 +142,9 @@ impl Shared {
         let mut standby = self.standby();
         while let Some((project, order)) = self.next_order() {
             let reason = order.reason;
-            match self.run(standby.take(), &project, &order, sink) {
+            // The judge that is ready goes on waiting while something is checked.
+            let ready = if reason == Reason::Check { None } else { standby.take() };
+            match self.run(ready, &project, &order, sink) {
                 Ok(record) => sink(RunEvent::Ended(Box::new(record))),
                 Err(NotRun::NeedsTrust { command, file }) => {
                     sink(RunEvent::NeedsTrust { reason, command, file })
@@ -150,7 +152,7 @@ impl Shared {
                 Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
             }
             self.lock().current = None;
-            standby = self.standby();
+            standby = standby.or_else(|| self.standby());
         }
     }
 
@@ -168,7 +170,7 @@ impl Shared {
     }
 
     fn order(&self, state: &State, reason: Reason) -> Order {
-        Order { reason, device: state.device, program: self.program.clone() }
+        Order { device: state.device, program: self.program.clone(), ..Order::new(reason) }
     }
 
     fn next_order(&self) -> Option<(Arc<Project>, Order)> {

@@ -59,7 +59,7 @@ mod tests;
 mod worker;
 
 pub use build::{ADDRESSES, RACES};
-pub use races::{LOG as RACE_LOG, Party, Race};
+pub use races::{LOG as RACE_LOG, Party, Race, Reach};
 
 use super::{Builder, DeviceError, Driver};
 

@@ -28,7 +28,7 @@ pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
 }
 
 /// Where the C++ compiler that builds kernels has it.
-fn library() -> Result<OsString, Stop> {
+pub fn library() -> Result<OsString, Stop> {
     let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
     let compilers = named.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
     // clang's own runtime has a name of its own for each machine; gcc's compilers all know this one.

@@ -14,7 +14,7 @@ pub use under::start_under;
 
 use super::judge::Options;
 use super::worker::Worker;
-use crate::device::{Target, cpu};
+use crate::device::{self, Target, cpu};
 use crate::problem::{Context, Correctness, Problem, Stop};
 use crate::report::Writer;
 use sanitizer::Sanitizer;
@@ -89,6 +89,24 @@ impl std::str::FromStr for Tool {
 /// `memcheck, racecheck`.
 pub fn names(tools: &[Tool]) -> String {
     tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// What this machine has for `lab check`, for each device that is here.
+pub fn equipment(cuda: bool) -> Vec<device::Finding> {
+    let finding = |what: &str, is: Result<String, Stop>| device::Finding {
+        what: what.into(),
+        // Nothing but `lab check` needs it.
+        ok: true,
+        remedy: is.as_ref().err().map(ToString::to_string),
+        says: is.unwrap_or_else(|_| "lab check lacks something here".into()),
+    };
+    let on_cpu = addresses::library().and_then(|_| places::program());
+    let mut all = vec![finding("check, cpu", on_cpu.map(|()| names(Tool::of(Target::Cpu))))];
+    if cuda {
+        let found = Sanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
+        all.push(finding("check, cuda", found.map(|s| s.path.display().to_string())));
+    }
+    all
 }
 
 /// What a tool found: one mistake, at its place in the source where that is known.

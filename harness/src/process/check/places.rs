@@ -3,6 +3,7 @@
 use super::Place;
 use crate::problem::Stop;
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,13 +15,20 @@ pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, Place>, S
     }
     let mut command = Command::new("addr2line");
     command.arg("-a").arg("-i").arg("-e").arg(image).args(addresses.iter().map(|a| format!("{a:#x}")));
-    let output = command.output().map_err(|e| {
-        Stop::Lab(format!(
-            "addr2line, which names the lines of findings, cannot be run: {e}; install binutils"
-        ))
-    })?;
+    let output = command.output().map_err(lacking)?;
     let here = std::env::current_dir().unwrap_or_default();
     Ok(read(&String::from_utf8_lossy(&output.stdout), &here))
+}
+
+/// Whether the program is here.
+pub fn program() -> Result<(), Stop> {
+    Command::new("addr2line").arg("--version").output().map(drop).map_err(lacking)
+}
+
+fn lacking(error: io::Error) -> Stop {
+    Stop::Lab(format!(
+        "addr2line, which names the lines of findings, cannot be run: {error}; install binutils"
+    ))
 }
 
 fn read(text: &str, here: &Path) -> HashMap<u64, Place> {

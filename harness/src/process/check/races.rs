@@ -1,7 +1,7 @@
 //! What the cpu device's race detector found, in words.
 
 use super::{Finding, Place, places};
-use crate::device::cpu::{Party, Race};
+use crate::device::cpu::{Party, Race, Reach};
 use crate::problem::Stop;
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,9 @@ use std::path::Path;
 pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
-    let races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
+    let mut races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
+    // Of two lines that race in several ways the one that needs the widest barrier is told.
+    races.sort_by_key(|race| std::cmp::Reverse(Reach::of(&race.accesses)));
     let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(|a| call(a)).collect();
     addresses.sort_unstable();
     addresses.dedup();
@@ -29,7 +31,7 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
     Ok(new
         .map(|([earlier, later], race)| Finding {
             place: later.1.cloned(),
-            what: in_words(race.shared, earlier, later),
+            what: in_words(race, earlier, later),
         })
         .collect())
 }
@@ -42,8 +44,8 @@ fn call(access: &Party) -> u64 {
 type Side<'a> = (&'a Party, Option<&'a Place>);
 
 /// `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line 12: no __syncthreads() lies between`
-fn in_words(shared: bool, (other, there): Side, (one, here): Side) -> String {
-    let memory = if shared { "shared memory" } else { "global memory" };
+fn in_words(race: &Race, (other, there): Side, (one, here): Side) -> String {
+    let memory = if race.shared { "shared memory" } else { "global memory" };
     let does = |party: &Party| if party.writes { "writes" } else { "reads" };
     let same_block = one.block == other.block;
     let whom = match same_block {
@@ -56,10 +58,10 @@ fn in_words(shared: bool, (other, there): Side, (one, here): Side) -> String {
         (Some(there), _) => format!(" at {}:{}", there.file, there.line),
         (None, _) => String::new(),
     };
-    let lacks = match (same_block, one.warp == other.warp) {
-        (true, true) => "no __syncwarp() or __syncthreads() lies between",
-        (true, false) => "no __syncthreads() lies between",
-        (false, _) => "no grid-wide barrier lies between",
+    let lacks = match Reach::of(&race.accesses) {
+        Reach::Warp => "no __syncwarp() or __syncthreads() lies between",
+        Reach::Block => "no __syncthreads() lies between",
+        Reach::Grid => "no grid-wide barrier lies between",
     };
     format!(
         "thread {} of block {} {} {memory} that {whom} {}{place}: {lacks}",

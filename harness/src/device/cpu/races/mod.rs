@@ -54,6 +54,24 @@ pub struct Party {
     pub warp: u32,
 }
 
+/// The smallest group that two threads are both in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    Warp,
+    Block,
+    Grid,
+}
+
+impl Reach {
+    pub fn of([a, b]: &[Party; 2]) -> Reach {
+        match (a.block == b.block, a.warp == b.warp) {
+            (true, true) => Reach::Warp,
+            (true, false) => Reach::Block,
+            (false, _) => Reach::Grid,
+        }
+    }
+}
+
 struct Thread {
     time: u32,
     clock: Clock,
@@ -82,7 +100,8 @@ pub struct Races {
     shadow: Shadow,
     /// What a word carries that atomics or volatile stores wrote to.
     words: HashMap<usize, Clock>,
-    told: HashSet<(u32, u32)>,
+    /// By the two places and how far apart the threads were.
+    told: HashSet<(u32, u32, Reach)>,
     found: Vec<Race>,
 }
 
@@ -226,8 +245,9 @@ impl Races {
             earlier.same_thread(&access) || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
         };
         let Some(earlier) = self.shadow.access(address, length, access, before) else { return };
-        if self.found.len() < MOST && self.told.insert((earlier.pc, access.pc)) {
-            let accesses = [self.party(&earlier), self.party(&access)];
+        let accesses = [self.party(&earlier), self.party(&access)];
+        let reach = Reach::of(&accesses);
+        if self.found.len() < MOST && self.told.insert((earlier.pc, access.pc, reach)) {
             self.found.push(Race { shared: shared(), accesses });
         }
     }
