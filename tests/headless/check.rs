@@ -26,7 +26,7 @@ fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
     assert!(found.iter().all(|f| f["file"] == KERNEL && f["line"] == line), "line {line}: {told}");
     assert!(found[0]["message"].as_str().unwrap().contains("no __syncthreads() lies between"), "{told}");
     // The bytes were never judged.
-    lab.lab("keep -m 'not judged'").is(1).says("newer than run 1");
+    lab.lab("keep -m 'not judged'").is(1).says("changed after the verdict of run 1");
 }
 
 #[test]

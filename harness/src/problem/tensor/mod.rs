@@ -169,12 +169,11 @@ impl Problem for TensorProblem {
         Ok(Correctness::Pass)
     }
 
-    /// The smallest workload of each entry whose rows are more than one block's, where there is such a one.
+    /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
     fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         for entry in self.spec.entries() {
             let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
             let cases = (0..self.spec.cases.len()).filter(of_entry);
-            // One cell alone races with nobody.
             let size = |index: &usize| {
                 let cells = self.spec.cases[*index].cells();
                 (cells < ENOUGH, cells.abs_diff(ENOUGH))
@@ -224,7 +223,7 @@ impl TensorProblem {
     }
 }
 
-/// Cells of a workload that is large enough for a check: a few blocks' worth.
+/// Cells of a workload that is large enough for a check: one cell alone races with nobody.
 const ENOUGH: usize = 4096;
 
 /// Bytes that are held while nobody waits.

@@ -175,7 +175,8 @@ impl<'a> Watch<'a> {
         worker: Worker,
     ) -> Result<Correctness, Stop> {
         let ran = exercise(problem, cx, worker, self.image);
-        let read = self.read()?;
+        let mut read = self.read()?;
+        read.findings.sort_by(|a, b| a.place.cmp(&b.place));
         let count = read.findings.len() as u64;
         tell(self.tool, &read.findings, cx.out)?;
         // A kernel that dies of what was found has been found.
