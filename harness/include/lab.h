@@ -127,6 +127,72 @@ __device__ inline float lab_load_tagged(const unsigned long long* word, unsigned
     return __uint_as_float(static_cast<unsigned>(seen));
 }
 
+// Two neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+__device__ inline void lab_store_tagged(unsigned long long* words, float2 values, unsigned epoch) {
+#ifdef LAB_CPU
+    lab_store_tagged(words, values.x, epoch);
+    lab_store_tagged(words + 1, values.y, epoch);
+#else
+    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(words), "l"(tag | __float_as_uint(values.x)),
+                 "l"(tag | __float_as_uint(values.y))
+                 : "memory");
+#endif
+}
+
+// Waits for N pairs of neighbouring words, `apart` words from one pair to the next. All are asked for before any is
+// looked at, so that they cost the latency of one.
+template <int N>
+__device__ inline void lab_load_tagged(const unsigned long long* words, int apart, unsigned epoch, float2 (&values)[N]) {
+#ifdef LAB_CPU
+    for (int i = 0; i < N; ++i) {
+        values[i].x = lab_load_tagged(words + i * apart, epoch);
+        values[i].y = lab_load_tagged(words + i * apart + 1, epoch);
+    }
+#else
+    bool all;
+    do {
+        unsigned long long seen[N][2];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                         : "=l"(seen[i][0]), "=l"(seen[i][1])
+                         : "l"(words + i * apart)
+                         : "memory");
+        }
+        all = true;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            all &= unsigned(seen[i][0] >> 32) == epoch && unsigned(seen[i][1] >> 32) == epoch;
+            values[i] = make_float2(__uint_as_float(unsigned(seen[i][0])), __uint_as_float(unsigned(seen[i][1])));
+        }
+    } while (!all);
+#endif
+}
+
+// A counted sum: a 64-bit word to which many threads add, and which says itself when all have. Its upper 56 bits
+// are the sum in fixed point, units of 2^-36, its low 8 bits the number of additions. Integers add up to the
+// same whatever the order, so the sum is the same in every run; and it only ever counts up, so nothing resets it: who
+// remembers the word of the last exchange takes the difference. Good for sums below 2^19, and for up to 255 additions
+// between two looks.
+__device__ inline void lab_add_counted(unsigned long long* sum, float value) {
+    const long long fixed = __float2ll_rn(value * 68719476736.0f);
+    atomicAdd(sum, (static_cast<unsigned long long>(fixed) << 8) + 1);
+}
+
+// Waits until `additions` have been made since the word was zero, and gives the word.
+__device__ inline unsigned long long lab_load_counted(const unsigned long long* sum, unsigned additions) {
+    unsigned long long seen;
+    do seen = lab_poll(sum);
+    while ((static_cast<unsigned>(seen) & 255u) != (additions & 255u));
+    return seen;
+}
+
+// What was added between two of these words.
+__device__ inline float lab_counted_between(unsigned long long before, unsigned long long after) {
+    return static_cast<float>(static_cast<long long>(after - before) >> 8) * (1.0f / 68719476736.0f);
+}
+
 // A barrier over all threads of a cooperative launch, cheaper than cg::this_grid().sync(). Every thread of every block
 // calls it. What was written before it, by any thread, is visible to all after it. `arrivals` points to a word
 // that is zero before the launch and that nothing else touches; it only ever counts up, so nothing resets it.

@@ -1,356 +1,420 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
-// A step goes through five phases, with a grid-wide barrier between each two (`grid.sync()`):
+// All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
+// device), and a thread one of the 256 tokens. A step waits for other blocks four times:
 //
-//   L0   embed the last token, RMS norm, GRU cell     every block norms for itself; a warp a hidden unit
-//   L1   add the embedding, RMS norm, GRU cell        likewise
-//   GLU  value · σ(gate)                              a warp a unit
-//   out  the 256 logits                               a warp a logit
-//   pick min-p and Gumbel-max                         the first warp of every block, all alike, so no fifth barrier
+//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0  → tagged words
+//   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1  → tagged words
+//   GLU   value · σ(gate)                       a warp a unit                               → tagged words
+//   out   the 256 logits                        a warp a logit                              → tagged words
+//   pick  min-p and Gumbel-max                  every warp for itself, all alike
 //
-// It is the plain version, to start from. README.md says what to try.
+// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step. The products with
+// the old states are computed while other blocks are waited for.
+// README.md tells what a step costs and what was tried.
 #include "lab.h"
 
-#include <cooperative_groups.h>
-#include <cuda_bf16.h>
-
-namespace cg = cooperative_groups;
-
-// Whether a layer's GRU weights stay in registers over all steps: 96 registers a thread and layer at H = 1024. Both
-// layers at once do not fit (255 registers, the rest spills). A layer that is not tiled reads its weights from
-// memory in each step, and so does every layer where there are fewer warps than hidden units.
-#ifndef L0_REG_TILED
-#define L0_REG_TILED 1
-#endif
-#ifndef L1_REG_TILED
-#define L1_REG_TILED 0
-#endif
+using bf16 = unsigned short;  // the upper half of an f32
+using u64 = unsigned long long;
 
 constexpr int H = LAB_HIDDEN;  // hidden units
 constexpr int V = 256;         // tokens
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
-constexpr int CHUNKS = H / 256;  // a warp takes a row in chunks of 32 lanes × 8 elements
+#ifdef LAB_CPU
+constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are read where they are
+constexpr bool ON_CHIP = false;
+#else
+constexpr int BLOCKS = H / WARPS;
+constexpr bool ON_CHIP = true;  // recurrent weights and the table in shared memory, 120 KiB a block
+#endif
+constexpr int UNITS = H / BLOCKS;   // a block's
+constexpr int OWN = UNITS / WARPS;  // a warp's
+constexpr int LOGITS = V / BLOCKS;  // a block's, one for each of its first warps
+constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
-static_assert(H % 256 == 0, "a chunk is 256 elements");
+static_assert(H % 128 == 0 && UNITS % WARPS == 0, "whole chunks, and units for every warp");
+static_assert(THREADS == V, "a thread a token");
 
-using bf16 = __nv_bfloat16;
-using u64 = unsigned long long;
+// ---- Dot products: lane l of a warp has elements 128·k + 4·l … + 3 of chunk k ----------------------
 
-// ---- Dot products: lane l of a warp has elements 256·k + 8·l … + 7 of chunk k -------------------
-
-// Eight weights, as they lie in memory.
-__device__ inline uint4 load_weights(const bf16* row, int chunk, int lane) {
-    return reinterpret_cast<const uint4*>(row)[chunk * 32 + lane];
-}
-
-struct Eight {
-    float4 low, high;
-};
-
-__device__ inline Eight load_vector(const float* vector, int chunk, int lane) {
-    const float4* at = reinterpret_cast<const float4*>(vector) + (chunk * 32 + lane) * 2;
-    return {at[0], at[1]};
+__device__ inline uint2 weights(const bf16* row, int chunk, int lane) {
+    return reinterpret_cast<const uint2*>(row)[chunk * 32 + lane];
 }
 
 // A bf16 is the upper half of an f32.
 __device__ inline float first(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ inline float second(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-__device__ inline float dot(uint4 w, const Eight& x, float sum) {
-    sum = fmaf(first(w.x), x.low.x, sum);
-    sum = fmaf(second(w.x), x.low.y, sum);
-    sum = fmaf(first(w.y), x.low.z, sum);
-    sum = fmaf(second(w.y), x.low.w, sum);
-    sum = fmaf(first(w.z), x.high.x, sum);
-    sum = fmaf(second(w.z), x.high.y, sum);
-    sum = fmaf(first(w.w), x.high.z, sum);
-    return fmaf(second(w.w), x.high.w, sum);
+__device__ inline float dot(uint2 w, float4 x, float sum) {
+    sum = fmaf(first(w.x), x.x, sum);
+    sum = fmaf(second(w.x), x.y, sum);
+    sum = fmaf(first(w.y), x.z, sum);
+    return fmaf(second(w.y), x.w, sum);
 }
+
+// N rows in this lane's registers.
+template <int N>
+struct Rows {
+    uint2 part[N][CHUNKS];
+
+    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
+#pragma unroll
+        for (int row = 0; row < N; ++row) {
+#pragma unroll
+            for (int k = 0; k < CHUNKS; ++k) part[row][k] = weights(matrix + (row * H + unit) * H, k, lane);
+        }
+    }
+    __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
+};
+
+// A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
+struct Stored {
+    const bf16* matrix;
+    size_t apart;
+    __device__ inline uint2 at(int row, int k, int lane) const { return weights(matrix + row * apart, k, lane); }
+};
+
+// Rows times a vector in shared memory: the sums, in every lane.
+template <int N, class R>
+__device__ inline void multiply(const R& rows, const float* vector, int lane, float (&sums)[N]) {
+#pragma unroll
+    for (int row = 0; row < N; ++row) sums[row] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < CHUNKS; ++k) {
+        const float4 x = reinterpret_cast<const float4*>(vector)[k * 32 + lane];
+#pragma unroll
+        for (int row = 0; row < N; ++row) sums[row] = dot(rows.at(row, k, lane), x, sums[row]);
+    }
+#pragma unroll
+    for (int row = 0; row < N; ++row) sums[row] = lab_warp_sum(sums[row]);
+}
+
+// ---- What a step computes --------------------------------------------------------------------------
 
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
-// ---- RMS norm: the whole block, in place; every block does it for itself -------------------------
-
-__device__ inline void rms_norm(float* x, const float* __restrict__ gain, float* partial) {
-    const int thread = threadIdx.x;
-    float squares = 0.0f;
-    for (int i = thread; i < H; i += THREADS) squares = fmaf(x[i], x[i], squares);
-    squares = lab_warp_sum(squares);
-    if (thread % 32 == 0) partial[thread / 32] = squares;
-    __syncthreads();
-    float sum = 0.0f;
-    for (int warp = 0; warp < WARPS; ++warp) sum += partial[warp];
-    const float scale = 1.0f / sqrtf(sum / H + EPSILON);
-    for (int i = thread; i < H; i += THREADS) x[i] = gain[i] * x[i] * scale;
-    __syncthreads();
+// A unit's new state, from the sums of its gates with their biases. PyTorch's GRUCell.
+__device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
+    const float c = tanhf(n_input + sigmoid(r) * n_state);
+    const float keep = sigmoid(z);
+    return (1.0f - keep) * c + keep * h;
 }
 
-// ---- GRU cell: a warp a hidden unit --------------------------------------------------------------
-
-struct Layer {
-    const bf16* __restrict__ w_ih;
-    const bf16* __restrict__ w_hh;
-    const float* __restrict__ b_ih;
-    const float* __restrict__ b_hh;
-};
-
-// One unit's rows of gates r, z, n, this lane's part: 24·CHUNKS registers.
-struct Tile {
-    uint4 ih[3][CHUNKS];
-    uint4 hh[3][CHUNKS];
-};
-
-__device__ inline void load_tile(Tile& tile, const Layer& layer, int unit, int lane) {
-#pragma unroll
-    for (int gate = 0; gate < 3; ++gate) {
-        const size_t row = size_t(gate * H + unit) * H;
-#pragma unroll
-        for (int k = 0; k < CHUNKS; ++k) {
-            tile.ih[gate][k] = load_weights(layer.w_ih + row, k, lane);
-            tile.hh[gate][k] = load_weights(layer.w_hh + row, k, lane);
-        }
-    }
-}
-
-// The unit's new state, in lane 0. `input` and `state` are in shared memory.
-__device__ inline float gru_cell(const Tile& tile, const Layer& layer, int unit, int lane, const float* input,
-                                 const float* state) {
-    float r = 0.0f, z = 0.0f, n_input = 0.0f, n_state = 0.0f;
-#pragma unroll
-    for (int k = 0; k < CHUNKS; ++k) {
-        const Eight x = load_vector(input, k, lane), h = load_vector(state, k, lane);
-        r = dot(tile.hh[0][k], h, dot(tile.ih[0][k], x, r));
-        z = dot(tile.hh[1][k], h, dot(tile.ih[1][k], x, z));
-        n_input = dot(tile.ih[2][k], x, n_input);
-        n_state = dot(tile.hh[2][k], h, n_state);
-    }
-    r = lab_warp_sum(r);
-    z = lab_warp_sum(z);
-    n_input = lab_warp_sum(n_input);
-    n_state = lab_warp_sum(n_state);
-    if (lane != 0) return 0.0f;
-    r = sigmoid(r + layer.b_ih[unit] + layer.b_hh[unit]);
-    z = sigmoid(z + layer.b_ih[H + unit] + layer.b_hh[H + unit]);
-    const float c = tanhf(n_input + layer.b_ih[2 * H + unit] + r * (n_state + layer.b_hh[2 * H + unit]));
-    return (1.0f - z) * c + z * state[unit];
-}
-
-// Every unit that is this warp's: the one in its tile, or each from memory.
-__device__ inline void gru_layer(bool tiled, const Tile& tile, const Layer& layer, const float* input,
-                                 const float* state, float* out) {
-    const int lane = threadIdx.x % 32, warp = blockIdx.x * WARPS + threadIdx.x / 32;
-    if (tiled) {
-        if (warp >= H) return;
-        const float h = gru_cell(tile, layer, warp, lane, input, state);
-        if (lane == 0) out[warp] = h;
-        return;
-    }
-    for (int unit = warp; unit < H; unit += gridDim.x * WARPS) {
-        Tile from_memory;
-        load_tile(from_memory, layer, unit, lane);
-        const float h = gru_cell(from_memory, layer, unit, lane, input, state);
-        if (lane == 0) out[unit] = h;
-    }
-}
-
-// ---- Sampling: one warp --------------------------------------------------------------------------
-
-// A word that sorts as (value, lower token first) does.
-__device__ inline u64 pack(float value, int token) {
+// A word that sorts as the float does.
+__device__ inline unsigned ordered(float value) {
     const unsigned bits = __float_as_uint(value);
-    const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-    return u64(ordered) << 32 | unsigned(V - 1 - token);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
-__device__ inline int token_of(u64 packed) { return V - 1 - int(packed & 0xffffffffu); }
-__device__ inline float value_of(u64 packed) {
-    const unsigned ordered = unsigned(packed >> 32);
-    return __uint_as_float(ordered & 0x80000000u ? ordered & 0x7fffffffu : ~ordered);
+__device__ inline float unordered(unsigned word) {
+    return __uint_as_float(word & 0x80000000u ? word & 0x7fffffffu : ~word);
 }
 
-__device__ inline u64 larger(u64 a, u64 b) { return a > b ? a : b; }
-__device__ inline u64 smaller(u64 a, u64 b) { return a > b ? b : a; }
-
-// Puts this lane's word `at` and its partner `apart` places away in the order that a run of `run` words wants.
-__device__ inline u64 ordered(u64 mine, u64 other, int at, int apart, int run) {
-    const bool wants_larger = ((at & apart) == 0) == ((at & run) == 0);
-    return wants_larger ? larger(mine, other) : smaller(mine, other);
-}
-
-// Sorts 256 words, largest first: a bitonic network. Lane l holds words 8·l … 8·l + 7. The loops over the network's
-// stages stay loops: unrolled they are worth 9 % on an H200, and cost the compiler most of a second at every save.
-__device__ inline void sort(u64 (&word)[8], int lane) {
-#pragma unroll 1
-    for (int run = 2; run <= V; run *= 2) {
-#pragma unroll 1
-        for (int apart = run / 2; apart >= 8; apart /= 2) {
+// The token that min-p and Gumbel-max pick, in every lane; the lowest of equal ones.
+__device__ inline int sample(const float* logits, const float* noise, float log_min_p, int lane) {
+    float largest = logits[lane];
 #pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                const u64 other = __shfl_xor_sync(ALL, word[i], apart / 8);
-                word[i] = ordered(word[i], other, lane * 8 + i, apart, run);
-            }
-        }
-        // Partners within a lane: `apart` is known to the compiler, so that the words stay in registers.
+    for (int i = 32; i < V; i += 32) largest = fmaxf(largest, logits[i + lane]);
+    const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + log_min_p;
+    unsigned best = 0, token = V;
 #pragma unroll
-        for (int apart = 4; apart > 0; apart /= 2) {
-            if (apart > run / 2) continue;
-#pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                if (i & apart) continue;
-                const u64 low = word[i], high = word[i + apart];
-                word[i] = ordered(low, high, lane * 8 + i, apart, run);
-                word[i + apart] = ordered(high, low, lane * 8 + i + apart, apart, run);
-            }
-        }
+    for (int i = 0; i < V; i += 32) {
+        const float logit = logits[i + lane];
+        const unsigned score = ordered(logit + noise[i + lane]);
+        if (logit >= threshold && score > best) best = score, token = i + lane;
     }
-}
-
-// The token that min-p and Gumbel-max pick, in every lane. `sorted` is room for V words in shared memory.
-__device__ inline int sample(const float* logits, const LabRun& run, int step, int lane, u64* sorted) {
-    u64 word[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        const int token = lane * 8 + i;
-        word[i] = pack(logits[token] / run.temperature, token);
-    }
-    sort(word, lane);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sorted[lane * 8 + i] = word[i];
-    __syncwarp();
-
-    // What min-p keeps comes first; the lanes take it in turn.
-    const float threshold = value_of(sorted[0]) + logf(run.min_p);
-    u64 best = 0;
-    for (int i = lane; i < V && value_of(sorted[i]) >= threshold; i += 32) {
-        const int token = token_of(sorted[i]);
-        const float noise = lab_gumbel(run.seed_low, run.seed_high, step, token);
-        best = larger(best, pack(value_of(sorted[i]) + noise, token));
-    }
-    for (int bits = 16; bits > 0; bits /= 2) best = larger(best, __shfl_xor_sync(ALL, best, bits));
-    return token_of(best);
+    const unsigned winner = __reduce_max_sync(ALL, best);
+    return __reduce_min_sync(ALL, best == winner ? token : V);
 }
 
 // softmax(logits)[token], in every lane.
-__device__ inline float probability(const float* logits, float temperature, int token, int lane) {
-    float largest = logits[lane] / temperature;
-    for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i] / temperature);
-    for (int bits = 16; bits > 0; bits /= 2) largest = fmaxf(largest, __shfl_xor_sync(ALL, largest, bits));
+__device__ inline float probability(const float* logits, int token, int lane) {
+    float largest = logits[lane];
+    for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i]);
+    largest = unordered(__reduce_max_sync(ALL, ordered(largest)));
     float sum = 0.0f;
-    for (int i = lane; i < V; i += 32) sum += expf(logits[i] / temperature - largest);
-    return expf(logits[token] / temperature - largest) / lab_warp_sum(sum);
+    for (int i = lane; i < V; i += 32) sum += expf(logits[i] - largest);
+    return expf(logits[token] - largest) / lab_warp_sum(sum);
+}
+
+// ---- Before the first step -------------------------------------------------------------------------
+
+// Brings the rows of a block's units to shared memory, unit by unit, gates r, z, n. All threads.
+__device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
+    constexpr int WORDS = H / 8;  // 16 bytes each
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 3 * UNITS * WORDS; i += THREADS) {
+        const int row = i / WORDS, unit = first_unit + row / 3, gate = row % 3;
+        const uint4* from = reinterpret_cast<const uint4*>(matrix + size_t(gate * H + unit) * H);
+        reinterpret_cast<uint4*>(chip)[i] = from[i % WORDS];
+    }
+}
+
+// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) + biases for this thread's token, once.
+__device__ inline void token_table(float (&table)[UNITS][3], const bf16* embedding, const float* gain, const bf16* w,
+                                   size_t unit_apart, size_t gate_apart) {
+    constexpr int PART = 64;  // summed by itself, which rounds less than one long sum
+    float squares = 0.0f;
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) table[unit][0] = table[unit][1] = table[unit][2] = 0.0f;
+#pragma unroll 1
+    for (int begin = 0; begin < H; begin += PART) {
+        float part[UNITS][3] = {}, part_squares = 0.0f;
+#pragma unroll 1
+        for (int i = begin; i < begin + PART; i += 4) {
+            const uint2 e = *reinterpret_cast<const uint2*>(embedding + i);
+            const float4 g = *reinterpret_cast<const float4*>(gain + i);
+            const float4 x = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
+            part_squares = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, part_squares))));
+            const float4 gx = make_float4(g.x * x.x, g.y * x.y, g.z * x.z, g.w * x.w);
+#pragma unroll
+            for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+                for (int gate = 0; gate < 3; ++gate) {
+                    const bf16* row = w + unit * unit_apart + gate * gate_apart;
+                    part[unit][gate] = dot(*reinterpret_cast<const uint2*>(row + i), gx, part[unit][gate]);
+                }
+            }
+        }
+        squares += part_squares;
+#pragma unroll
+        for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+            for (int gate = 0; gate < 3; ++gate) table[unit][gate] += part[unit][gate];
+        }
+    }
+    const float scale = 1.0f / sqrtf(squares / H + EPSILON);
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) table[unit][gate] *= scale;
+    }
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
+// Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
+// knows that every block had read that step's h0, h1 and GLU, because their logits come from them.
+struct Work {
+    float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
+    u64 h0[H], h1[H], glu[H], logits[V];  // tagged
+};
+
+struct Shared {
+    float h0[H], h1[H];     // the present states
+    float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
+    float squares[THREADS];
+    float glu[H];
+    float logits[V], noise[V];
+};
+
 // `forced` is null for sampling, which writes `tokens`. Otherwise the run is teacher-forced: the input at step t is
 // forced[t - 1], and `teacher_prob` gets the probability of forced[t]. `h0` and `h1` hold the start states, and the
-// final states afterwards. `work` is scratch memory, zeros before every launch.
+// final states afterwards.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     wavegru(const bf16* __restrict__ embed, const float* __restrict__ rms_gain0, const float* __restrict__ rms_gain1,
             const bf16* __restrict__ w_ih0, const bf16* __restrict__ w_hh0, const bf16* __restrict__ w_ih1,
             const bf16* __restrict__ w_hh1, const float* __restrict__ b_ih0, const float* __restrict__ b_hh0,
             const float* __restrict__ b_ih1, const float* __restrict__ b_hh1, const bf16* __restrict__ w_glu,
             const float* __restrict__ b_glu, const bf16* __restrict__ w_out, const float* __restrict__ b_out,
-            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, float* work,
+            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, Work* work,
             LabRun run) {
-    __shared__ __align__(16) float h0_now[H];
-    __shared__ __align__(16) float h1_now[H];
-    __shared__ __align__(16) float vector[H];  // what the present phase multiplies by
-    __shared__ u64 sorted[V];
-    __shared__ float partial[WARPS];
-    __shared__ int next_token;
+    extern __shared__ __align__(16) bf16 chip[];
+    __shared__ Shared shared;
 
-    const cg::grid_group grid = cg::this_grid();
-    const int thread = threadIdx.x, lane = thread % 32, warps = gridDim.x * WARPS;
-    const int warp = blockIdx.x * WARPS + thread / 32;
-    const Layer layer0 = {w_ih0, w_hh0, b_ih0, b_hh0}, layer1 = {w_ih1, w_hh1, b_ih1, b_hh1};
-    float* const glu = work;
-    float* const logits = work + H;
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    const int first_unit = blockIdx.x * UNITS;  // of the block
+    const int mine = warp * OWN;                // this warp's first, within the block
+    constexpr size_t UNIT_APART = ON_CHIP ? 3 * H : H, GATE_APART = ON_CHIP ? H : size_t(H) * H;
 
-    // With a warp for every hidden unit, the tiles hold a layer's weights for the whole run.
-    const bool tiled0 = L0_REG_TILED && warps >= H, tiled1 = L1_REG_TILED && warps >= H;
-    Tile tile0, tile1;
-    if (tiled0 && warp < H) load_tile(tile0, layer0, warp, lane);
-    if (tiled1 && warp < H) load_tile(tile1, layer1, warp, lane);
-
-    for (int i = thread; i < H; i += THREADS) {
-        h0_now[i] = h0[i];
-        h1_now[i] = h1[i];
+    // Layer 0's input weights are wanted only here: the recurrent ones take their place.
+    const bf16* const ih0 = ON_CHIP ? chip : w_ih0 + size_t(first_unit) * H;
+    const bf16* const hh0 = ON_CHIP ? chip : w_hh0 + size_t(first_unit) * H;
+    const bf16* const hh1 = ON_CHIP ? chip + 3 * UNITS * H : w_hh1 + size_t(first_unit) * H;
+    if (ON_CHIP) {
+        bring(chip, w_ih0, first_unit);
+        __syncthreads();
     }
-    grid.sync();  // all have read the start states; from here on h0 and h1 are where the new ones appear
+    float products[UNITS][3];
+    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
+    // Row 3·unit + gate, a column a token.
+    float(*const table)[V] = ON_CHIP ? reinterpret_cast<float(*)[V]>(chip + 6 * UNITS * H) : work->table + 3 * first_unit;
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) {
+            table[3 * unit + gate][thread] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+        }
+    }
+    __syncthreads();
+    if (ON_CHIP) {
+        bring(chip, w_hh0, first_unit);
+        bring(chip + 3 * UNITS * H, w_hh1, first_unit);
+    }
+    for (int i = thread; i < H; i += THREADS) {
+        shared.h0[i] = h0[i];
+        shared.h1[i] = h1[i];
+    }
+
+    // What stays in registers: this warp's rows of layer 1's input weights, of the GLU's and the output's.
+    Rows<3> ih1[OWN];
+    Rows<2> glu[OWN];
+    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
+    Rows<1> out[(LOGITS + WARPS - 1) / WARPS];
+#pragma unroll
+    for (int own = 0; own < OWN; ++own) {
+        const int unit = first_unit + mine + own;
+        ih1[own].load(w_ih1, unit, lane);
+        glu[own].load(w_glu, unit, lane);
+        for (int gate = 0; gate < 3; ++gate) bias0[own][gate] = b_hh0[gate * H + unit];
+        bias1[own][0] = b_ih1[unit] + b_hh1[unit];
+        bias1[own][1] = b_ih1[H + unit] + b_hh1[H + unit];
+        bias1[own][2] = b_ih1[2 * H + unit];
+        bias1[own][3] = b_hh1[2 * H + unit];
+        bias_glu[own][0] = b_glu[unit];
+        bias_glu[own][1] = b_glu[H + unit];
+        h0_own[own] = h0[unit];
+        h1_own[own] = h1[unit];
+    }
+#pragma unroll
+    for (int i = 0; i < LOGITS; i += WARPS) {
+        if (i + warp < LOGITS) out[i / WARPS].load(w_out, blockIdx.x * LOGITS + i + warp, lane);
+    }
+    constexpr int EACH = (H / 2 + THREADS - 1) / THREADS;  // pairs of elements that a thread fetches
+    const bool fetches = 2 * thread < H;
+    float2 gain1[EACH];
+    for (int i = 0; i < EACH && fetches; ++i) gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
+    const float log_min_p = logf(run.min_p);
+    __syncthreads();
+
+    const auto layer0_state_sums = [&] {
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, state0[own]);
+        }
+    };
+    const auto layer1_state_sums = [&] {
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
+        }
+    };
+    layer0_state_sums();
+    layer1_state_sums();
 
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        // L0 embed + RMS, L0 GRU
-        const bf16* const embedding = embed + token * H;
-        for (int i = thread; i < H; i += THREADS) vector[i] = __bfloat162float(embedding[i]);
-        rms_norm(vector, rms_gain0, partial);
-        gru_layer(tiled0, tile0, layer0, vector, h0_now, h0);
-        grid.sync();
+        const unsigned epoch = t + 1;
 
-        // L1 prep + RMS, L1 GRU
-        for (int i = thread; i < H; i += THREADS) {
-            h0_now[i] = h0[i];
-            vector[i] = __bfloat162float(embedding[i]) + h0_now[i];
+        // L0 GRU
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            const float(*const input)[V] = table + 3 * (mine + own);
+            h0_own[own] = gru_cell(input[0][token] + state0[own][0] + bias0[own][0], input[1][token] + state0[own][1] + bias0[own][1],
+                                   input[2][token], state0[own][2] + bias0[own][2], h0_own[own]);
+            if (lane == 0) lab_store_tagged(&work->h0[first_unit + mine + own], h0_own[own], epoch);
         }
-        rms_norm(vector, rms_gain1, partial);
-        gru_layer(tiled1, tile1, layer1, vector, h1_now, h1);
-        grid.sync();
+
+        // L1 prep
+        float squares = 0.0f;
+        if (fetches) {
+            const unsigned* embedding = reinterpret_cast<const unsigned*>(embed + token * H) + thread;
+            unsigned x[EACH];
+            float2 h[EACH];
+#pragma unroll
+            for (int i = 0; i < EACH; ++i) x[i] = embedding[i * THREADS];
+            lab_load_tagged(&work->h0[2 * thread], 2 * THREADS, epoch, h);
+#pragma unroll
+            for (int i = 0; i < EACH; ++i) {
+                const float2 y = make_float2(first(x[i]) + h[i].x, second(x[i]) + h[i].y);
+                squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
+                reinterpret_cast<float2*>(shared.h0)[thread + i * THREADS] = h[i];
+                reinterpret_cast<float2*>(shared.input)[thread + i * THREADS] = make_float2(gain1[i].x * y.x, gain1[i].y * y.y);
+            }
+        }
+        shared.squares[thread] = squares;
+        __syncthreads();
+
+        // L1 GRU
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
+        const float scale = 1.0f / sqrtf(lab_warp_sum(sum) / H + EPSILON);
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            float sums[3];
+            multiply(ih1[own], shared.input, lane, sums);
+            const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
+            const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
+            h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
+            if (lane == 0) lab_store_tagged(&work->h1[first_unit + mine + own], h1_own[own], epoch);
+        }
+
+        // The next step's state sums, while h1 is on its way
+        layer0_state_sums();
 
         // GLU
-        for (int i = thread; i < H; i += THREADS) h1_now[i] = h1[i];
-        __syncthreads();
-        for (int unit = warp; unit < H; unit += warps) {
-            float value = 0.0f, gate = 0.0f;
+        if (fetches) {
+            float2 h[EACH];
+            lab_load_tagged(&work->h1[2 * thread], 2 * THREADS, epoch, h);
 #pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                const Eight x = load_vector(h1_now, k, lane);
-                value = dot(load_weights(w_glu + size_t(unit) * H, k, lane), x, value);
-                gate = dot(load_weights(w_glu + size_t(H + unit) * H, k, lane), x, gate);
-            }
-            value = lab_warp_sum(value);
-            gate = lab_warp_sum(gate);
-            if (lane == 0) glu[unit] = (value + b_glu[unit]) * sigmoid(gate + b_glu[H + unit]);
+            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.h1)[thread + i * THREADS] = h[i];
         }
-        grid.sync();
+        __syncthreads();
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            float sums[2];
+            multiply(glu[own], shared.h1, lane, sums);
+            const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
+            if (lane == 0) lab_store_tagged(&work->glu[first_unit + mine + own], g, epoch);
+        }
+
+        // The next step's state sums, while the GLU's outputs are on their way
+        layer1_state_sums();
 
         // Output GEMV
-        for (int i = thread; i < H; i += THREADS) vector[i] = glu[i];
-        __syncthreads();
-        for (int row = thread / 32 * gridDim.x + blockIdx.x; row < V; row += warps) {
-            float sum = 0.0f;
+        if (fetches) {
+            float2 g[EACH];
+            lab_load_tagged(&work->glu[2 * thread], 2 * THREADS, epoch, g);
 #pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                sum = dot(load_weights(w_out + size_t(row) * H, k, lane), load_vector(vector, k, lane), sum);
-            }
-            sum = lab_warp_sum(sum);
-            if (lane == 0) logits[row] = sum + b_out[row];
+            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.glu)[thread + i * THREADS] = g[i];
         }
-        grid.sync();
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < LOGITS; i += WARPS) {
+            if (i + warp >= LOGITS) break;
+            const int row = blockIdx.x * LOGITS + i + warp;
+            float sums[1];
+            multiply(out[i / WARPS], shared.glu, lane, sums);
+            if (lane == 0) lab_store_tagged(&work->logits[row], sums[0] + b_out[row], epoch);
+        }
+
+        // What needs no token, while the logits are on their way
+        shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
+        shared.logits[thread] = lab_load_tagged(&work->logits[thread], epoch) / run.temperature;
+        __syncthreads();
         if (forced) {
             token = forced[t];
-            if (warp == 0) {
-                const float p = probability(logits, run.temperature, token, lane);
+            if (blockIdx.x == 0 && warp == 0) {
+                const float p = probability(shared.logits, token, lane);
                 if (lane == 0) teacher_prob[t] = p;
             }
-            continue;
+        } else {
+            token = sample(shared.logits, shared.noise, log_min_p, lane);
+            if (blockIdx.x == 0 && thread == 0) tokens[t] = token;
         }
-        if (thread < 32) {
-            const int picked = sample(logits, run, t, lane, sorted);
-            if (lane == 0) next_token = picked;
-            if (warp == 0 && lane == 0) tokens[t] = picked;
-        }
-        __syncthreads();
-        token = next_token;
     }
+
+    if (thread < UNITS) h0[first_unit + thread] = shared.h0[first_unit + thread];
+    if (thread < UNITS) h1[first_unit + thread] = shared.h1[first_unit + thread];
 }
 
 LAB_LAUNCH(wavegru) {
-    const unsigned wanted = dims.hidden / WARPS;  // a warp a hidden unit
-    launch.grid[0] = wanted < device.sms ? wanted : device.sms;
+    launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.cooperative = 1;
+    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) + 3 * UNITS * V * sizeof(float) : 0;
+    launch.cooperative = 1;  // all resident at once, as they wait for one another
 }

@@ -6,6 +6,7 @@ mod doctor;
 mod harness;
 mod init;
 mod log;
+mod measure;
 mod restore;
 mod run;
 pub mod screen;
@@ -49,6 +50,8 @@ enum Command {
     Run(run::Options),
     /// Look for wild accesses and races in the present bytes; judges nothing
     Check(check::Options),
+    /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
+    Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
+        Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Harness(options)) => return harness::main(options),
         Some(Command::HarnessCompiler) => return harness::compiler(),

@@ -29,6 +29,8 @@ pub enum Reason {
     Command,
     /// `lab check`, or its key: tools watch the kernel, nothing is judged.
     Check,
+    /// `lab measure`.
+    Measure,
     /// `lab restore`, or the incumbent put back by a discard.
     Restored,
 }
@@ -41,6 +43,7 @@ impl Reason {
             Reason::Rerun => "rerun",
             Reason::Command => "command",
             Reason::Check => "check",
+            Reason::Measure => "measure",
             Reason::Restored => "restored",
         }
     }

@@ -178,3 +178,39 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
         assert_eq!(found[4 * n as usize], 4 * 40, "arrivals count up");
     }
 }
+
+#[test]
+fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
+    // Every thread publishes a pair, and reads two others' at once. Then all add to one sum, in three rounds: fractions
+    // and negative numbers too, each an exact multiple of 2^-36.
+    let source = r#"
+        #include "lab.h"
+        constexpr int N = 4 * 32, ROUNDS = 3;
+        extern "C" __global__ void k(unsigned* cells) {
+            unsigned long long* words = reinterpret_cast<unsigned long long*>(cells);
+            unsigned long long* sum = words + 2 * N;
+            unsigned* arrivals = cells + 4 * N + 2;
+            unsigned* out = cells + 4 * N + 4;
+            const int me = blockIdx.x * blockDim.x + threadIdx.x;
+            lab_store_tagged(words + 2 * me, make_float2(me, -me), 7);
+            float2 pairs[2];
+            lab_load_tagged(words + me / 2 * 2, N, 7, pairs);
+            const int low = me / 2, high = low + N / 2;
+            bool right = pairs[0].x == low && pairs[0].y == -low && pairs[1].x == high && pairs[1].y == -high;
+            unsigned long long before = 0;
+            for (int round = 1; round <= ROUNDS; ++round) {
+                lab_add_counted(sum, round * (me * 0.25f - 100.0f));
+                const unsigned long long after = lab_load_counted(sum, N * round);
+                right &= lab_counted_between(before, after) == round * (N * (N - 1) / 8.0f - 100.0f * N);
+                before = after;
+                lab_grid_barrier(arrivals);
+            }
+            out[me] = right;
+        }
+        LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
+    "#;
+    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+        let found = run(source, order, &[0; 5 * 128 + 4]);
+        assert_eq!(found[4 * 128 + 4..], [1; 128], "{order:?}");
+    }
+}

@@ -132,7 +132,8 @@ impl Course<'_> {
         };
         let arch = arch(&options, self.device);
         let mut build = Build { compiler, options: &options, cache_dir: self.cache_dir, arch };
-        let image = build.candidate(snapshot, &problem.build_needs(self.device), out);
+        let built = build.candidate(snapshot, &problem.build_needs(self.device));
+        let image = built.and_then(|built| build.tell(built, out));
         self.compiler = Some(build.compiler);
         let image = image?;
         self.images.insert(added, image.clone());
