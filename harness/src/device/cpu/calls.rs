@@ -175,10 +175,8 @@ unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file
         }
         (&mut (*block).warps)[(*thread).warp as usize].at_grid |= 1 << (*thread).lane;
         (*block).at_grid += 1;
-        if (*block).at_grid as usize == (*block).threads.len() {
-            if launch.block_arrived() {
-                hooks::grid_met(block);
-            }
+        if (*block).at_grid as usize == (*block).threads.len() && launch.block_arrived() {
+            hooks::grid_met(block);
         }
         suspend(thread);
     }

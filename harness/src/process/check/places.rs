@@ -55,9 +55,9 @@ fn read(text: &str, here: &Path) -> HashMap<u64, Place> {
 
 pub fn is_users(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
-    !(name == "lab.h" || name == "lab_problem.h" || name == "lab_cpu.h" || file.contains("/lab_cpu/"))
-        && !file.starts_with("/usr/")
-        && !file.starts_with('?')
+    let labs = ["lab.h", "lab_problem.h", "lab_cpu.h"].contains(&name) || file.contains("/lab_cpu/");
+    let elsewhere = file.starts_with("/usr/") || file.starts_with('?');
+    !labs && !elsewhere
 }
 
 #[cfg(test)]

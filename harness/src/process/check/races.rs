@@ -13,7 +13,7 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
     let mut races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
     // Of two lines that race in several ways the one that needs the widest barrier is told.
     races.sort_by_key(|race| std::cmp::Reverse(Reach::of(&race.accesses)));
-    let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(|a| call(a)).collect();
+    let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(call).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let places = places::resolve(image, &addresses)?;
