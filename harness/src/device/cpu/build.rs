@@ -257,6 +257,8 @@ impl Checked {
                 RACES,
                 "-DLAB_CPU_RACES",
                 "-g",
+                // libtsan knows no fences; the lab's own runtime does.
+                "-Wno-tsan",
                 "-fno-hoist-adjacent-loads",
                 "--param=tsan-distinguish-volatile=1",
             ],

@@ -77,8 +77,8 @@ struct Thread {
     clock: Clock,
     /// What it knew at its last fence, and gives away with a relaxed store.
     released: Clock,
-    /// What relaxed loads brought, and its next fence takes in.
-    brought: Clock,
+    /// What relaxed loads brought, and its next fence takes in. A list, because most of it is brought to many threads alike.
+    brought: Vec<Clock>,
 }
 
 /// What an atomic does.
@@ -140,12 +140,8 @@ impl Races {
 
     /// All threads of a block are about to begin.
     pub fn begin(&mut self, block: u32) {
-        let thread = |_| Thread {
-            time: 1,
-            clock: Clock::default(),
-            released: Clock::default(),
-            brought: Clock::default(),
-        };
+        let thread =
+            |_| Thread { time: 1, clock: Clock::default(), released: Clock::default(), brought: Vec::new() };
         self.blocks.insert(block, (0..self.threads()).map(thread).collect());
     }
 
@@ -168,10 +164,7 @@ impl Races {
         let count = self.threads();
         let Some(threads) = self.blocks.get_mut(&block) else { return };
         let mut all = Clock::default();
-        for t in who.clone() {
-            all.join(&threads[t as usize].clock);
-            all.join(&threads[t as usize].brought);
-        }
+        join_all(&mut all, who.clone().map(|t| &threads[t as usize]));
         all.learn(block, count, who.clone().map(|t| (t, threads[t as usize].time)));
         who.for_each(|t| threads[t as usize].pass(&all));
     }
@@ -181,10 +174,7 @@ impl Races {
         let count = self.threads();
         let mut all = Clock::default();
         for (block, threads) in &self.blocks {
-            for thread in threads {
-                all.join(&thread.clock);
-                all.join(&thread.brought);
-            }
+            join_all(&mut all, threads.iter());
             all.learn(*block, count, (0..).zip(threads.iter().map(|thread| thread.time)));
         }
         self.blocks.values_mut().flatten().for_each(|thread| thread.pass(&all));
@@ -193,8 +183,7 @@ impl Races {
     pub fn fence(&mut self, who: Who) {
         let count = self.threads();
         let Some(thread) = self.thread(who) else { return };
-        let brought = std::mem::take(&mut thread.brought);
-        thread.clock.join(&brought);
+        std::mem::take(&mut thread.brought).iter().for_each(|brought| thread.clock.join(brought));
         thread.released = thread.snapshot(who, count);
     }
 
@@ -206,7 +195,11 @@ impl Races {
             return;
         };
         if what != Atomic::Store {
-            if acquires { &mut thread.clock } else { &mut thread.brought }.join(carried);
+            if acquires {
+                thread.clock.join(carried);
+            } else if !thread.brought.iter().any(|brought| brought.id() == carried.id()) {
+                thread.brought.push(carried.clone());
+            }
         }
         if what == Atomic::Load {
             return;
@@ -291,8 +284,18 @@ impl Thread {
     fn pass(&mut self, all: &Clock) {
         self.clock = all.clone();
         self.released = all.clone();
-        self.brought = Clock::default();
+        self.brought.clear();
         self.time += 1;
+    }
+}
+
+/// What these threads know and were brought, each piece once.
+fn join_all<'a>(all: &mut Clock, threads: impl Iterator<Item = &'a Thread>) {
+    let mut seen = HashSet::new();
+    for clock in threads.flat_map(|thread| std::iter::once(&thread.clock).chain(&thread.brought)) {
+        if seen.insert(clock.id()) {
+            all.join(clock);
+        }
     }
 }
 
