@@ -15,6 +15,10 @@ impl Clock {
         self.0.get(&block).map_or(0, |times| times[thread as usize])
     }
 
+    pub fn knows_anything(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Two clocks of one id know the same, as long as both are there.
     pub fn id(&self) -> usize {
         Rc::as_ptr(&self.0) as usize

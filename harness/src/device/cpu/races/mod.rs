@@ -197,7 +197,9 @@ impl Races {
         if what != Atomic::Store {
             if acquires {
                 thread.clock.join(carried);
-            } else if !thread.brought.iter().any(|brought| brought.id() == carried.id()) {
+            } else if carried.knows_anything()
+                && !thread.brought.iter().any(|brought| brought.id() == carried.id())
+            {
                 thread.brought.push(carried.clone());
             }
         }
