@@ -1,5 +1,6 @@
 //! The command line: one module per subcommand.
 
+mod check;
 mod decide;
 mod doctor;
 mod harness;
@@ -48,6 +49,8 @@ enum Command {
     Init(init::Options),
     /// Judge the present bytes once
     Run(run::Options),
+    /// Look for wild accesses and races in the present bytes; judges nothing
+    Check(check::Options),
     /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
     Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
@@ -65,7 +68,7 @@ enum Command {
     /// Let the harness command of this lab.toml run
     Trust,
     /// Judge one problem folder and print the run.log lines
-    Harness(harness::Options),
+    Harness(Box<harness::Options>),
     #[command(hide = true)]
     HarnessCompiler,
     #[command(hide = true)]
@@ -88,10 +91,11 @@ pub fn main() -> ExitCode {
         }
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
-        Some(Command::Harness(options)) => return harness::main(options),
+        Some(Command::Harness(options)) => return harness::main(*options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
         Some(Command::Init(options)) => init::main(&options),

@@ -359,6 +359,9 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
     match run {
         Some(id) => {
             let record = records.read(id)?;
+            if record.start.is_check() {
+                return no(format!("run {id} was a check: it judged nothing that could be decided"));
+            }
             let kernel = &record.start.kernel;
             if *kernel != project.kernel_name {
                 return no(format!(
@@ -375,7 +378,7 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
 /// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
 /// for the last verdict before it, if there is any.
 pub fn last(project: &Project, records: &Records) -> Option<Record> {
-    let ours = |r: &Record| r.start.kernel == project.kernel_name;
+    let ours = |r: &Record| r.start.kernel == project.kernel_name && !r.start.is_check();
     let void = |r: &Record| r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Void);
     records.find(|r| ours(r) && !void(r)).or_else(|| records.find(ours))
 }

@@ -45,7 +45,7 @@ pub fn check(
 
     // On the device that the run was on, also where that was not lab.toml's.
     let device = record.emulated().then_some(Target::Cpu);
-    let order = Order { reason: Reason::Command, device, program: asked.program.clone() };
+    let order = Order { device, program: asked.program.clone(), ..Order::new(Reason::Command) };
     let began = Timestamp::now();
     // Of a keep that was killed.
     let _ = fs::remove_dir_all(&tree);

@@ -66,6 +66,7 @@ actions! {
     Screen Keep "keep" "keep this experiment: commit exactly the judged bytes" ["c"] "commit";
     Screen Discard "discard" "discard it: put kernel.cu back to the incumbent; the attempt stays in git" ["d"] "discard";
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
+    Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
     Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the first error of a failed build" ["e"] "edit";
     Screen Pause "pause" "stop watching kernel.cu, or go on" ["p"] "pause";

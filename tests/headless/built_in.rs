@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// A repository with rmsnorm in it, committed.
-fn rmsnorm() -> Lab {
+pub fn rmsnorm() -> Lab {
     let lab = Lab::empty();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
     fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
@@ -19,7 +19,7 @@ fn rmsnorm() -> Lab {
 }
 
 /// `lab ARGS`, with the cache of precompiled headers that all these stories share.
-fn lab_with_cache(lab: &Lab, args: &str) -> Told {
+pub fn lab_with_cache(lab: &Lab, args: &str) -> Told {
     let mut command = lab.lab_command(args);
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
     finish(command.spawn().unwrap())

@@ -7,6 +7,7 @@ mod bad_harness;
 mod bad_kernel;
 mod bad_ledger;
 mod built_in;
+mod check;
 mod circle;
 mod held_out;
 mod lab;

@@ -219,3 +219,30 @@ fn what_a_hostile_log_holds() {
     world.tell(&format!("say {long} | key: {long} | caveat: {long}"));
     check("hostile", &mut world);
 }
+
+#[test]
+fn a_check_goes_on() {
+    let mut world = passed();
+    world.tell("press s; say stage: build | device: NVIDIA H200 | check_tools: memcheck, racecheck | check_size: rows=4");
+    world.tell("say build_s: 0.4 | stage: verify | memcheck_findings: 0 limit=0 | progress: 1/2; wait 2100");
+    check("checking", &mut world);
+}
+
+#[test]
+fn a_check_found_nothing() {
+    let mut world = passed();
+    world.tell("press s; say check_tools: memcheck, racecheck | check: memcheck, racecheck clean; end pass");
+    check("check_clean", &mut world);
+}
+
+#[test]
+fn a_check_found_something_beside_a_verdict_that_passes() {
+    let mut world = passed();
+    world.tell(
+        "press s; say check_tools: race | kernels/rmsnorm/kernel.cu(29): error: [race] thread (5,0,0) of block (0,0,0) reads \
+         shared memory that thread (37,0,0) writes at line 27: no __syncthreads() lies between | \
+         race_findings: 1 limit=0 | check: race found something | correctness: fail",
+    );
+    world.tell("end fail race_findings is 1, its limit 0");
+    check("check_found", &mut world);
+}

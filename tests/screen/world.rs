@@ -292,9 +292,12 @@ impl World {
 
     fn facts(&self) -> Facts {
         let present = Fingerprint(self.disk.clone());
-        let last = self.records.last().cloned();
+        let judged = |r: &&Record| !r.start.is_check();
+        let last = self.records.iter().rfind(judged).cloned();
         let stale = last.as_ref().is_some_and(|r| r.start.fingerprint != present);
-        let judged = self.records.iter().rev().find(|r| r.start.fingerprint == present).cloned();
+        let here = |r: &&Record| r.start.fingerprint == present;
+        let check = self.records.iter().rev().filter(here).find(|r| r.start.is_check()).cloned();
+        let judged = self.records.iter().rev().filter(judged).find(here).cloned();
         let undecided = last.as_ref().is_some_and(|r| r.decision.is_none());
         Facts {
             status: Ok(Status {
@@ -309,6 +312,7 @@ impl World {
                 last,
                 stale,
                 judged,
+                check,
                 keep: Ok(()),
                 discard: if self.disk == self.head {
                     Err("these are the incumbent's own bytes".into())

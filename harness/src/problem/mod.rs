@@ -112,6 +112,12 @@ pub trait Problem {
         module: ModuleId,
         place: Place,
     ) -> Result<Box<dyn Timed>, Stop>;
+    /// Makes the problem as small as a tool that watches every access can bear, and says in words what is left of it. Comes
+    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::exercise`] is called afterwards.
+    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// Launches what there is to launch, once each, and looks at no result: somebody else watches. What a launch writes
+    /// was never written before it.
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop>;
     /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
     /// between `verify` and `measure`, whatever the verdict.
     fn dump(

@@ -62,11 +62,21 @@ const LAST_STEPS: Duration = Duration::from_secs(2);
 impl Child {
     /// Starts it as leader of its own process group. It lives no longer than the calling thread.
     pub fn start(program: &Program, forward: Forward) -> io::Result<(Child, UnixStream)> {
+        Self::start_in(program, &[], forward)
+    }
+
+    /// The same with further variables in its environment.
+    pub fn start_in(
+        program: &Program,
+        environment: &[(OsString, OsString)],
+        forward: Forward,
+    ) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&program.path);
         command
             .arg0("lab")
             .args(&program.args)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -112,7 +122,12 @@ impl Child {
     /// Waits for a child that is ending by itself, and ends it if it does not. Its status is its
     /// own where it has one.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {
-        let deadline = Instant::now() + LAST_STEPS;
+        self.reap_within(LAST_STEPS)
+    }
+
+    /// The same for one that may take longer.
+    pub fn reap_within(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + patience;
         while self.poll()?.is_none() && Instant::now() < deadline {
             std::thread::sleep(A_MOMENT);
         }

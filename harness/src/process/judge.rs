@@ -2,6 +2,7 @@
 //! lets the problem compare, and alone writes result lines.
 
 mod builds;
+mod check;
 mod incumbent;
 pub(crate) mod measuring;
 mod options;
@@ -52,7 +53,10 @@ pub fn main(options: Options, on_standby: bool) -> Exit {
 /// Judges once and writes run.log's lines to `sink`.
 pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
     let shared = Shared::new(sink);
-    let verdict = run(&options, &shared, None);
+    let verdict = match &options.check {
+        Some(tools) => check::check(&options, tools, &shared),
+        None => run(&options, &shared, None),
+    };
     conclude(&options, verdict, &mut shared.writer())
 }
 

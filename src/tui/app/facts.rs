@@ -65,6 +65,13 @@ impl App {
                 None => {}
             }
         }
+        // Of an earlier screen, or of a `lab check` beside this one.
+        let known = self.check.as_ref().map(|check| check.start.id);
+        if let Some(record) = status.check.as_ref().filter(|r| is_idle && known != Some(r.start.id)) {
+            self.newest = self.newest.max(Some(record.start.id));
+            self.check = Judged::of(record.clone(), Arc::new(record.report()));
+            effects.push(Effect::LoadLog(record.start.id));
+        }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
         let unjudged = (status.judged.is_none() || told_nothing) && status.present.is_ok() && is_idle;

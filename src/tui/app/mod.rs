@@ -128,6 +128,8 @@ pub struct App {
     /// The newest run that this screen heard of; older ones are history.
     newest: Option<RunId>,
     pub last: Option<Judged>,
+    /// The last check, which takes the place of no verdict.
+    check: Option<Judged>,
     /// What is on disk now, as far as is known.
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
@@ -165,6 +167,7 @@ impl App {
             running: Running::No,
             newest: None,
             last: None,
+            check: None,
             present: None,
             status: None,
             history: Vec::new(),
@@ -271,6 +274,12 @@ impl App {
     /// It is about the kernel of this screen; old rows do not say.
     pub fn is_mine(&self, experiment: &Experiment) -> bool {
         experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel)
+    }
+
+    /// What a check found in the bytes on disk; of others it says nothing.
+    pub fn checked(&self) -> Option<&Judged> {
+        let present = self.present.as_ref()?.as_ref().ok()?;
+        self.check.as_ref().filter(|check| check.start.fingerprint == *present)
     }
 
     /// The last verdict belongs to other bytes than those on disk.

@@ -1,6 +1,7 @@
 //! Is it right? What the compiler said, the gates as they arrive with their values and limits, the
 //! difference per step as a strip, the workloads as a table.
 
+mod check;
 mod state;
 mod strip;
 mod table;
@@ -94,9 +95,17 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
             out.push(Line::styled(format!("✗ {text}"), theme.bad()));
         }
     }
-    let has_errors = report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    if verdict.is_some()
+        && let Some(checked) = app.checked()
+    {
+        out.extend(check::lines(checked, columns, theme));
+    }
+    // What a check finds stands in a build that went well.
+    let has_errors =
+        !check::is_one(report) && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
     out.extend(build(report, build_failed || has_errors, theme));
     let pending = match (&app.running, last) {
+        (Running::Live(live), _) if live.start.is_check() => Vec::new(),
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
     };

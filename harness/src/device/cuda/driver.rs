@@ -259,8 +259,9 @@ impl Driver for CudaDriver {
         let doing = "wipe the memory behind the buffers";
         for (address, [used, whole]) in self.allocations.iter().filter(|(_, [used, whole])| used < whole) {
             // SAFETY: within the allocation.
-            let code =
-                unsafe { calls::cuMemsetD32Async(address + *used as u64, 0, (whole - used) / 4, self.stream) };
+            let code = unsafe {
+                calls::cuMemsetD32Async(address + *used as u64, 0, (whole - used) / 4, self.stream)
+            };
             check(code, doing)?;
         }
         self.wait(doing)

@@ -194,6 +194,35 @@ impl Problem for TensorProblem {
         Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, cx.seed ^ place.salt())))
     }
 
+    /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        for entry in self.spec.entries() {
+            let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
+            let cases = (0..self.spec.cases.len()).filter(of_entry);
+            let size = |index: &usize| {
+                let cells = self.spec.cases[*index].cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size));
+        }
+        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
+            let bench = Bench::set_up(&self.spec, *index, worker, module, &sets)?;
+            bench.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            bench.take_down(worker)?;
+        }
+        Ok(())
+    }
+
     fn dump(
         &mut self,
         cx: &mut Context,
@@ -232,6 +261,9 @@ impl TensorProblem {
         Ok(self.timed.insert(Rc::new(all)).clone())
     }
 }
+
+/// Cells of a workload that is large enough for a check: one cell alone races with nobody.
+const ENOUGH: usize = 4096;
 
 /// Bytes that are held while nobody waits.
 const MOST_AHEAD: usize = 1 << 30;

@@ -24,7 +24,7 @@ use bench::Bench;
 use config::Config;
 use held_out::HeldOut;
 use pool::{Pool, Run};
-use reference::Sampling;
+use reference::{Reference, Sampling, Start};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use timing::Timing;
@@ -34,6 +34,10 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let config = Config::read(path, text)?;
     Ok(Box::new(WaveGru { path: path.to_owned(), config, held_out: false, prepared: None }))
 }
+
+/// Hidden units of the smallest model, and the steps of a launch that a tool watches.
+const SMALLEST: usize = 256;
+const WATCHED_STEPS: usize = 3;
 
 struct WaveGru {
     /// Of problem.toml.
@@ -211,6 +215,32 @@ impl Problem for WaveGru {
         let (multiplied, weight_bytes) = weights.work();
         let (pool, exchanges) = (pool.clone(), self.config.exchanges);
         Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
+    }
+
+    /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
+    /// on it otherwise.
+    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        if device.emulated {
+            self.config.hidden = SMALLEST;
+        }
+        (self.config.steps, self.config.steps_cpu) = (WATCHED_STEPS, WATCHED_STEPS);
+        Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        let sampling = self.config.sampling(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let uploaded = bench::upload(&weights, worker)?;
+        let start = Start::draw(self.config.hidden, cx.seed);
+        // Any tokens will do: nothing is compared.
+        let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
+        let run = Run { start, expected: Reference { tokens, ..Reference::default() } };
+        for teacher in [false, true] {
+            let bench = Bench::new(worker, module, &uploaded, weights.hidden, sampling)?;
+            bench.exercise(worker, &run, teacher, Order::Shuffled(cx.seed))?;
+            bench.close(worker)?;
+        }
+        Ok(())
     }
 
     fn dump(

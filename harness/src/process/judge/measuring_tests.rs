@@ -117,6 +117,12 @@ impl Problem for Script {
     fn dump(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
         Ok(())
     }
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        Ok("a script".into())
+    }
+    fn exercise(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 impl Timed for Scripted {

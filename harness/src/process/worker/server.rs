@@ -15,12 +15,14 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), WireError> {
-    let Some((number, Request::Open { target, parent }, _)) = link::next(&mut stream)? else { return Ok(()) };
+    let Some((number, Request::Open { target, parent, watched }, _)) = link::next(&mut stream)? else {
+        return Ok(());
+    };
     if parent.is_some_and(|parent| !crate::process::leash::parent_is(parent)) {
         return Ok(());
     }
     let mut device = match open(target) {
-        Ok(driver) => Device::new(driver),
+        Ok(driver) => Device::new(driver, if watched { Memory::watched() } else { Memory::default() }),
         Err(error) => {
             let failure = Failure::Lab(error.to_string());
             return wire::send(&mut stream, &(number, Answer::Err(failure)), &[]);
@@ -63,12 +65,12 @@ struct Device {
 }
 
 impl Device {
-    fn new(driver: Box<dyn Driver>) -> Self {
+    fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
         Device {
             driver,
             info,
-            memory: Memory::default(),
+            memory,
             modules: Vec::new(),
             entries: HashMap::new(),
             shapes: HashMap::new(),
