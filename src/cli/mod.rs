@@ -6,6 +6,7 @@ mod harness;
 mod init;
 mod log;
 mod measure;
+mod probe;
 mod restore;
 mod run;
 pub mod screen;
@@ -59,6 +60,8 @@ enum Command {
     Restore(restore::Options),
     /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
     Doctor,
+    /// Measure what the device can do: the floor and the estimate of a kernel's time follow from it
+    Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
     /// Judge one problem folder and print the run.log lines
@@ -87,6 +90,7 @@ pub fn main() -> ExitCode {
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
+        Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),

@@ -53,6 +53,22 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
 }
 
 #[test]
+fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
+    let lab = Lab::new();
+    let probed = lab_with_cache(&lab, "probe --device cpu").is(0);
+    assert!(probed.out.starts_with("cpu (emulated, "), "{probed:?}");
+    for figure in ["copy in memory", "reads from L2", "L2 round trip", "launch", "grid exchange"] {
+        assert!(probed.out.contains(figure), "{figure}: {probed:?}");
+    }
+    let probed = probed.says("emulated: these figures say nothing about a GPU, and bound nothing");
+    assert!(!probed.out.contains("tensor"), "{probed:?}");
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache/lab");
+    let kept = fs::read_dir(cache).unwrap().flatten();
+    assert_eq!(kept.filter(|file| file.file_name().to_string_lossy().starts_with("probe-")).count(), 0);
+    lab_with_cache(&lab, "probe --device cuda:97").is(3);
+}
+
+#[test]
 fn kernels_that_misbehave() {
     let lab = rmsnorm();
     let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");

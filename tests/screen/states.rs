@@ -92,6 +92,20 @@ fn pass_with_a_caveat_on_the_emulated_device() {
 }
 
 #[test]
+fn pass_with_a_caveat_on_a_gpu() {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(BUILD).tell(VERIFY).tell("say stage: measure");
+    world.tell(
+        "say floor_us: 0.07500 | estimate_us: 4.850 exchanges=4 | of_estimate: 80 | throughput_sps: 165210.4 | \
+         kernel_us: 6.05 | sm_clock_mhz: 1755 low=1755 high=1980 | memory_clock_mhz: 3201 low=3201 high=3201 | \
+         temperature_c: 71 low=64 high=74 | power_w: 688 low=640 high=702 | throttle: sw_power_cap | \
+         foreign_processes: 1 | correctness: pass | caveat: the device was held back while this was measured: it draws \
+         as much power as its limit allows (sw_power_cap) | stage: done",
+    );
+    check("caveated", world.tell("end pass 165210.4 0.031"));
+}
+
+#[test]
 fn verify_failed() {
     let mut world = passed();
     world.tell("save").tell(BUILD);

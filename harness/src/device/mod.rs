@@ -7,6 +7,7 @@
 
 pub mod cpu;
 pub mod cuda;
+pub mod gauge;
 pub mod images;
 
 use serde::{Deserialize, Serialize};
@@ -143,6 +144,11 @@ pub struct DeviceInfo {
     pub arch: String,
     /// Shared memory that one block may ask for, in bytes.
     pub max_shared_bytes: u32,
+    /// Level-2 cache; 0 on the cpu device, whose memory has no cache of its own.
+    pub l2_bytes: u64,
+    /// `GPU-` and 16 bytes in hex, whatever CUDA_VISIBLE_DEVICES makes of its ordinal; empty where
+    /// the device has none.
+    pub uuid: String,
     pub driver: String,
 }
 

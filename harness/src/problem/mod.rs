@@ -8,6 +8,8 @@ pub mod tensor;
 pub mod wavegru;
 
 use crate::device::DeviceInfo;
+use crate::probe::Figures;
+use crate::probe::bounds::Demand;
 use crate::process::worker::{ModuleId, Worker};
 use crate::report::{Measure, Writer};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ pub struct BuildNeeds {
 /// What every stage may use.
 pub struct Context<'a> {
     pub device: &'a DeviceInfo,
+    /// What it can do, where that was measured.
+    pub figures: Option<Figures>,
     /// Folder for what outlives a run: references, weights.
     pub cache_dir: &'a Path,
     /// What this run draws its inputs, start states and orders from; another one in every run
@@ -157,6 +161,8 @@ pub trait Timed {
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over some turns, with an interval where they give one.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
+    /// What each launch of a turn must do.
+    fn demands(&self) -> Vec<Demand>;
     /// The measures' lines; `last`: also what is written once.
     fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop>;
 }

@@ -8,6 +8,7 @@ pub mod compiler;
 pub mod judge;
 mod leash;
 mod link;
+pub mod lock;
 mod output;
 mod sink;
 pub mod wire;

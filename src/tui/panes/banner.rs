@@ -304,6 +304,12 @@ fn tags(app: &App) -> Vec<Span<'static>> {
     {
         words.push(("emulated", theme.warn()));
     }
+    // Of a verdict that stands: it was kept and marked, not thrown away.
+    let stands = matches!(app.running, Running::No)
+        && app.last.as_ref().is_some_and(|last| last.verdict.outcome == Outcome::Pass);
+    if stands && report(app).is_some_and(|r| !r.caveats().is_empty()) {
+        words.push(("caveated", theme.warn()));
+    }
     if app.setup.external.is_some() {
         words.push(("external", theme.accent()));
     }

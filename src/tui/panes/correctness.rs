@@ -1,6 +1,7 @@
 //! Is it right? What the compiler said, the gates as they arrive with their values and limits, the
 //! difference per step as a strip, the workloads as a table.
 
+mod state;
 mod strip;
 mod table;
 
@@ -102,6 +103,7 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     out.extend(gates(report, &pending, columns, theme));
     out.extend(others(app, report, columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
+    out.extend(state::line(report, theme));
     out.extend(provenance(report, theme));
     for caveat in report.caveats() {
         for text in rows_of(caveat, columns.saturating_sub(2)) {
@@ -245,6 +247,8 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         .filter(|(key, value)| {
             !SHOWN.contains(key)
                 && !PROVENANCE.contains(key)
+                && !state::KEYS.contains(key)
+                && !super::history::BOUNDS.contains(key)
                 && !key.ends_with("_series")
                 && attribute(value, "limit").is_none()
         })

@@ -57,6 +57,8 @@ impl Cpu {
             sms,
             arch: String::new(),
             max_shared_bytes: LIMIT,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();

@@ -7,6 +7,7 @@ use super::suggest;
 use super::values::Values;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
+use crate::probe::bounds::Cache;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,8 @@ struct File {
     #[serde(default)]
     keep: Vec<Drawn>,
     cpu_max_cells: Option<usize>,
+    #[serde(default)]
+    cache: Cache,
 }
 
 #[derive(Deserialize)]
@@ -146,8 +149,8 @@ impl File {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
-        let (name, dims, cpu_max_cells) = (self.name, self.dims, self.cpu_max_cells);
-        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells })
+        let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
+        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
     }
 
     /// What expressions may name.

@@ -182,8 +182,14 @@ impl Problem for TensorProblem {
             worker.require_entry(module, entry)?;
         }
         let drawn = self.timed_inputs(cx.seed)?;
-        let set_up =
-            |(index, drawn): &(usize, Drawn)| Bench::set_up(&self.spec, *index, worker, module, &drawn.sets);
+        let scratch = bench::scratch(&self.spec, worker)?;
+        let set_up = |(index, drawn): &(usize, Drawn)| {
+            Bench::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
+                worker,
+                &drawn.sets,
+                scratch,
+            )
+        };
         let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
         Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, cx.seed ^ place.salt())))
     }

@@ -2,10 +2,11 @@
 
 use super::Drawn;
 use super::bench::Bench;
-use super::spec::{Case, Spec};
+use super::spec::{Case, Role, Spec};
 use super::tally::Tally;
 use crate::device::Order;
 use crate::measure::{self, Summary};
+use crate::probe::bounds::Demand;
 use crate::problem::{Correctness, Stop, Timed, in_digits};
 use crate::process::worker::{Breach, Worker};
 use crate::report::{Measure, Writer};
@@ -138,6 +139,23 @@ impl Timed for Timing {
             low: rates(&|s| s.interval.map(|(_, high)| high)),
             high: rates(&|s| s.interval.map(|(low, _)| low)),
         })
+    }
+
+    /// What was left out of a problem's `bytes` need not be read; what is read must be.
+    fn demands(&self) -> Vec<Demand> {
+        let demand = |case: &Case| {
+            let bytes = |reads: bool| {
+                let tensors = self.spec.tensors.iter().zip(&case.tensors);
+                let moved = tensors.filter(|(t, _)| t.role != if reads { Role::Out } else { Role::In });
+                moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
+            };
+            let reads = bytes(true).min(case.bytes);
+            let writes = bytes(false).min(case.bytes - reads);
+            let flops = case.flops.unwrap_or(0.0);
+            let (label, cache) = (case.label.clone(), self.spec.cache);
+            Demand { label, reads, writes, flops, cache, ..Demand::default() }
+        };
+        self.cases().map(demand).collect()
     }
 
     fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop> {

@@ -208,7 +208,9 @@ impl Problem for WaveGru {
             Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
         };
         let bench = Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?;
-        Ok(Box::new(Timing { bench, pool: pool.clone(), runs, launches: 0 }))
+        let (multiplied, weight_bytes) = weights.work();
+        let (pool, exchanges) = (pool.clone(), self.config.exchanges);
+        Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
     }
 
     fn dump(

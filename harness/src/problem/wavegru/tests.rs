@@ -104,6 +104,8 @@ impl Driver for Fake {
             sms: 4,
             arch: String::new(),
             max_shared_bytes: 1000,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
@@ -204,6 +206,7 @@ fn circle_of(
     let mut out = Writer::new(log.clone());
     let mut cx = Context {
         device: &device,
+        figures: None,
         cache_dir,
         seed: 5,
         out: &mut out,

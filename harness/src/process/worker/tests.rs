@@ -21,6 +21,8 @@ impl Driver for Fake {
             sms: 4,
             arch: String::new(),
             max_shared_bytes: 1000,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
