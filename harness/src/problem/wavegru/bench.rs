@@ -52,6 +52,8 @@ pub struct Bench {
 /// What came of a launch that samples.
 pub struct Sampled {
     pub tokens: Vec<i32>,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
     pub broken: Broken,
 }
 
@@ -145,9 +147,11 @@ impl Bench {
 
     pub fn sample(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Sampled, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
+        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
         let mut broken = self.breaches(worker)?;
         broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
-        Ok(Sampled { tokens, broken })
+        broken.words.extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        Ok(Sampled { tokens, h0, h1, broken })
     }
 
     /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`Bench::breaches`]
