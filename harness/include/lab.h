@@ -170,6 +170,64 @@ __device__ inline void lab_load_tagged(const unsigned long long* words, int apar
 #endif
 }
 
+// A marked value is an f32 whose lowest bit is the mark: half the bytes of a tagged one, for half a unit in the last
+// place on average. A word's mark changes with each value that is written to it; memory starts as zeros, so the first
+// mark is 1. As with tagged words, a word may be written again only when all its readers are known to have read it.
+__device__ inline float lab_marked(float value, unsigned mark) {
+    return __uint_as_float((__float_as_uint(value) & ~1u) | (mark & 1u));
+}
+__device__ inline void lab_store_marked(float* word, float value, unsigned mark) {
+    *static_cast<volatile float*>(word) = lab_marked(value, mark);
+}
+
+// Four neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+__device__ inline void lab_store_marked(float* words, float4 values, unsigned mark) {
+#ifdef LAB_CPU
+    lab_store_marked(words, values.x, mark);
+    lab_store_marked(words + 1, values.y, mark);
+    lab_store_marked(words + 2, values.z, mark);
+    lab_store_marked(words + 3, values.w, mark);
+#else
+    asm volatile("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(words), "f"(lab_marked(values.x, mark)),
+                 "f"(lab_marked(values.y, mark)), "f"(lab_marked(values.z, mark)), "f"(lab_marked(values.w, mark))
+                 : "memory");
+#endif
+}
+
+// Waits until N times four neighbouring words carry the mark, `apart` words from one four to the next, and gives their
+// values, marks included. All are asked for before any is looked at, so that they cost the latency of one.
+template <int N>
+__device__ inline void lab_load_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
+    unsigned wrong;
+    do {
+        uint4 seen[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+#ifdef LAB_CPU
+            const unsigned* bits = reinterpret_cast<const unsigned*>(words + i * apart);
+            seen[i] = make_uint4(lab_poll(bits), lab_poll(bits + 1), lab_poll(bits + 2), lab_poll(bits + 3));
+#else
+            asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(seen[i].x), "=r"(seen[i].y), "=r"(seen[i].z), "=r"(seen[i].w)
+                         : "l"(words + i * apart)
+                         : "memory");
+#endif
+        }
+        wrong = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            wrong |= (seen[i].x ^ mark) | (seen[i].y ^ mark) | (seen[i].z ^ mark) | (seen[i].w ^ mark);
+            values[i] = make_float4(__uint_as_float(seen[i].x), __uint_as_float(seen[i].y), __uint_as_float(seen[i].z),
+                                    __uint_as_float(seen[i].w));
+        }
+    } while (wrong & 1u);
+}
+__device__ inline float4 lab_load_marked(const float* words, unsigned mark) {
+    float4 values[1];
+    lab_load_marked(words, 0, mark, values);
+    return values[0];
+}
+
 // A counted sum: a 64-bit word to which many threads add, and which says itself when all have. Its upper 56 bits
 // are the sum in fixed point, units of 2^-36, its low 8 bits the number of additions. Integers add up to the
 // same whatever the order, so the sum is the same in every run; and it only ever counts up, so nothing resets it: who
