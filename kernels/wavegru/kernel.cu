@@ -1,12 +1,11 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
-// device), and a thread one of the 256 tokens. A step waits for other blocks four times:
+// device), and a thread one of the 256 tokens. A step waits for other blocks three times:
 //
 //   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0  → tagged words
 //   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1  → tagged words
-//   GLU   value · σ(gate)                       a warp a unit                               → tagged words
-//   out   the 256 logits                        a warp a logit                              → tagged words
+//   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
 //   pick  min-p and Gumbel-max                  every warp for itself, all alike
 //
 // Layer 0's input is one of 256 embeddings: its product with each is computed before the first step. The products with
@@ -30,12 +29,12 @@ constexpr bool ON_CHIP = true;  // recurrent weights and the table in shared mem
 #endif
 constexpr int UNITS = H / BLOCKS;   // a block's
 constexpr int OWN = UNITS / WARPS;  // a warp's
-constexpr int LOGITS = V / BLOCKS;  // a block's, one for each of its first warps
 constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
 static_assert(H % 128 == 0 && UNITS % WARPS == 0, "whole chunks, and units for every warp");
 static_assert(THREADS == V, "a thread a token");
+static_assert(BLOCKS <= 255, "what a counted sum can count");
 
 // ---- Dot products: lane l of a warp has elements 128·k + 4·l … + 3 of chunk k ----------------------
 
@@ -93,11 +92,13 @@ __device__ inline void multiply(const R& rows, const float* vector, int lane, fl
 
 // ---- What a step computes --------------------------------------------------------------------------
 
-__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+// By the hardware's exponential and division: off by 3e-7 at most, and most of a gate's instructions are saved.
+__device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+__device__ inline float tanh_of(float x) { return 1.0f - 2.0f * sigmoid(-2.0f * x); }
 
 // A unit's new state, from the sums of its gates with their biases. PyTorch's GRUCell.
 __device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
-    const float c = tanhf(n_input + sigmoid(r) * n_state);
+    const float c = tanh_of(n_input + sigmoid(r) * n_state);
     const float keep = sigmoid(z);
     return (1.0f - keep) * c + keep * h;
 }
@@ -195,17 +196,18 @@ __device__ inline void token_table(float (&table)[UNITS][3], const bf16* embeddi
 // ---- The kernel ----------------------------------------------------------------------------------
 
 // Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
-// knows that every block had read that step's h0, h1 and GLU, because their logits come from them.
+// knows that every block had read that step's h0 and h1, because their shares of the logits come from them.
 struct Work {
     float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
-    u64 h0[H], h1[H], glu[H], logits[V];  // tagged
+    u64 h0[H], h1[H];       // tagged
+    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
 };
 
 struct Shared {
     float h0[H], h1[H];     // the present states
     float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
     float squares[THREADS];
-    float glu[H];
+    float glu[UNITS];
     float logits[V], noise[V];
 };
 
@@ -257,11 +259,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         shared.h1[i] = h1[i];
     }
 
-    // What stays in registers: this warp's rows of layer 1's input weights, of the GLU's and the output's.
+    // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
     Rows<3> ih1[OWN];
     Rows<2> glu[OWN];
     float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
-    Rows<1> out[(LOGITS + WARPS - 1) / WARPS];
+    uint2 out[UNITS / 4];
 #pragma unroll
     for (int own = 0; own < OWN; ++own) {
         const int unit = first_unit + mine + own;
@@ -278,14 +280,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         h1_own[own] = h1[unit];
     }
 #pragma unroll
-    for (int i = 0; i < LOGITS; i += WARPS) {
-        if (i + warp < LOGITS) out[i / WARPS].load(w_out, blockIdx.x * LOGITS + i + warp, lane);
+    for (int i = 0; i < UNITS / 4; ++i) {
+        out[i] = reinterpret_cast<const uint2*>(w_out + size_t(thread) * H + first_unit)[i];
     }
+    const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
     constexpr int EACH = (H / 2 + THREADS - 1) / THREADS;  // pairs of elements that a thread fetches
     const bool fetches = 2 * thread < H;
     float2 gain1[EACH];
     for (int i = 0; i < EACH && fetches; ++i) gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
     const float log_min_p = logf(run.min_p);
+    u64* const logit_sum = &work->logits[thread / 4][thread % 4];
+    u64 logit_before = 0;
     __syncthreads();
 
     const auto layer0_state_sums = [&] {
@@ -367,34 +372,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             float sums[2];
             multiply(glu[own], shared.h1, lane, sums);
             const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
-            if (lane == 0) lab_store_tagged(&work->glu[first_unit + mine + own], g, epoch);
-        }
-
-        // The next step's state sums, while the GLU's outputs are on their way
-        layer1_state_sums();
-
-        // Output GEMV
-        if (fetches) {
-            float2 g[EACH];
-            lab_load_tagged(&work->glu[2 * thread], 2 * THREADS, epoch, g);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.glu)[thread + i * THREADS] = g[i];
+            if (lane == 0) shared.glu[mine + own] = g;
         }
         __syncthreads();
-#pragma unroll
-        for (int i = 0; i < LOGITS; i += WARPS) {
-            if (i + warp >= LOGITS) break;
-            const int row = blockIdx.x * LOGITS + i + warp;
-            float sums[1];
-            multiply(out[i / WARPS], shared.glu, lane, sums);
-            if (lane == 0) lab_store_tagged(&work->logits[row], sums[0] + b_out[row], epoch);
-        }
 
-        // What needs no token, while the logits are on their way
+        // This block's share of a logit
+        float share = bias_out;
+#pragma unroll
+        for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
+        lab_add_counted(logit_sum, share);
+
+        // What needs no token, while the other blocks' shares are on their way
+        layer1_state_sums();
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
-        shared.logits[thread] = lab_load_tagged(&work->logits[thread], epoch) / run.temperature;
+        const u64 logit = lab_load_counted(logit_sum, BLOCKS * epoch);
+        shared.logits[thread] = lab_counted_between(logit_before, logit) / run.temperature;
+        logit_before = logit;
         __syncthreads();
         if (forced) {
             token = forced[t];
