@@ -1,15 +1,14 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
-// device), and a thread one of the 256 tokens. A step waits for other blocks three times:
+// device), and a thread one of the 256 tokens. A step waits for other blocks twice:
 //
-//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0  → tagged words
-//   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1  → tagged words
+//   L1    embedding + h0, RMS norm, GRU cell   a warp a unit; every block needs all of h1  → marked values
 //   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
-//   pick  min-p and Gumbel-max                  every warp for itself, all alike
+//   pick  min-p and Gumbel-max                 every warp for itself, all alike
 //
-// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step. The products with
-// the old states are computed while other blocks are waited for.
+// Layer 0 is not on that path. It depends on the token and on its old state only, and there are 256 tokens: while h1 is
+// on its way, each thread computes the new states for its token, as if that had been picked. One of them will be.
 // README.md tells what a step costs and what was tried.
 #include "lab.h"
 
@@ -25,7 +24,7 @@ constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are
 constexpr bool ON_CHIP = false;
 #else
 constexpr int BLOCKS = H / WARPS;
-constexpr bool ON_CHIP = true;  // recurrent weights and the table in shared memory, 120 KiB a block
+constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a block
 #endif
 constexpr int UNITS = H / BLOCKS;   // a block's
 constexpr int OWN = UNITS / WARPS;  // a warp's
@@ -196,17 +195,22 @@ __device__ inline void token_table(float (&table)[UNITS][3], const bf16* embeddi
 // ---- The kernel ----------------------------------------------------------------------------------
 
 // Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
-// knows that every block had read that step's h0 and h1, because their shares of the logits come from them.
+// knows that every block had read that step's h1 and its layer 0, because their shares of the logits come from it.
 struct Work {
-    float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
-    u64 h0[H], h1[H];       // tagged
-    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
+    float candidates[2][BLOCKS][V][UNITS];  // marked: h0 as it would be after each token; two in turn
+    float h1[H];                            // marked
+    u64 logits[V / 4][32];                  // counted; four tokens a line of 128 bytes, as the lines add in parallel
 };
+
+// Marks change with every value that a word gets, and begin with 1.
+__device__ inline unsigned candidate_mark(int step) { return step / 2 + 1; }
+__device__ inline unsigned h1_mark(int step) { return step + 1; }
 
 struct Shared {
     float h0[H], h1[H];     // the present states
     float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
     float squares[THREADS];
+    float4 state0[UNITS];   // layer 0: state sums of gates r, z, n with their biases, and the state
     float glu[UNITS];
     float logits[V], noise[V];
 };
@@ -238,16 +242,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         bring(chip, w_ih0, first_unit);
         __syncthreads();
     }
-    float products[UNITS][3];
-    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
-    // Row 3·unit + gate, a column a token.
-    float(*const table)[V] = ON_CHIP ? reinterpret_cast<float(*)[V]>(chip + 6 * UNITS * H) : work->table + 3 * first_unit;
+    float table[UNITS][3];
+    token_table(table, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
 #pragma unroll
-        for (int gate = 0; gate < 3; ++gate) {
-            table[3 * unit + gate][thread] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
-        }
+        for (int gate = 0; gate < 3; ++gate) table[unit][gate] += b_ih0[gate * H + first_unit + unit];
     }
     __syncthreads();
     if (ON_CHIP) {
@@ -262,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
     Rows<3> ih1[OWN];
     Rows<2> glu[OWN];
-    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
+    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
     uint2 out[UNITS / 4];
 #pragma unroll
     for (int own = 0; own < OWN; ++own) {
@@ -276,7 +276,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         bias1[own][3] = b_hh1[2 * H + unit];
         bias_glu[own][0] = b_glu[unit];
         bias_glu[own][1] = b_glu[H + unit];
-        h0_own[own] = h0[unit];
         h1_own[own] = h1[unit];
     }
 #pragma unroll
@@ -284,19 +283,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         out[i] = reinterpret_cast<const uint2*>(w_out + size_t(thread) * H + first_unit)[i];
     }
     const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
-    constexpr int EACH = (H / 2 + THREADS - 1) / THREADS;  // pairs of elements that a thread fetches
-    const bool fetches = 2 * thread < H;
-    float2 gain1[EACH];
-    for (int i = 0; i < EACH && fetches; ++i) gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
+    const bool fetches = 4 * thread < H;  // elements 4·thread … + 3 of every exchanged vector
+    const float4 gain1 = fetches ? reinterpret_cast<const float4*>(rms_gain1)[thread] : float4{};
     const float log_min_p = logf(run.min_p);
     u64* const logit_sum = &work->logits[thread / 4][thread % 4];
     u64 logit_before = 0;
     __syncthreads();
 
-    const auto layer0_state_sums = [&] {
+    // Layer 0 for every token, ahead of its step: the state sums of this block's units, then a thread a token.
+    const auto layer0_ahead = [&](int step) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
-            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, state0[own]);
+            float sums[3];
+            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
+            const float h = shared.h0[first_unit + mine + own];
+            const float4 state = make_float4(sums[0] + bias0[own][0], sums[1] + bias0[own][1], sums[2] + bias0[own][2], h);
+            if (lane == 0) shared.state0[mine + own] = state;
+        }
+        __syncthreads();
+        float* const words = work->candidates[step % 2][blockIdx.x][thread];
+#pragma unroll
+        for (int unit = 0; unit < UNITS; unit += 4) {
+            float h[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const float4 state = shared.state0[unit + i];
+                const float(&input)[3] = table[unit + i];
+                h[i] = gru_cell(input[0] + state.x, input[1] + state.y, input[2], state.z, state.w);
+            }
+            lab_store_marked(words + unit, make_float4(h[0], h[1], h[2], h[3]), candidate_mark(step));
         }
     };
     const auto layer1_state_sums = [&] {
@@ -305,38 +320,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
         }
     };
-    layer0_state_sums();
+    layer0_ahead(0);
     layer1_state_sums();
 
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        const unsigned epoch = t + 1;
-
-        // L0 GRU
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            const float(*const input)[V] = table + 3 * (mine + own);
-            h0_own[own] = gru_cell(input[0][token] + state0[own][0] + bias0[own][0], input[1][token] + state0[own][1] + bias0[own][1],
-                                   input[2][token], state0[own][2] + bias0[own][2], h0_own[own]);
-            if (lane == 0) lab_store_tagged(&work->h0[first_unit + mine + own], h0_own[own], epoch);
-        }
-
-        // L1 prep
+        // L0 is there already; L1's input
         float squares = 0.0f;
         if (fetches) {
-            const unsigned* embedding = reinterpret_cast<const unsigned*>(embed + token * H) + thread;
-            unsigned x[EACH];
-            float2 h[EACH];
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) x[i] = embedding[i * THREADS];
-            lab_load_tagged(&work->h0[2 * thread], 2 * THREADS, epoch, h);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) {
-                const float2 y = make_float2(first(x[i]) + h[i].x, second(x[i]) + h[i].y);
-                squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
-                reinterpret_cast<float2*>(shared.h0)[thread + i * THREADS] = h[i];
-                reinterpret_cast<float2*>(shared.input)[thread + i * THREADS] = make_float2(gain1[i].x * y.x, gain1[i].y * y.y);
-            }
+            const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
+            const float* candidate = &work->candidates[t % 2][4 * thread / UNITS][token][4 * thread % UNITS];
+            const float4 h = lab_load_marked(candidate, candidate_mark(t));
+            const float4 y = make_float4(first(x.x) + h.x, second(x.x) + h.y, first(x.y) + h.z, second(x.y) + h.w);
+            squares = fmaf(y.x, y.x, fmaf(y.y, y.y, fmaf(y.z, y.z, y.w * y.w)));
+            reinterpret_cast<float4*>(shared.h0)[thread] = h;
+            reinterpret_cast<float4*>(shared.input)[thread] =
+                make_float4(gain1.x * y.x, gain1.y * y.y, gain1.z * y.z, gain1.w * y.w);
         }
         shared.squares[thread] = squares;
         __syncthreads();
@@ -353,18 +352,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
             const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
             h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
-            if (lane == 0) lab_store_tagged(&work->h1[first_unit + mine + own], h1_own[own], epoch);
+            if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
         }
 
-        // The next step's state sums, while h1 is on its way
-        layer0_state_sums();
+        // The next step's L0, while h1 is on its way
+        layer0_ahead(t + 1);
 
         // GLU
         if (fetches) {
-            float2 h[EACH];
-            lab_load_tagged(&work->h1[2 * thread], 2 * THREADS, epoch, h);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.h1)[thread + i * THREADS] = h[i];
+            reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t));
         }
         __syncthreads();
 #pragma unroll
@@ -387,7 +383,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
-        const u64 logit = lab_load_counted(logit_sum, BLOCKS * epoch);
+        const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
         shared.logits[thread] = lab_counted_between(logit_before, logit) / run.temperature;
         logit_before = logit;
         __syncthreads();
@@ -410,6 +406,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 LAB_LAUNCH(wavegru) {
     launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) + 3 * UNITS * V * sizeof(float) : 0;
+    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
     launch.cooperative = 1;  // all resident at once, as they wait for one another
 }
