@@ -3,12 +3,14 @@
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
 // device), and a thread one of the 256 tokens. A step waits for other blocks twice:
 //
+//   L0    GRU cell, input from the table       a thread four units, in every block alike
 //   L1    embedding + h0, RMS norm, GRU cell   a warp a unit; every block needs all of h1  → marked values
 //   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
 //   pick  min-p and Gumbel-max                 every warp for itself, all alike
 //
-// Layer 0 is not on that path. It depends on the token and on its old state only, and there are 256 tokens: while h1 is
-// on its way, each thread computes the new states for its token, as if that had been picked. One of them will be.
+// Layer 0 is on that path, but needs no exchange of its own. Its input is one of 256 embeddings, whose products are in a
+// table made before the first step; its products with the old state are made and exchanged while other things are waited
+// for. What remains is a few operations a unit, which every block does for all units.
 // README.md tells what a step costs and what was tried.
 #include "lab.h"
 
@@ -52,6 +54,10 @@ __device__ inline float dot(uint2 w, float4 x, float sum) {
     return fmaf(second(w.y), x.w, sum);
 }
 
+__device__ inline float dot(float4 w, float4 x, float sum) {
+    return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
+}
+
 // N rows in this lane's registers.
 template <int N>
 struct Rows {
@@ -65,6 +71,24 @@ struct Rows {
         }
     }
     __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
+};
+
+// The same, widened once: twice the registers, half the instructions.
+template <int N>
+struct Wide {
+    float4 part[N][CHUNKS];
+
+    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
+#pragma unroll
+        for (int row = 0; row < N; ++row) {
+#pragma unroll
+            for (int k = 0; k < CHUNKS; ++k) {
+                const uint2 w = weights(matrix + (row * H + unit) * H, k, lane);
+                part[row][k] = make_float4(first(w.x), second(w.x), first(w.y), second(w.y));
+            }
+        }
+    }
+    __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
 };
 
 // A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
@@ -117,15 +141,17 @@ __device__ inline int sample(const float* logits, const float* noise, float log_
 #pragma unroll
     for (int i = 32; i < V; i += 32) largest = fmaxf(largest, logits[i + lane]);
     const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + log_min_p;
-    unsigned best = 0, token = V;
+    unsigned score[V / 32], best = 0, token = V;
 #pragma unroll
-    for (int i = 0; i < V; i += 32) {
-        const float logit = logits[i + lane];
-        const unsigned score = ordered(logit + noise[i + lane]);
-        if (logit >= threshold && score > best) best = score, token = i + lane;
+    for (int i = 0; i < V / 32; ++i) {
+        const float logit = logits[i * 32 + lane];
+        score[i] = logit >= threshold ? ordered(logit + noise[i * 32 + lane]) : 0;
+        best = max(best, score[i]);
     }
-    const unsigned winner = __reduce_max_sync(ALL, best);
-    return __reduce_min_sync(ALL, best == winner ? token : V);
+    best = __reduce_max_sync(ALL, best);
+#pragma unroll
+    for (int i = V / 32 - 1; i >= 0; --i) token = score[i] == best ? i * 32 + lane : token;
+    return __reduce_min_sync(ALL, token);
 }
 
 // softmax(logits)[token], in every lane.
@@ -195,22 +221,23 @@ __device__ inline void token_table(float (&table)[UNITS][3], const bf16* embeddi
 // ---- The kernel ----------------------------------------------------------------------------------
 
 // Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
-// knows that every block had read that step's h1 and its layer 0, because their shares of the logits come from it.
+// knows that every block had read that step's h1 and state products, because their shares of the logits come from them.
 struct Work {
-    float candidates[2][BLOCKS][V][UNITS];  // marked: h0 as it would be after each token; two in turn
-    float h1[H];                            // marked
-    u64 logits[V / 4][32];                  // counted; four tokens a line of 128 bytes, as the lines add in parallel
+    float table[V][3][H];   // layer 0's input products for each token, biases added
+    float state0[2][3][H];  // marked: layer 0's state products, biases added; two in turn
+    float h1[H];            // marked
+    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
+    unsigned arrivals;
 };
 
 // Marks change with every value that a word gets, and begin with 1.
-__device__ inline unsigned candidate_mark(int step) { return step / 2 + 1; }
+__device__ inline unsigned state_mark(int step) { return step / 2 + 1; }
 __device__ inline unsigned h1_mark(int step) { return step + 1; }
 
 struct Shared {
     float h0[H], h1[H];     // the present states
     float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
     float squares[THREADS];
-    float4 state0[UNITS];   // layer 0: state sums of gates r, z, n with their biases, and the state
     float glu[UNITS];
     float logits[V], noise[V];
 };
@@ -242,14 +269,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         bring(chip, w_ih0, first_unit);
         __syncthreads();
     }
-    float table[UNITS][3];
-    token_table(table, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
+    float products[UNITS][3];
+    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
 #pragma unroll
-        for (int gate = 0; gate < 3; ++gate) table[unit][gate] += b_ih0[gate * H + first_unit + unit];
+        for (int gate = 0; gate < 3; ++gate) {
+            work->table[thread][gate][first_unit + unit] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+        }
     }
-    __syncthreads();
+    lab_grid_barrier(&work->arrivals);  // the table is complete
     if (ON_CHIP) {
         bring(chip, w_hh0, first_unit);
         bring(chip + 3 * UNITS * H, w_hh1, first_unit);
@@ -260,8 +289,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 
     // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
-    Rows<3> ih1[OWN];
-    Rows<2> glu[OWN];
+    Wide<3> ih1[OWN];
+    Wide<2> glu[OWN];
     float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
     uint2 out[UNITS / 4];
 #pragma unroll
@@ -285,33 +314,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
     const bool fetches = 4 * thread < H;  // elements 4·thread … + 3 of every exchanged vector
     const float4 gain1 = fetches ? reinterpret_cast<const float4*>(rms_gain1)[thread] : float4{};
-    const float log_min_p = logf(run.min_p);
+    const float log_min_p = logf(run.min_p), sharpness = 1.0f / run.temperature;
     u64* const logit_sum = &work->logits[thread / 4][thread % 4];
     u64 logit_before = 0;
     __syncthreads();
 
-    // Layer 0 for every token, ahead of its step: the state sums of this block's units, then a thread a token.
-    const auto layer0_ahead = [&](int step) {
+    // Layer 0's products with its present state, biases added: what the cell of the step after needs.
+    const auto layer0_state_sums = [&](int step) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
             multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
-            const float h = shared.h0[first_unit + mine + own];
-            const float4 state = make_float4(sums[0] + bias0[own][0], sums[1] + bias0[own][1], sums[2] + bias0[own][2], h);
-            if (lane == 0) shared.state0[mine + own] = state;
-        }
-        __syncthreads();
-        float* const words = work->candidates[step % 2][blockIdx.x][thread];
-#pragma unroll
-        for (int unit = 0; unit < UNITS; unit += 4) {
-            float h[4];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float4 state = shared.state0[unit + i];
-                const float(&input)[3] = table[unit + i];
-                h[i] = gru_cell(input[0] + state.x, input[1] + state.y, input[2], state.z, state.w);
-            }
-            lab_store_marked(words + unit, make_float4(h[0], h[1], h[2], h[3]), candidate_mark(step));
+            const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
+            if (lane < 3) lab_store_marked(&work->state0[step % 2][lane][first_unit + mine + own], sum, state_mark(step));
         }
     };
     const auto layer1_state_sums = [&] {
@@ -320,17 +335,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
         }
     };
-    layer0_ahead(0);
+    layer0_state_sums(0);
     layer1_state_sums();
+    float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
+    if (fetches) lab_load_marked(&work->state0[0][0][4 * thread], H, state_mark(0), state0);
+    __syncthreads();
 
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        // L0 is there already; L1's input
+        // L0 GRU, and L1's input
         float squares = 0.0f;
         if (fetches) {
             const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
-            const float* candidate = &work->candidates[t % 2][4 * thread / UNITS][token][4 * thread % UNITS];
-            const float4 h = lab_load_marked(candidate, candidate_mark(t));
+            const float4 *const row = reinterpret_cast<const float4*>(work->table[token]) + thread;
+            const float4 r = row[0], z = row[H / 4], n = row[H / 2];
+            h0_mine.x = gru_cell(r.x + state0[0].x, z.x + state0[1].x, n.x, state0[2].x, h0_mine.x);
+            h0_mine.y = gru_cell(r.y + state0[0].y, z.y + state0[1].y, n.y, state0[2].y, h0_mine.y);
+            h0_mine.z = gru_cell(r.z + state0[0].z, z.z + state0[1].z, n.z, state0[2].z, h0_mine.z);
+            h0_mine.w = gru_cell(r.w + state0[0].w, z.w + state0[1].w, n.w, state0[2].w, h0_mine.w);
+            const float4 h = h0_mine;
             const float4 y = make_float4(first(x.x) + h.x, second(x.x) + h.y, first(x.y) + h.z, second(x.y) + h.w);
             squares = fmaf(y.x, y.x, fmaf(y.y, y.y, fmaf(y.z, y.z, y.w * y.w)));
             reinterpret_cast<float4*>(shared.h0)[thread] = h;
@@ -344,7 +367,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         float sum = 0.0f;
 #pragma unroll
         for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
-        const float scale = 1.0f / sqrtf(lab_warp_sum(sum) / H + EPSILON);
+        const float scale = rsqrtf(lab_warp_sum(sum) / H + EPSILON);
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
@@ -355,8 +378,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
         }
 
-        // The next step's L0, while h1 is on its way
-        layer0_ahead(t + 1);
+        // For the next step's L0, while h1 is on its way
+        layer0_state_sums(t + 1);
 
         // GLU
         if (fetches) {
@@ -382,9 +405,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         layer1_state_sums();
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
+        if (fetches) lab_load_marked(&work->state0[(t + 1) % 2][0][4 * thread], H, state_mark(t + 1), state0);
+
         // Sampling, or the next forced token
         const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
-        shared.logits[thread] = lab_counted_between(logit_before, logit) / run.temperature;
+        shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
         logit_before = logit;
         __syncthreads();
         if (forced) {
