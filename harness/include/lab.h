@@ -98,6 +98,14 @@ __device__ inline float lab_gumbel(unsigned seed_low, unsigned seed_high, unsign
     return lab_gumbel_of(token & 2 ? high : low);
 }
 
+// Makes the compiler forget where a value came from, so that it stays in its register and is not computed again at
+// each use, which the compiler prefers for what is cheap.
+__device__ inline void lab_pin([[maybe_unused]] float& value) {
+#ifndef LAB_CPU
+    asm("" : "+f"(value));
+#endif
+}
+
 // ---- Exchange between blocks of a cooperative launch --------------------------------------------
 
 // A load for polling: it goes past the first-level cache, and on the cpu device lets other threads run first.
@@ -157,8 +165,7 @@ __device__ inline void lab_load_tagged(const unsigned long long* words, int apar
         for (int i = 0; i < N; ++i) {
             asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                          : "=l"(seen[i][0]), "=l"(seen[i][1])
-                         : "l"(words + i * apart)
-                         : "memory");
+                         : "l"(words + i * apart));
         }
         all = true;
 #pragma unroll
@@ -194,33 +201,43 @@ __device__ inline void lab_store_marked(float* words, float4 values, unsigned ma
 #endif
 }
 
-// Waits until N times four neighbouring words carry the mark, `apart` words from one four to the next, and gives their
-// values, marks included. All are asked for before any is looked at, so that they cost the latency of one.
+// N times four neighbouring words as they are now, `apart` words from one four to the next. It does not wait, so that
+// something else can be done while the answer is on its way; lab_wait_marked takes it from there.
+template <int N>
+__device__ inline void lab_peek_marked(const float* words, int apart, float4 (&values)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+#ifdef LAB_CPU
+        const float* at = words + i * apart;
+        values[i] = make_float4(lab_poll(at), lab_poll(at + 1), lab_poll(at + 2), lab_poll(at + 3));
+#else
+        asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(values[i].x), "=f"(values[i].y), "=f"(values[i].z), "=f"(values[i].w)
+                     : "l"(words + i * apart));
+#endif
+    }
+}
+
+// Looks at them again until all carry the mark. The values keep their marks.
+template <int N>
+__device__ inline void lab_wait_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
+    for (;;) {
+        unsigned wrong = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            wrong |= (__float_as_uint(values[i].x) ^ mark) | (__float_as_uint(values[i].y) ^ mark) |
+                     (__float_as_uint(values[i].z) ^ mark) | (__float_as_uint(values[i].w) ^ mark);
+        }
+        if (!(wrong & 1u)) return;
+        lab_peek_marked(words, apart, values);
+    }
+}
+
+// Both: all fours are asked for before any is looked at, so that they cost the latency of one.
 template <int N>
 __device__ inline void lab_load_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
-    unsigned wrong;
-    do {
-        uint4 seen[N];
-#pragma unroll
-        for (int i = 0; i < N; ++i) {
-#ifdef LAB_CPU
-            const unsigned* bits = reinterpret_cast<const unsigned*>(words + i * apart);
-            seen[i] = make_uint4(lab_poll(bits), lab_poll(bits + 1), lab_poll(bits + 2), lab_poll(bits + 3));
-#else
-            asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(seen[i].x), "=r"(seen[i].y), "=r"(seen[i].z), "=r"(seen[i].w)
-                         : "l"(words + i * apart)
-                         : "memory");
-#endif
-        }
-        wrong = 0;
-#pragma unroll
-        for (int i = 0; i < N; ++i) {
-            wrong |= (seen[i].x ^ mark) | (seen[i].y ^ mark) | (seen[i].z ^ mark) | (seen[i].w ^ mark);
-            values[i] = make_float4(__uint_as_float(seen[i].x), __uint_as_float(seen[i].y), __uint_as_float(seen[i].z),
-                                    __uint_as_float(seen[i].w));
-        }
-    } while (wrong & 1u);
+    lab_peek_marked(words, apart, values);
+    lab_wait_marked(words, apart, mark, values);
 }
 __device__ inline float4 lab_load_marked(const float* words, unsigned mark) {
     float4 values[1];
@@ -238,12 +255,14 @@ __device__ inline void lab_add_counted(unsigned long long* sum, float value) {
     atomicAdd(sum, (static_cast<unsigned long long>(fixed) << 8) + 1);
 }
 
-// Waits until `additions` have been made since the word was zero, and gives the word.
-__device__ inline unsigned long long lab_load_counted(const unsigned long long* sum, unsigned additions) {
-    unsigned long long seen;
-    do seen = lab_poll(sum);
-    while ((static_cast<unsigned>(seen) & 255u) != (additions & 255u));
+// Waits until `additions` have been made since the word was zero, and gives the word. `seen` is what lab_poll gave before.
+__device__ inline unsigned long long lab_wait_counted(const unsigned long long* sum, unsigned additions,
+                                                      unsigned long long seen) {
+    while ((static_cast<unsigned>(seen) & 255u) != (additions & 255u)) seen = lab_poll(sum);
     return seen;
+}
+__device__ inline unsigned long long lab_load_counted(const unsigned long long* sum, unsigned additions) {
+    return lab_wait_counted(sum, additions, lab_poll(sum));
 }
 
 // What was added between two of these words.
