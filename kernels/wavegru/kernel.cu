@@ -54,10 +54,6 @@ __device__ inline float dot(uint2 w, float4 x, float sum) {
     return fmaf(second(w.y), x.w, sum);
 }
 
-__device__ inline float dot(float4 w, float4 x, float sum) {
-    return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
-}
-
 // N rows in this lane's registers.
 template <int N>
 struct Rows {
@@ -71,24 +67,6 @@ struct Rows {
         }
     }
     __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
-};
-
-// The same, widened once: twice the registers, half the instructions.
-template <int N>
-struct Wide {
-    float4 part[N][CHUNKS];
-
-    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
-#pragma unroll
-        for (int row = 0; row < N; ++row) {
-#pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                const uint2 w = weights(matrix + (row * H + unit) * H, k, lane);
-                part[row][k] = make_float4(first(w.x), second(w.x), first(w.y), second(w.y));
-            }
-        }
-    }
-    __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
 };
 
 // A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
@@ -289,8 +267,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 
     // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
-    Wide<3> ih1[OWN];
-    Wide<2> glu[OWN];
+    Rows<3> ih1[OWN];
+    Rows<2> glu[OWN];
     float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
     uint2 out[UNITS / 4];
 #pragma unroll
@@ -338,7 +316,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     layer0_state_sums(0);
     layer1_state_sums();
     float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
-    if (fetches) lab_load_marked(&work->state0[0][0][4 * thread], H, state_mark(0), state0);
     __syncthreads();
 
     int token = run.first_token;
@@ -348,6 +325,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (fetches) {
             const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
             const float4 *const row = reinterpret_cast<const float4*>(work->table[token]) + thread;
+            lab_load_marked(&work->state0[t % 2][0][4 * thread], H, state_mark(t), state0);
             const float4 r = row[0], z = row[H / 4], n = row[H / 2];
             h0_mine.x = gru_cell(r.x + state0[0].x, z.x + state0[1].x, n.x, state0[2].x, h0_mine.x);
             h0_mine.y = gru_cell(r.y + state0[0].y, z.y + state0[1].y, n.y, state0[2].y, h0_mine.y);
@@ -404,8 +382,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         // What needs no token, while the other blocks' shares are on their way
         layer1_state_sums();
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
-
-        if (fetches) lab_load_marked(&work->state0[(t + 1) % 2][0][4 * thread], H, state_mark(t + 1), state0);
 
         // Sampling, or the next forced token
         const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
