@@ -291,7 +291,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
     Wide<3> ih1[OWN];
-    Rows<2> glu[OWN];
+    Wide<2> glu[OWN];
     float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
     uint2 out[UNITS / 4];
 #pragma unroll
