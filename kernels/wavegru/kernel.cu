@@ -367,7 +367,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         // L1 GRU
         float sum = 0.0f;
 #pragma unroll
-        for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
+        for (int i = 0; i < THREADS / 128; ++i) {
+            const float4 four = reinterpret_cast<const float4*>(shared.squares)[i * 32 + lane];
+            sum += (four.x + four.y) + (four.z + four.w);
+        }
         const float scale = rsqrtf(lab_warp_sum(sum) / H + EPSILON);
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
