@@ -32,7 +32,28 @@ pub struct Config {
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
     pub compile: Compile,
+    pub measure: Measure,
     pub watch: Watch,
+}
+
+/// How the built-in harness measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// Of the timed launches on save and of `lab run`.
+    pub budget_ms: u64,
+    /// Percent: two speeds whose ratio's interval reaches into ± this count as the same.
+    pub same_within: f64,
+    /// Percent: a save stops measuring where the interval's half width is no more.
+    pub narrow: f64,
+    /// `lab measure`: untimed launches at the beginning of each process of the kernel's …
+    pub warm_up: usize,
+    /// … timed launches of a trial …
+    pub iterations: usize,
+    /// … and trials, each with a new process.
+    pub trials: usize,
+    /// `lab measure` ends after this, whatever is missing.
+    pub limit_s: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +87,48 @@ impl Default for Config {
             time_limit_s: 60.0,
             output_limit_mib: 64,
             compile: Compile::default(),
+            measure: Measure::default(),
             watch: Watch::default(),
         }
+    }
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Measure {
+            budget_ms: 250,
+            same_within: 0.5,
+            narrow: 0.25,
+            warm_up: 3,
+            iterations: 100,
+            trials: 5,
+            limit_s: 300.0,
+        }
+    }
+}
+
+impl Measure {
+    fn check(&self) -> Result<()> {
+        let Measure { budget_ms, same_within, narrow, warm_up, iterations, trials, limit_s } = *self;
+        if !(1..=600_000).contains(&budget_ms) {
+            bail!("measure.budget_ms = {budget_ms}: it must be from 1 to 600000 milliseconds");
+        }
+        for (name, percent) in [("same_within", same_within), ("narrow", narrow)] {
+            if !(0.01..=50.0).contains(&percent) {
+                bail!("measure.{name} = {percent}: it is in percent, from 0.01 to 50");
+            }
+        }
+        for (name, count, least) in
+            [("warm_up", warm_up, 0), ("iterations", iterations, 2), ("trials", trials, 1)]
+        {
+            if !(least..=100_000).contains(&count) {
+                bail!("measure.{name} = {count}: it must be from {least} to 100000");
+            }
+        }
+        if !(limit_s > 0.0 && limit_s <= 1e6) {
+            bail!("measure.limit_s = {limit_s}: it must be more than 0 and at most 1000000 seconds");
+        }
+        Ok(())
     }
 }
 
@@ -120,6 +181,7 @@ impl Config {
         if self.harness.as_ref().is_some_and(|h| h.trim().is_empty()) {
             bail!("harness is empty: remove the line to use the built-in harness");
         }
+        self.measure.check()?;
         if self.watch.quiet_ms > self.watch.ceiling_ms {
             bail!(
                 "watch.quiet_ms = {} is above watch.ceiling_ms = {}",
@@ -178,6 +240,10 @@ mod tests {
             error("[watch]\nextras = []\n")
                 .contains("lab.toml:2: unknown key 'extras' (did you mean 'extra'?)")
         );
+        assert!(
+            error("[measure]\nbudget = 3\n")
+                .contains("lab.toml:2: unknown key 'budget' (did you mean 'budget_ms'?)")
+        );
         assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
     }
 
@@ -195,6 +261,12 @@ mod tests {
         assert!(error("output_limit_mib = 0").contains("from 1"));
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
         assert!(error("harness = \" \"").contains("built-in harness"));
+        assert!(
+            error("[measure]\nsame_within = 0.005").contains("measure.same_within = 0.005: it is in percent")
+        );
+        assert!(error("[measure]\ntrials = 0").contains("from 1 to 100000"));
+        assert!(error("[measure]\nbudget_ms = 0").contains("from 1 to 600000"));
+        assert!(error("[measure]\nlimit_s = nan").contains("more than 0"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod diagnostic;
 mod writer;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use writer::Writer;
+pub use writer::{Clock, Writer};
 
 use std::collections::HashMap;
 
@@ -83,6 +83,36 @@ pub struct Measure {
     pub value: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,
+}
+
+/// The verdict on speed: *same* wherever the interval does not lie wholly beyond the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speed {
+    Faster,
+    Slower,
+    Same,
+}
+
+impl Speed {
+    pub const ALL: [Speed; 3] = [Speed::Faster, Speed::Slower, Speed::Same];
+
+    /// The word of the protocol.
+    pub fn word(self) -> &'static str {
+        match self {
+            Speed::Faster => "faster",
+            Speed::Slower => "slower",
+            Speed::Same => "same",
+        }
+    }
+}
+
+/// Candidate and incumbent timed in turns, from `speed_ratio:` and `speed:`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Candidate's speed over incumbent's, with its 95 % interval.
+    pub ratio: Measure,
+    pub speed: Option<Speed>,
 }
 
 /// Where a run is.
@@ -200,6 +230,14 @@ impl Report {
         let value = self.value(key)?;
         let end = |name| attribute(value, name).and_then(number);
         Some(Measure { value: number(first_word(value))?, low: end("low"), high: end("high") })
+    }
+
+    /// `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3` and `speed: faster`; `None` where the two were
+    /// not timed in turns, or the ratio is no number.
+    pub fn comparison(&self) -> Option<Comparison> {
+        let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
+        let word = self.value("speed").map(first_word);
+        Some(Comparison { ratio, speed: Speed::ALL.into_iter().find(|s| Some(s.word()) == word) })
     }
 
     /// Every line with a `limit=`, in order. A value that is no number is NaN, so that it fails.

@@ -200,7 +200,10 @@ fn other_headers_take_the_place_of_the_first_and_only_cubins_are_left() {
     }
     let cache = bench.folder.path().join("cache");
     drop(bench.builder);
-    let left: Vec<_> = std::fs::read_dir(cache).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["images"]);
+    let left: Vec<_> =
+        std::fs::read_dir(cache.join("images")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name.to_str().unwrap().ends_with(".cubin")), "{left:?}");
 }
 

@@ -3,6 +3,7 @@
 use super::code;
 use clap::Args;
 use harness::device::Target;
+use harness::measure::plan::{Plan, Trials};
 use harness::process::judge;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +37,27 @@ pub struct Options {
     /// Repeat what a run with this seed drew
     #[arg(long)]
     seed: Option<u64>,
+    /// Compare with this kernel, or with the kernel.cu of this folder
+    #[arg(long, value_name = "PATH")]
+    incumbent: Option<PathBuf>,
+    /// Milliseconds that timed launches may take; with --trials a limit
+    #[arg(long, value_name = "MS", default_value = "250")]
+    budget_ms: u64,
+    /// Percent within which two speeds are the same
+    #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
+    same_within: f64,
+    /// Percent of half an interval that is narrow enough
+    #[arg(long, value_name = "PERCENT", default_value = "0.25", value_parser = percent)]
+    narrow: f64,
+    /// The full discipline: so many trials, each in a new process
+    #[arg(long)]
+    trials: Option<usize>,
+    /// Timed launches of a trial
+    #[arg(long, default_value = "100", requires = "trials")]
+    iterations: usize,
+    /// Untimed launches at the beginning of each process
+    #[arg(long, default_value = "3", requires = "trials")]
+    warm_up: usize,
     /// Get ready, and judge when a line comes on stdin
     #[arg(long, hide = true)]
     standby: bool,
@@ -45,6 +67,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is no number of seconds above 0");
     let number: f64 = text.parse().map_err(|_| wrong())?;
     Duration::try_from_secs_f64(number).ok().filter(|d| !d.is_zero()).ok_or_else(wrong)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let wrong = || format!("'{text}' is no percentage from 0.01 to 50");
+    text.parse().ok().filter(|p| (0.01..=50.0).contains(p)).ok_or_else(wrong)
 }
 
 pub fn main(given: Options) -> ExitCode {
@@ -57,6 +84,14 @@ pub fn main(given: Options) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.seed = given.seed;
+    options.incumbent = given.incumbent;
+    let Options { iterations, warm_up, .. } = given;
+    options.plan = Plan {
+        budget: Duration::from_millis(given.budget_ms),
+        same_within: given.same_within / 100.0,
+        half_width: given.narrow / 100.0,
+        trials: given.trials.map(|trials| Trials { warm_up, iterations, trials }),
+    };
     code(judge::main(options, given.standby))
 }
 

@@ -5,6 +5,7 @@ mod doctor;
 mod harness;
 mod init;
 mod log;
+mod measure;
 mod restore;
 mod run;
 pub mod screen;
@@ -46,6 +47,8 @@ enum Command {
     Init(init::Options),
     /// Judge the present bytes once
     Run(run::Options),
+    /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
+    Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
@@ -80,8 +83,9 @@ pub fn main() -> ExitCode {
         None => {
             here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
         }
-        // These three say their errors themselves: their exit codes are the protocol's.
+        // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Harness(options)) => return harness::main(options),
         Some(Command::HarnessCompiler) => return harness::compiler(),

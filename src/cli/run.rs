@@ -50,12 +50,21 @@ pub fn supervise(options: &Supervise) -> ExitCode {
 }
 
 pub fn main(options: &Options) -> ExitCode {
+    judged(options, Reason::Command, |_| None)
+}
+
+/// Judges, and reports with what `more` has to say of the record: lines for people, a value for programs.
+pub fn judged(
+    options: &Options,
+    reason: Reason,
+    more: impl Fn(&Record) -> Option<(String, Value)>,
+) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
     };
-    match judge(&project, options) {
-        Ok(record) => report(&project, options, &record),
+    match judge(&project, options, reason) {
+        Ok(record) => report(&project, options, &record, more(&record)),
         Err(error) => {
             let exit = match &error {
                 NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
@@ -67,10 +76,10 @@ pub fn main(options: &Options) -> ExitCode {
     }
 }
 
-fn judge(project: &Project, options: &Options) -> std::result::Result<Record, NotRun> {
+fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, ..Order::new(Reason::Command) };
+    let order = Order { device: options.device, ..Order::new(reason) };
     execute::execute(project, &order, &control, |told| {
         if let Told::Progress(_, batch) = told
             && !options.json
@@ -105,19 +114,25 @@ fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
     code(exit)
 }
 
-fn report(project: &Project, options: &Options, record: &Record) -> ExitCode {
+fn report(project: &Project, options: &Options, record: &Record, more: Option<(String, Value)>) -> ExitCode {
     let Some(verdict) = &record.verdict else {
         return failed(options, "the run has no verdict", Exit::Crashed);
     };
+    let (lines, value) = more.unzip();
     if options.json {
-        say_json(&as_json(project, record, verdict));
+        let mut all = as_json(project, record, verdict);
+        if let Some(value) = value {
+            all["measured"] = value;
+        }
+        say_json(&all);
     } else {
-        say(&in_words(project, record, verdict));
+        say(&in_words(project, record, verdict, lines.as_deref().unwrap_or_default()));
     }
     code(verdict.exit())
 }
 
-fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
+/// `more` comes between the verdict and what can be done with it.
+fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
     let mut text = format!(
         "\n{} {}  run {} of {}",
         verdict.outcome.sign(),
@@ -136,12 +151,12 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict) -> String {
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
     if let Some(change) = verdict.change {
-        let spread = change.spread.map_or_else(String::new, |s| format!(" ± {:.1}", s * 100.0));
-        text += &format!("  {:+.1} %{spread} vs incumbent", change.ratio * 100.0);
+        text += &format!("  {} vs {}", change.words(), change.against());
     }
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
+    text += more;
     for caveat in &verdict.caveats {
         text += &format!("\n  caveat: {caveat}");
     }

@@ -6,7 +6,7 @@ use super::process::{self, Control, Limits, Running};
 use super::project::Project;
 use super::record::Record;
 use super::records::{LOG, Records};
-use super::repo;
+use super::repo::{self, HeldFile};
 use super::room;
 use super::run::{Ending, Reason, RunId, RunStart};
 use super::standby::Standby;
@@ -115,7 +115,7 @@ pub fn execute_with(
     let limit = project.config.output_limit_mib << 20;
     let mut follow = Follow::new(log.try_clone().context("cannot open run.log twice")?, limit);
     let ready = standby.and_then(|standby| standby.take_over(project, order, &inputs, control));
-    let started = ready.map_or_else(|| harness(project, order, &inputs, &folder), Ok);
+    let started = ready.map_or_else(|| harness(project, order, &inputs, &folder, &mut caveats), Ok);
     let ending = started.and_then(|running| {
         process::follow(running, limits(project), control, &mut follow, |batch| {
             tell(Told::Progress(id, batch));
@@ -143,7 +143,8 @@ pub fn execute_with(
         last_words: follow.last_words(),
     });
     record.device = follow.report().device().map(|text| text.to_owned());
-    if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated) {
+    // Where the two were not timed in turns, the incumbent's last figure is all there is.
+    if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
         let incumbent = incumbent(project, &records, record.device.as_deref(), &record)?;
         verdict.change = incumbent.and_then(|held| verdict::change(&candidate, &held));
     }
@@ -161,7 +162,9 @@ pub fn execute_with(
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
     }
-    let _ = fs::remove_dir_all(folder.join("tree"));
+    for copies in [TREE, INCUMBENT] {
+        let _ = fs::remove_dir_all(folder.join(copies));
+    }
     drop(log);
     Ok(record)
 }
@@ -232,16 +235,34 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
     })
 }
 
+/// In a run's folder, while it goes on: the files that are judged, and the incumbent's.
+const TREE: &str = "tree";
+const INCUMBENT: &str = "incumbent";
+
 /// Starts the harness on what was read.
-fn harness(project: &Project, order: &Order, inputs: &Inputs, folder: &Path) -> io::Result<Running> {
+fn harness(
+    project: &Project,
+    order: &Order,
+    inputs: &Inputs,
+    folder: &Path,
+    caveats: &mut Vec<String>,
+) -> io::Result<Running> {
     let command = match &project.config.harness {
         Some(line) => external(project, order, line),
         None => {
-            let tree = folder.join("tree");
+            let tree = folder.join(TREE);
             let named =
                 |e: io::Error| io::Error::new(e.kind(), format!("the snapshot of what is judged: {e}"));
             inputs.write(project, &tree).map_err(named)?;
-            judge(project, order, &tree)
+            let held = incumbent_into(project, order, &folder.join(INCUMBENT));
+            let (command, held) = (judge(project, order, &tree), held.map(|_| folder.join(INCUMBENT)));
+            match held {
+                Ok(tree) => beside(command, project, &tree),
+                Err(error) => {
+                    caveats.push(format!("no comparison with the incumbent: {error:#}"));
+                    command
+                }
+            }
         }
     };
     process::start(command, Stdio::null())
@@ -282,6 +303,7 @@ pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
     command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
     command.args(["--shown-as", &project.kernel_name, "--device", &order.device(project).to_string()]);
     command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
+    command.args(plan(project, order));
     for option in &project.config.compile.options {
         command.arg(format!("--option={option}"));
     }
@@ -292,9 +314,54 @@ pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
     command
 }
 
+/// How long the judge measures, as its arguments.
+fn plan(project: &Project, order: &Order) -> Vec<String> {
+    let measure = &project.config.measure;
+    let full = order.reason == Reason::Measure;
+    let budget_ms = if full { (1000.0 * measure.limit_s).ceil() as u64 } else { measure.budget_ms };
+    let mut plan = vec![
+        format!("--budget-ms={budget_ms}"),
+        format!("--same-within={}", measure.same_within),
+        format!("--narrow={}", measure.narrow),
+    ];
+    if full {
+        plan.push(format!("--trials={}", measure.trials));
+        plan.push(format!("--iterations={}", measure.iterations));
+        plan.push(format!("--warm-up={}", measure.warm_up));
+    }
+    plan
+}
+
+/// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
+/// None where HEAD does not hold the kernel.
+pub fn incumbent_into(project: &Project, order: &Order, tree: &Path) -> Result<Vec<HeldFile>> {
+    match order.device(project) {
+        Target::Cpu => Ok(Vec::new()),
+        _ => repo::write_incumbent(project, tree),
+    }
+}
+
+/// The files that [`incumbent_into`] would write now.
+pub fn incumbent_of(project: &Project, order: &Order) -> Result<Vec<HeldFile>> {
+    match order.device(project) {
+        Target::Cpu => Ok(Vec::new()),
+        _ => repo::incumbent_files(project),
+    }
+}
+
+/// Has the judge compare with the incumbent that was written into `tree`, if any was.
+pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
+    let incumbent = tree.join(&project.kernel_name);
+    if incumbent.is_file() {
+        command.arg("--incumbent").arg(incumbent);
+    }
+    command
+}
+
 fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
-    Limits { time: if project.external() { time } else { time + JUDGE_LIMIT } }
+    let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
+    Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
 }
 
 /// What is on disk now and is not what the harness began with.

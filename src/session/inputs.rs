@@ -169,7 +169,7 @@ impl Set<'_> {
 }
 
 /// `a/./b/../c` as `a/c`, without asking the disk: a link keeps its name.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     use std::path::Component;
     path.components().fold(PathBuf::new(), |mut so_far, part| {
         match part {
@@ -184,7 +184,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The names in `#include "…"` lines. One that is commented out does no harm.
-fn includes(source: &[u8]) -> Vec<String> {
+pub(super) fn includes(source: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(source)
         .lines()
         .filter_map(|line| {

@@ -27,6 +27,8 @@ pub enum Reason {
     Rerun,
     /// `lab run`.
     Command,
+    /// `lab measure`.
+    Measure,
     /// `lab restore`, or the incumbent put back by a discard.
     Restored,
 }
@@ -38,6 +40,7 @@ impl Reason {
             Reason::Saved => "saved",
             Reason::Rerun => "rerun",
             Reason::Command => "command",
+            Reason::Measure => "measure",
             Reason::Restored => "restored",
         }
     }

@@ -1,6 +1,7 @@
 //! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
 
 use super::execute::{self, NotRun, Order, Told, own_program};
+use super::inputs;
 use super::process::Control;
 use super::project::Project;
 use super::record::Record;
@@ -57,7 +58,16 @@ struct State {
     /// The run that goes on.
     current: Option<Arc<Control>>,
     next: Option<Reason>,
+    /// What a judge stands by for may be another by now.
+    look: bool,
     quit: bool,
+}
+
+/// What the thread is to do.
+enum Task {
+    Run(Arc<Project>, Order),
+    /// See whether the judge on standby still fits.
+    Look,
 }
 
 impl Runner {
@@ -77,7 +87,7 @@ impl Runner {
     }
 
     fn begin(project: Arc<Project>, program: PathBuf, ahead: bool, sink: Sink) -> io::Result<Runner> {
-        let state = State { project, device: None, current: None, next: None, quit: false };
+        let state = State { project, device: None, current: None, next: None, look: false, quit: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, ahead });
         let of_thread = shared.clone();
         let thread =
@@ -98,6 +108,12 @@ impl Runner {
         let mut state = self.shared.lock();
         state.next = None;
         state.end_current();
+    }
+
+    /// HEAD may hold another incumbent now: a judge that stands by for the old one is replaced.
+    pub fn look(&self) {
+        self.shared.lock().look = true;
+        self.shared.wake.notify_one();
     }
 
     /// Further runs are of this project: lab.toml changed.
@@ -140,7 +156,15 @@ impl Shared {
 
     fn work(&self, sink: &Sink) {
         let mut standby = self.standby();
-        while let Some((project, order)) = self.next_order() {
+        while let Some(task) = self.next_task() {
+            let Task::Run(project, order) = task else {
+                if !standby.as_mut().is_some_and(|standby| self.fits(standby)) {
+                    // The old one ends before the new one takes its folder.
+                    drop(standby.take());
+                    standby = self.standby();
+                }
+                continue;
+            };
             let reason = order.reason;
             match self.run(standby.take(), &project, &order, sink) {
                 Ok(record) => sink(RunEvent::Ended(Box::new(record))),
@@ -171,15 +195,29 @@ impl Shared {
         Order { reason, device: state.device, program: self.program.clone() }
     }
 
-    fn next_order(&self) -> Option<(Arc<Project>, Order)> {
-        let waiting = |state: &mut State| state.next.is_none() && !state.quit;
+    /// Whether a save of the present bytes would be judged by it.
+    fn fits(&self, standby: &mut Standby) -> bool {
+        let (project, order) = {
+            let state = self.lock();
+            (state.project.clone(), self.order(&state, Reason::Saved))
+        };
+        // A kernel that cannot be read now is no reason to replace it.
+        inputs::read(&project).map_or(true, |inputs| standby.fits(&project, &order, &inputs))
+    }
+
+    /// A run comes before a look; `None` when it is over.
+    fn next_task(&self) -> Option<Task> {
+        let waiting = |state: &mut State| state.next.is_none() && !state.look && !state.quit;
         let mut state = self.wake.wait_while(self.lock(), waiting).unwrap_or_else(PoisonError::into_inner);
         if state.quit {
             return None;
         }
-        let reason = state.next.take()?;
+        let Some(reason) = state.next.take() else {
+            state.look = false;
+            return Some(Task::Look);
+        };
         let order = self.order(&state, reason);
-        Some((state.project.clone(), order))
+        Some(Task::Run(state.project.clone(), order))
     }
 
     fn run(

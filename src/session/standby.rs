@@ -3,14 +3,14 @@
 //! used again, like every judge.
 //!
 //! Its files are a copy in `.lab/standby/`, in which only the kernel is another when its run comes:
-//! where any other file differs by then, it is not used.
+//! where any other file differs by then, or HEAD holds another incumbent, it is not used.
 
 use super::execute::{self, Order};
 use super::inputs::{self, Inputs};
 use super::process::{self, Control, Running};
 use super::project::Project;
 use super::record::InputFile;
-use super::repo;
+use super::repo::{self, HeldFile};
 use anyhow::Result;
 use std::fs;
 use std::io::{self, PipeWriter, Write};
@@ -30,6 +30,8 @@ pub struct Standby {
     /// What it was started for: the command, and every file but the kernel.
     command: String,
     files: Vec<InputFile>,
+    /// Of the incumbent, as HEAD held it.
+    incumbent: Vec<HeldFile>,
 }
 
 impl Standby {
@@ -42,17 +44,28 @@ impl Standby {
         repo::exclude(project)?;
         let tree = tree(project);
         // Of a lab that was killed.
-        if tree.exists() {
-            fs::remove_dir_all(&tree)?;
+        for old in [&tree, &incumbent_tree(project)] {
+            if old.exists() {
+                fs::remove_dir_all(old)?;
+            }
         }
         inputs.write(project, &tree)?;
-        let mut command = execute::judge(project, order, &tree);
-        command.arg("--standby");
+        // Where it cannot be had, the run has a judge of its own, which says why.
+        let incumbent = execute::incumbent_into(project, order, &incumbent_tree(project))?;
+        let command = command(project, order);
         let told = in_words(&command);
         let (theirs, orders) = io::pipe()?;
         let running = process::start(command, theirs)?;
         let kernel = tree.join(&project.kernel_name);
-        Ok(Some(Standby { running, orders, kernel, command: told, files: others(&inputs) }))
+        Ok(Some(Standby { running, orders, kernel, command: told, files: others(&inputs), incumbent }))
+    }
+
+    /// Whether it is there, and a run of these inputs would be what it was started for.
+    pub fn fits(&mut self, project: &Project, order: &Order, inputs: &Inputs) -> bool {
+        in_words(&command(project, order)) == self.command
+            && others(inputs) == self.files
+            && execute::incumbent_of(project, order).is_ok_and(|held| held == self.incumbent)
+            && self.running.lives()
     }
 
     /// Gives it the order to judge these inputs. `None` where it was started for anything else, is
@@ -64,11 +77,8 @@ impl Standby {
         inputs: &Inputs,
         control: &Control,
     ) -> Option<Running> {
-        let mut command = execute::judge(project, order, &tree(project));
-        command.arg("--standby");
-        let fits = in_words(&command) == self.command && others(inputs) == self.files;
         // One that spoke before it was asked is no judge on standby.
-        if !fits || !self.running.lives() || self.running.unread() > 0 {
+        if !self.fits(project, order, inputs) || self.running.unread() > 0 {
             return None;
         }
         fs::write(&self.kernel, inputs.kernel()).ok()?;
@@ -80,6 +90,17 @@ impl Standby {
 
 fn tree(project: &Project) -> PathBuf {
     project.lab_dir.join("standby")
+}
+
+fn incumbent_tree(project: &Project) -> PathBuf {
+    project.lab_dir.join("incumbent")
+}
+
+fn command(project: &Project, order: &Order) -> Command {
+    let judge = execute::judge(project, order, &tree(project));
+    let mut command = execute::beside(judge, project, &incumbent_tree(project));
+    command.arg("--standby");
+    command
 }
 
 /// The kernel is the first.

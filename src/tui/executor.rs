@@ -38,7 +38,10 @@ impl Executor {
             Effect::Discard { run, description, confirmed } => {
                 self.desk.ask(Request::Discard { run, description, confirmed });
             }
-            Effect::Refresh => self.desk.ask(Request::Look),
+            Effect::Refresh => {
+                self.runner.look();
+                self.desk.ask(Request::Look);
+            }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),

@@ -65,6 +65,17 @@ fn measuring() {
 }
 
 #[test]
+fn measuring_in_turns() {
+    let mut world = passed();
+    world.tell("save").tell(BUILD).tell(VERIFY).tell(
+        "say stage: measure | throughput_sps: 170110.5 low=169870.1 high=170391.7 | kernel_us: 5.88 | incumbent_sps: \
+         165190.2 low=165001.3 high=165302.9 | speed_ratio: 1.0298 low=1.0274 high=1.0322 quads=2 | speed: faster; \
+         wait 900",
+    );
+    check("in_turns", &mut world);
+}
+
+#[test]
 fn pass() {
     check("pass", &mut passed());
 }

@@ -1,7 +1,7 @@
 //! A world for the screen to live in: a repository, a harness and a person, all of them made up. It
 //! carries out effects as the session would and answers by events.
 
-use harness::report::{Measure, Report};
+use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
@@ -254,8 +254,7 @@ impl World {
                 verdict.outcome = Outcome::Pass;
                 verdict.why = String::new();
                 verdict.objective = words.next().map(|n| measure(n.parse().unwrap()));
-                verdict.change =
-                    words.next().map(|c| Change { ratio: c.parse().unwrap(), spread: Some(0.003) });
+                verdict.change = words.next().map(|ratio| in_turns(ratio.parse().unwrap()));
                 verdict.kernel_us = report.number("kernel_us");
             }
             "fail" => verdict.outcome = Outcome::Fail,
@@ -482,4 +481,17 @@ impl World {
             self.tell(&step);
         }
     }
+}
+
+/// Half a percent decides the word, and three tenths are the interval's half width.
+fn in_turns(ratio: f64) -> Change {
+    let (low, high) = (ratio - 0.003, ratio + 0.003);
+    let speed = if low > 0.005 {
+        Speed::Faster
+    } else if high < -0.005 {
+        Speed::Slower
+    } else {
+        Speed::Same
+    };
+    Change { ratio, spread: Some(0.003), interval: Some((low, high)), speed: Some(speed) }
 }

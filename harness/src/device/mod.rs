@@ -7,6 +7,7 @@
 
 pub mod cpu;
 pub mod cuda;
+pub mod images;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,9 @@ pub struct Built {
     pub image: Option<Image>,
     pub log: String,
     pub seconds: f64,
+    /// The image was built before, from the same bytes ([`images`]).
+    #[serde(default)]
+    pub reused: bool,
     /// As the compiler reported them: the largest over the entries, where known.
     pub registers: Option<u32>,
     pub spill_bytes: Option<u32>,
@@ -117,6 +121,8 @@ pub struct Built {
 pub trait Builder {
     /// Compiler and version, as in `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
+    /// What tells this compiler from any other that might make another image of the same request.
+    fn identity(&self) -> String;
     /// Gets ready for builds like this one (precompiles its headers), and says whether that did
     /// anything for them. What goes wrong here the build itself will say.
     fn warm(&mut self, request: &BuildRequest) -> bool;

@@ -9,7 +9,7 @@ pub mod wavegru;
 
 use crate::device::DeviceInfo;
 use crate::process::worker::{ModuleId, Worker};
-use crate::report::Writer;
+use crate::report::{Measure, Writer};
 use std::path::{Path, PathBuf};
 
 /// What a problem wants of the build.
@@ -87,14 +87,19 @@ pub trait Problem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
-    /// Times the kernel and writes the measures. What was timed is checked too: `Fail` where a
-    /// timed launch was wrong, and then no measure was written.
-    fn measure(
+    /// Whether [`Problem::set_up`] finds everything at hand: only then may it be called before the order
+    /// to judge.
+    fn at_hand(&self) -> bool {
+        true
+    }
+    /// Sets a kernel up for its timed launches. After [`Problem::prepare`]; several may be set up at once.
+    fn set_up(
         &mut self,
         cx: &mut Context,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness, Stop>;
+        place: Place,
+    ) -> Result<Box<dyn Timed>, Stop>;
     /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
     /// between `verify` and `measure`, whatever the verdict.
     fn dump(
@@ -104,6 +109,57 @@ pub trait Problem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop>;
+}
+
+/// Which worker a kernel is set up on for its timed launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The candidate's, that [`Problem::prepare`] and [`Problem::verify`] were given.
+    Checked,
+    /// A further one of the candidate's, by its number from 1: it has seen nothing yet.
+    Fresh(u64),
+    /// The incumbent's.
+    Incumbent,
+}
+
+impl Place {
+    /// Makes the order of a further worker's inputs another one.
+    pub fn salt(self) -> u64 {
+        match self {
+            Place::Checked | Place::Incumbent => 0,
+            Place::Fresh(number) => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+}
+
+/// Launches that [`Problem::verify`] made in the candidate's worker, at least: they warm it up too.
+pub const CHECKED_LAUNCHES: usize = 2;
+
+/// A kernel on a worker, set up for its timed launches. A *turn* launches every workload that is timed
+/// once.
+pub trait Timed {
+    /// Numbers of the inputs that turns in this worker may have, in an order that the run's seed decides:
+    /// each may be used once, so that nothing a kernel remembers is of use to it.
+    fn inputs(&self) -> Box<dyn Iterator<Item = u64>>;
+    /// Seconds of each workload's launch, on the inputs of this number, which are the same for every
+    /// kernel. What must be checked before the next turn is: `None` where something was wrong, and `out`
+    /// was told what.
+    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
+    /// Checks what the turns so far left behind.
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
+    /// Samples per second over some turns, with an interval where they give one.
+    fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
+    /// The measures' lines; `last`: also what is written once.
+    fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop>;
+}
+
+/// `value low= high=` with so many digits after the point; more attributes may follow.
+pub fn in_digits(measure: &Measure, digits: usize) -> String {
+    let Measure { value, low, high } = measure;
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{value:.digits$} low={low:.digits$} high={high:.digits$}"),
+        _ => format!("{value:.digits$}"),
+    }
 }
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.

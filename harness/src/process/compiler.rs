@@ -4,6 +4,7 @@
 use super::child::{self, Child, Forward, Program};
 use super::link::{self, Link};
 use super::wire::{self, WireError};
+use crate::device::images::Remembering;
 use crate::device::{self, BuildRequest, Builder, Built, DeviceError, Target};
 use crate::problem::Stop;
 use rustix::process::Signal;
@@ -150,8 +151,8 @@ fn serve(mut stream: UnixStream) -> Result<(), WireError> {
     if !super::leash::parent_is(parent) {
         return Ok(());
     }
-    let mut builder: Box<dyn Builder> = match device::builder(target) {
-        Ok(builder) => builder,
+    let mut builder = match device::builder(target) {
+        Ok(builder) => Remembering::new(builder),
         Err(error) => return wire::send(&mut stream, &(number, Answer::Err(error)), &[]),
     };
     wire::send(&mut stream, &(number, Answer::Ok(Reply::Opened(builder.version()))), &[])?;

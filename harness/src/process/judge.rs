@@ -2,6 +2,8 @@
 //! lets the problem compare, and alone writes result lines.
 
 mod builds;
+mod incumbent;
+pub(crate) mod measuring;
 mod options;
 mod snapshot;
 mod standby;
@@ -13,10 +15,12 @@ use super::compiler::Compiler;
 use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
-use crate::device::{DeviceInfo, Target};
-use crate::problem::{self, Context, Correctness, Problem, Stop};
+use crate::device::{Built, DeviceInfo, Target};
+use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
 use builds::Build;
+use incumbent::Incumbent;
+use measuring::Candidate;
 use snapshot::Snapshot;
 use standby::Order;
 use std::fs::{File, TryLockError};
@@ -90,7 +94,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     // Side by side: the one loads its compiler while the other opens its device.
     let compiler =
         Compiler::start(&options.compiler, target, options.time_limit, text_of_compiler(shared.writer()))?;
-    let mut worker = start_worker(options, target, shared)?.ready()?;
+    let starting = start_worker(options, target, shared)?;
+    let mut incumbency = incumbent::start(options, target);
+    let mut worker = starting.ready()?;
     let device = worker.info().clone();
     let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     out.line("device", &device.name)?;
@@ -105,6 +111,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let setting = Setting { options, shared, target, device: &device, cache_dir: &cache_dir, seed };
     let problem = &mut *problem;
     let ahead = order.is_some();
+    let mut incumbent = None;
     if let Some(order) = order {
         // Whoever waits already gets along faster without.
         if !order.is_here() {
@@ -112,7 +119,11 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         }
         setting.prepare(problem, &mut build, out, &mut worker)?;
         setting.with_context(&mut build, out, |cx| problem.warm(cx, &mut || !order.is_here()))?;
+        if !order.is_here() && problem.at_hand() {
+            incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+        }
         order.wait();
+        shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
             // Somebody ended them meanwhile, which is no fault of the candidate's.
             return run(options, shared, None);
@@ -120,13 +131,25 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         out.stage(Stage::Build)?;
     }
     let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
-    let image = build.candidate(&snapshot, &needs, out)?;
+    let built = setting.build(&mut build, &snapshot, &needs, &mut incumbent, out)?;
+    let image = build.tell(built, out)?;
     if !ahead {
         setting.prepare(problem, &mut build, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    setting.judge(problem, &mut build, out, &mut worker, module)
+    if setting.verify(problem, &mut build, out, &mut worker, module)? == Correctness::Fail {
+        return Ok(Correctness::Fail);
+    }
+    out.stage(Stage::Measure)?;
+    if incumbent.is_none() {
+        incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+    }
+    if let Some(caveat) = incumbency.caveat() {
+        out.caveat(caveat)?;
+    }
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+    setting.measure(candidate, &mut build, out, &mut incumbent)
 }
 
 /// What stays the same for a whole run.
@@ -151,7 +174,40 @@ impl Setting<'_> {
         self.with_context(build, out, |cx| problem.prepare(cx, worker))
     }
 
-    fn judge(
+    /// Builds the candidate, while the incumbent runs: that raises the clocks, and its figure is fresh.
+    fn build(
+        &self,
+        build: &mut Build,
+        snapshot: &Snapshot,
+        needs: &BuildNeeds,
+        incumbent: &mut Option<Incumbent>,
+        out: &mut Writer,
+    ) -> Result<Built, Stop> {
+        // Building waits for no turn, so the incumbent runs only where nobody else measures.
+        let turn = self.turn_if_free()?;
+        let Some(running) = incumbent.as_mut().filter(|_| turn.is_some()) else {
+            return build.candidate(snapshot, needs);
+        };
+        let (built, turns) = std::thread::scope(|scope| {
+            let building = scope.spawn(|| build.candidate(snapshot, needs));
+            let turns = running.run_while(|| !building.is_finished());
+            (building.join(), turns)
+        });
+        match turns {
+            Ok(turns) => {
+                if let Some(rate) = running.throughput(&turns) {
+                    out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
+                }
+            }
+            Err(why) => {
+                *incumbent = None;
+                out.caveat(incumbent::no_comparison(&why))?;
+            }
+        }
+        built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn verify(
         &self,
         problem: &mut dyn Problem,
         build: &mut Build,
@@ -160,17 +216,32 @@ impl Setting<'_> {
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
-            let mut verdict = problem.verify(cx, worker, module)?;
+            let verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
             }
-            if verdict == Correctness::Pass {
-                cx.out.stage(Stage::Measure)?;
-                let _turn = my_turn(self.target, cx.cache_dir, cx.out)?;
-                verdict = problem.measure(cx, worker, module)?;
-            }
             Ok(verdict)
         })
+    }
+
+    fn measure(
+        &self,
+        candidate: Candidate,
+        build: &mut Build,
+        out: &mut Writer,
+        incumbent: &mut Option<Incumbent>,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(build, out, |cx| {
+            let _turn = my_turn(self.target, cx.cache_dir, cx.out)?;
+            measuring::measure(cx, &self.options.plan, candidate, incumbent)
+        })
+    }
+
+    /// The right to measure, where nobody else has it.
+    fn turn_if_free(&self) -> Result<Option<File>, Stop> {
+        let Target::Cuda(ordinal) = self.target else { return Ok(None) };
+        let (lock, _) = lock_file(ordinal, self.cache_dir)?;
+        Ok(lock.try_lock().is_ok().then_some(lock))
     }
 
     fn with_context<T>(&self, build: &mut Build, out: &mut Writer, act: impl FnOnce(&mut Context) -> T) -> T {
@@ -195,9 +266,8 @@ fn fresh_seed() -> u64 {
 /// dropped or its process dies. The emulated device's times mean nothing, so it needs none.
 fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<File>, Stop> {
     let Target::Cuda(ordinal) = target else { return Ok(None) };
-    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
+    let (lock, path) = lock_file(ordinal, cache_dir)?;
     let failed = |e: io::Error| Stop::Lab(format!("the lock {}: {e}", path.display()));
-    let lock = File::create(&path).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => return Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => out.text("another run measures on this device: waiting for it")?,
@@ -205,6 +275,12 @@ fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<
     }
     lock.lock().map_err(failed)?;
     Ok(Some(lock))
+}
+
+fn lock_file(ordinal: u32, cache_dir: &Path) -> Result<(File, PathBuf), Stop> {
+    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
+    let file = File::create(&path).map_err(|e| Stop::Lab(format!("the lock {}: {e}", path.display())))?;
+    Ok((file, path))
 }
 
 fn dump(

@@ -1,27 +1,31 @@
 //! One place for result lines and for what children print, so that no line splits another.
 
-use crate::report::Writer;
+use crate::report::{Clock, Writer};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Hands out writers to one sink from several threads.
 #[derive(Clone)]
-pub struct Shared(Arc<Mutex<Box<dyn Write + Send>>>);
+pub struct Shared {
+    sink: Arc<Mutex<Box<dyn Write + Send>>>,
+    /// Of the run; every writer tells by it when a stage began.
+    pub clock: Clock,
+}
 
 impl Shared {
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Shared(Arc::new(Mutex::new(Box::new(sink))))
+        Shared { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
     }
 
     /// A writer whose lines arrive whole: [`Writer`] flushes at the end of each.
     pub fn writer(&self) -> Writer {
-        Writer::new(Lines { held: Vec::new(), sink: self.clone() })
+        Writer::new(Lines { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
     }
 }
 
 struct Lines {
     held: Vec<u8>,
-    sink: Shared,
+    sink: Arc<Mutex<Box<dyn Write + Send>>>,
 }
 
 impl Write for Lines {
@@ -31,7 +35,7 @@ impl Write for Lines {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut sink = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         let written = sink.write_all(&self.held).and_then(|()| sink.flush());
         self.held.clear();
         written

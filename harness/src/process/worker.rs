@@ -86,8 +86,9 @@ enum Request {
     Read {
         buffer: BufferId,
     },
-    Poison {
+    Fill {
         buffer: BufferId,
+        pattern: u32,
     },
     Seal {
         buffer: BufferId,
@@ -283,7 +284,12 @@ impl Worker {
 
     /// Fills a buffer with [`POISON`], so that a cell nobody wrote shows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Poison { buffer }).map(|_| ())
+        self.own(&Request::Fill { buffer, pattern: POISON }).map(|_| ())
+    }
+
+    /// Fills a buffer with zeros.
+    pub fn clear(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        self.own(&Request::Fill { buffer, pattern: 0 }).map(|_| ())
     }
 
     /// Declares the present content of a buffer an input: [`Worker::breaches`] reports if it changes.

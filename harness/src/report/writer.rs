@@ -3,15 +3,46 @@
 use super::Stage;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// When a run began, for all who write of it.
+#[derive(Clone)]
+pub struct Clock(Arc<Mutex<Instant>>);
+
+impl Clock {
+    pub fn start() -> Self {
+        Clock(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    /// The run begins now: what was done before was done ahead.
+    pub fn restart(&self) {
+        *self.began() = Instant::now();
+    }
+
+    fn seconds(&self) -> f64 {
+        self.began().elapsed().as_secs_f64()
+    }
+
+    fn began(&self) -> std::sync::MutexGuard<'_, Instant> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Writes result lines, each flushed as it is made, so that the screen fills as facts arrive.
 pub struct Writer {
     sink: Box<dyn Write + Send>,
+    clock: Option<Clock>,
 }
 
 impl Writer {
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Writer { sink: Box::new(sink) }
+        Writer { sink: Box::new(sink), clock: None }
+    }
+
+    /// Stages say when they began.
+    pub fn timed(self, clock: Clock) -> Self {
+        Writer { clock: Some(clock), ..self }
     }
 
     pub fn stdout() -> Self {
@@ -25,8 +56,13 @@ impl Writer {
         self.sink.flush()
     }
 
+    /// `stage: verify at=0.512`, in seconds from when the run began.
     pub fn stage(&mut self, stage: Stage) -> io::Result<()> {
-        self.line("stage", stage.word())
+        let word = stage.word();
+        match self.clock.as_ref().map(Clock::seconds) {
+            Some(at) => self.line("stage", format_args!("{word} at={at:.3}")),
+            None => self.line("stage", word),
+        }
     }
 
     pub fn progress(&mut self, done: u64, all: u64) -> io::Result<()> {

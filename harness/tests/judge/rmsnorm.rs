@@ -39,6 +39,16 @@ fn the_committed_kernel_passes() {
 }
 
 #[test]
+fn an_undone_edit_is_judged_without_a_build() {
+    let folder = folder(&format!("{KERNEL}// {:?}\n", std::time::SystemTime::now()));
+    folder.judge().expect(Exit::Passed);
+    let again = folder.judge();
+    again.expect(Exit::Passed).expect_in("build_s", "reused=yes");
+    // Stages tell when they began, so that a log shows where its time went.
+    again.expect_in("stage", "done at=");
+}
+
+#[test]
 fn a_store_behind_the_end_is_out_of_bounds() {
     let judged = spoiled(STORE, "        ys[p] = out;\n        if (p == packs - 1) ys[p + 1] = out;\n");
     judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();

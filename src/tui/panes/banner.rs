@@ -7,8 +7,8 @@ use super::super::{format, theme::Theme};
 use super::big;
 use crate::session::experiment::Status;
 use crate::session::run::{Reason, RunStart};
-use crate::session::verdict::Outcome;
-use harness::report::{Report, attribute};
+use crate::session::verdict::{Change, Outcome};
+use harness::report::{Report, Speed, attribute};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -107,7 +107,7 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             }
             if let Some(change) = verdict.change {
                 let text = format!("{:+.1}%", change.ratio * 100.0);
-                words.push((text, faded(change_style(app, change.ratio))));
+                words.push((text, faded(change_style(app, &change))));
             }
             words
         }
@@ -127,9 +127,12 @@ fn first_line(app: &App) -> Vec<Span<'static>> {
 }
 
 fn second_line(app: &App) -> Vec<Span<'static>> {
-    let Some(last) = &app.last else { return Vec::new() };
+    let Some(last) = &app.last else { return so_far(app).unwrap_or_default() };
     if matches!(app.running, Running::No) {
         return figures(app, last);
+    }
+    if let Some(line) = so_far(app) {
+        return line;
     }
     let mut line = vec![Span::styled("last  ", app.theme.quiet())];
     line.extend(verdict_word(app, last));
@@ -138,13 +141,33 @@ fn second_line(app: &App) -> Vec<Span<'static>> {
     line
 }
 
+/// What the run that goes on has measured, with its interval, which narrows.
+fn so_far(app: &App) -> Option<Vec<Span<'static>>> {
+    let Running::Live(live) = &app.running else { return None };
+    let theme = &app.theme;
+    let measure = live.report.measure(&app.setup.objective).filter(|m| m.value.is_finite())?;
+    let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
+        format!(" ({} … {})", format::count(low), format::count(high))
+    });
+    let mut line = vec![
+        Span::styled("so far  ", theme.quiet()),
+        Span::styled(format::count(measure.value), theme.strong()),
+        Span::styled(format!("{ends} {}", format::unit(&app.setup.objective)), theme.quiet()),
+    ];
+    if let Some(change) = Change::in_turns(&live.report, &app.setup.objective) {
+        line.push(Span::styled(format!("  {}", change.words()), change_style(app, &change)));
+    }
+    Some(line)
+}
+
 /// What a reader should know before believing the number.
 fn third_line(app: &App) -> Vec<Span<'static>> {
     let theme = &app.theme;
     if let Some(caveat) = report(app).and_then(|r| r.caveats().first()) {
         return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
     }
-    let Some(last) = &app.last else { return Vec::new() };
+    // Beside the figures of the run that goes on those of the last one would be mistaken for its own.
+    let Some(last) = app.last.as_ref().filter(|_| so_far(app).is_none()) else { return Vec::new() };
     let mut parts = Vec::new();
     let gates = last.report.gates();
     if !gates.is_empty() {
@@ -241,27 +264,27 @@ fn figures(app: &App, last: &Judged) -> Vec<Span<'static>> {
         None => line.push(Span::styled(format!("no {}", app.setup.objective), theme.warn())),
     }
     if let Some(change) = verdict.change {
-        line.push(Span::styled(
-            format!("  {}", format::percent(change.ratio)),
-            change_style(app, change.ratio),
-        ));
-        if let Some(spread) = change.spread {
-            line.push(Span::styled(format!(" ± {:.1}", spread * 100.0), theme.quiet()));
-        }
+        line.push(Span::styled(format!("  {}", change.words()), change_style(app, &change)));
         // What was kept is the incumbent now; its change is against the one that it replaced.
-        let against =
-            if last.decided == Some(Status::Keep) { " vs incumbent before" } else { " vs incumbent" };
+        let against = match (last.decided == Some(Status::Keep), change.speed) {
+            (true, _) => format!(" vs {} before", change.against()),
+            // The word on speed says it, and there is no room to say it twice.
+            (false, Some(_)) => String::new(),
+            (false, None) => format!(" vs {}", change.against()),
+        };
         line.push(Span::styled(against, theme.quiet()));
     }
     line
 }
 
-fn change_style(app: &App, ratio: f64) -> Style {
-    let is_better = (ratio > 0.0) == (app.setup.goal == crate::config::Goal::Maximize);
-    match ratio {
-        0.0 => app.theme.quiet(),
-        _ if is_better => app.theme.good(),
-        _ => app.theme.warn(),
+fn change_style(app: &App, change: &Change) -> Style {
+    let is_better = (change.ratio > 0.0) == (app.setup.goal == crate::config::Goal::Maximize);
+    match (change.speed, change.ratio) {
+        (Some(Speed::Same), _) | (None, 0.0) => app.theme.quiet(),
+        (Some(Speed::Faster), _) => app.theme.good(),
+        (Some(Speed::Slower), _) => app.theme.warn(),
+        (None, _) if is_better => app.theme.good(),
+        (None, _) => app.theme.warn(),
     }
 }
 

@@ -265,7 +265,10 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         let style = if key == app.setup.objective { theme.strong() } else { theme.text() };
         out.push(Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(in_words(value), style),
+            Span::styled(
+                if key == "speed_ratio" { printable(value).into_owned() } else { in_words(value) },
+                style,
+            ),
         ]));
     }
     out

@@ -185,7 +185,7 @@ fn subject(app: &App, run: RunId) -> Line<'static> {
             spans.push(Span::styled("  emulated", app.theme.warn()));
         }
         if let Some(change) = verdict.change {
-            spans.push(Span::raw(format!("  {} vs incumbent", format::percent(change.ratio))));
+            spans.push(Span::raw(format!("  {} vs {}", change.words(), change.against())));
         }
     } else {
         spans.push(Span::raw(format!("  {}", printable(&verdict.why))));

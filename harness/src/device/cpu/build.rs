@@ -3,7 +3,7 @@
 
 use super::headers;
 use super::rewrite::{self, Edit, Refusal};
-use crate::device::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::device::{BuildRequest, Builder, Built, DeviceError, Image, images};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -31,9 +31,6 @@ const FLAGS: &[&str] = &[
     "-Wno-unknown-pragmas",
     "-Wno-attributes",
 ];
-/// Images that stay in the cache folder.
-pub(super) const IMAGES_KEPT: usize = 64;
-
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
 pub struct Host {
@@ -129,6 +126,12 @@ impl Builder for Host {
         self.version.clone()
     }
 
+    fn identity(&self) -> String {
+        // -march=native: a cache folder may serve several machines. The folders are the compiler's to search.
+        let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
+        format!("{} {:?} {folders:?} {}", self.version, self.compiler, instructions())
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         self.headers(&request.cache_dir).is_ok()
     }
@@ -144,6 +147,7 @@ impl Builder for Host {
             image: None,
             log,
             seconds: started.elapsed().as_secs_f64(),
+            reused: false,
             registers: None,
             spill_bytes: None,
             shared_bytes: None,
@@ -194,16 +198,10 @@ impl Builder for Host {
         if !output.status.success() {
             return Ok(failed(log));
         }
-        // Named by what it was made of; moved into place, so that a loaded image is never written to.
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(text.as_bytes());
-        for option in &request.options {
-            hasher.update(&[0]).update(option.as_bytes());
-        }
-        let name = format!("cpu-{}.so", &hasher.finalize().to_hex()[..16]);
-        let path = request.cache_dir.join(name);
-        std::fs::rename(&image, &path).map_err(wrong)?;
-        prune(&request.cache_dir).map_err(wrong)?;
+        // Under a name of its own: a loaded image is never written to.
+        let folder = images::folder(&request.cache_dir);
+        let path = folder.join(unit.path().file_name().unwrap_or_default()).with_extension("so");
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::rename(&image, &path)).map_err(wrong)?;
         Ok(Built { image: Some(Image { path }), ..failed(log) })
     }
 }
@@ -281,28 +279,6 @@ impl Sources<'_> {
     }
 }
 
-/// Removes all but the newest images. One that is loaded stays usable without its name.
-pub(super) fn prune(cache: &Path) -> io::Result<()> {
-    let mut images = Vec::new();
-    for entry in std::fs::read_dir(cache)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|name| name.starts_with("cpu-") && name.ends_with(".so"));
-        // Another builder may have removed it in between.
-        if let (true, Ok(about)) = (ours, entry.metadata()) {
-            images.push((about.modified()?, entry.path()));
-        }
-    }
-    images.sort();
-    for (_, path) in images.iter().rev().skip(IMAGES_KEPT) {
-        match std::fs::remove_file(path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Options in lab.toml may be meant for the GPU's compiler.
 fn only_nvcc_knows(option: &str) -> bool {
     const PREFIXES: [&str; 13] = [
@@ -321,6 +297,13 @@ fn only_nvcc_knows(option: &str) -> bool {
         "--extra-device-vectorization",
     ];
     PREFIXES.iter().any(|prefix| option.starts_with(prefix)) || option.starts_with("-std=")
+}
+
+/// The instruction sets of this machine's processor, as the kernel lists them.
+fn instructions() -> String {
+    let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let lists = |line: &&str| line.starts_with("flags") || line.starts_with("Features");
+    about.lines().find(lists).unwrap_or_default().to_owned()
 }
 
 /// "g++ 12.2.0", and whether it is clang.

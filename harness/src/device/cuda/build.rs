@@ -4,7 +4,7 @@ use super::nvrtc::{Input, Nvrtc};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::device::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::device::{BuildRequest, Builder, Built, DeviceError, Image, images};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -97,6 +97,12 @@ impl Builder for NvrtcBuilder {
         format!("NVRTC {}.{}", self.nvrtc.version.0, self.nvrtc.version.1)
     }
 
+    fn identity(&self) -> String {
+        // An update of a toolkit keeps its version and its paths.
+        let library = images::stamp(&self.toolkit.library);
+        format!("{} {library} {:?}", self.version(), self.toolkit.includes)
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let Ok(text) = std::fs::read(&request.source) else { return false };
         let Ok(options) = self.options(request) else { return false };
@@ -130,6 +136,7 @@ impl Builder for NvrtcBuilder {
             image: Some(image),
             log,
             seconds,
+            reused: false,
             registers: resources.registers,
             spill_bytes: resources.spill_bytes,
             shared_bytes: resources.shared_bytes,
@@ -142,6 +149,7 @@ fn failed(log: String, started: Instant) -> Built {
         image: None,
         log,
         seconds: started.elapsed().as_secs_f64(),
+        reused: false,
         registers: None,
         spill_bytes: None,
         shared_bytes: None,
@@ -160,20 +168,16 @@ fn as_shown(log: &str, source: &Path, shown_as: &str) -> String {
     }
 }
 
-/// Writes the cubin under the hash of its bytes; whole, or not at all.
+/// Writes the cubin to a file of its own; whole, or not at all.
 fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
-    let path = cache_dir.join(format!("{}.cubin", blake3::hash(cubin).to_hex()));
-    let write = || -> std::io::Result<()> {
-        std::fs::create_dir_all(cache_dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(cache_dir)?;
+    let folder = images::folder(cache_dir);
+    let write = || -> std::io::Result<PathBuf> {
+        std::fs::create_dir_all(&folder)?;
+        let mut file = tempfile::Builder::new().suffix(".cubin").tempfile_in(&folder)?;
         std::io::Write::write_all(&mut file, cubin)?;
-        file.persist(&path)?;
-        Ok(())
+        Ok(file.keep()?.1)
     };
-    if !path.is_file() {
-        write().map_err(|e| cannot("write", &path, &e))?;
-    }
-    Ok(path)
+    write().map_err(|e| cannot("write to", &folder, &e))
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> DeviceError {

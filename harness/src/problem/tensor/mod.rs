@@ -11,16 +11,19 @@ mod tally;
 mod timing;
 mod values;
 
-use super::{BuildNeeds, Context, Correctness, Problem, Stop};
+use super::{BuildNeeds, Context, Correctness, Place, Problem, Stop, Timed};
 use crate::device::{DeviceInfo, Order};
 use crate::process::worker::{Breach, ModuleId, Worker};
+use crate::report::Writer;
 use bench::{Bench, Inputs, Outputs};
 use file::Wrong;
 use reference::Reference;
 use spec::{Case, CaseTensor, Spec};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use tally::Tally;
+use timing::Timing;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
@@ -33,25 +36,30 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     Ok(Box::new(TensorProblem {
         name,
         folder,
-        spec,
+        spec: Rc::new(spec),
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
+        timed: None,
     }))
 }
 
 struct TensorProblem {
     name: String,
     folder: PathBuf,
-    spec: Spec,
+    spec: Rc<Spec>,
     reference: Option<Reference>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
     ahead: Ahead,
+    /// Inputs of the timed cases, once they were drawn: every kernel that is timed shares them.
+    timed: Option<Rc<Vec<(usize, Drawn)>>>,
 }
 
 /// A case with inputs and what is expected of them.
 struct Prepared<'a> {
+    /// Among the spec's.
+    index: usize,
     case: &'a Case,
     drawn: Drawn,
 }
@@ -102,18 +110,22 @@ impl Problem for TensorProblem {
 
     fn warm(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         let verified = self.chosen.iter().map(|index| (*index, cx.seed));
-        let timed = self.timed().into_iter().map(|index| (index, cx.seed ^ TIMED));
+        let timed = self.timed_cases().into_iter().map(|index| (index, cx.seed ^ TIMED));
         let mut bytes = 0;
         for (index, seed) in verified.chain(timed) {
             let case = &self.spec.cases[index];
             bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
             if bytes > MOST_AHEAD || !nobody_waits() {
-                break;
+                return Ok(());
             }
-            let drawn = draw(&self.spec, case, &mut self.reference, seed)?;
+            let drawn = draw(&self.spec, index, &mut self.reference, seed)?;
             self.ahead.insert((index, seed), drawn);
         }
-        Ok(())
+        self.timed_inputs(cx.seed).map(|_| ())
+    }
+
+    fn at_hand(&self) -> bool {
+        self.timed.is_some()
     }
 
     fn verify(
@@ -144,29 +156,21 @@ impl Problem for TensorProblem {
         Ok(tally.verdict())
     }
 
-    fn measure(
+    fn set_up(
         &mut self,
         cx: &mut Context,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness, Stop> {
-        let mut tally = Tally::new(&self.spec);
-        let mut timed = Vec::new();
-        let cases = self.timed();
-        for (done, index) in cases.iter().enumerate() {
-            cx.out.progress(done as u64, cases.len() as u64)?;
-            // Other inputs than those that were verified.
-            let seed = cx.seed ^ TIMED;
-            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, seed)?;
-            tally.begin_case();
-            timed.push(timing::time_case(&self.spec, &prepared, &mut tally, cx, worker, module)?);
+        place: Place,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
         }
-        if tally.verdict() == Correctness::Fail {
-            tally.write(&self.spec, true, cx.out)?;
-            return Ok(Correctness::Fail);
-        }
-        timing::write(&timed, cx.out)?;
-        Ok(Correctness::Pass)
+        let drawn = self.timed_inputs(cx.seed)?;
+        let set_up =
+            |(index, drawn): &(usize, Drawn)| Bench::set_up(&self.spec, *index, worker, module, &drawn.sets);
+        let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
+        Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, cx.seed ^ place.salt())))
     }
 
     fn dump(
@@ -178,7 +182,7 @@ impl Problem for TensorProblem {
     ) -> Result<(), Stop> {
         for index in &self.chosen {
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
-            let bench = Bench::set_up(&self.spec, prepared.case, worker, module, &prepared.sets[..1])?;
+            let bench = Bench::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
             bench.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
             let got = bench.outputs(worker)?;
             bench.take_down(worker)?;
@@ -189,8 +193,22 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    fn timed(&self) -> Vec<usize> {
+    fn timed_cases(&self) -> Vec<usize> {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
+    }
+
+    /// Other inputs than those that are verified.
+    fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, Drawn)>>, Stop> {
+        if let Some(drawn) = &self.timed {
+            return Ok(drawn.clone());
+        }
+        let mut all = Vec::new();
+        for index in self.timed_cases() {
+            let prepared =
+                prepare_case(&self.spec, index, &mut self.reference, &mut self.ahead, seed ^ TIMED)?;
+            all.push((index, prepared.drawn));
+        }
+        Ok(self.timed.insert(Rc::new(all)).clone())
     }
 }
 
@@ -201,24 +219,25 @@ const MOST_AHEAD: usize = 1 << 30;
 const TIMED: u64 = 0x7469_6d65_645f_7365;
 
 /// Draws inputs and asks the reference what is expected of them.
-fn draw(spec: &Spec, case: &Case, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
+fn draw(spec: &Rc<Spec>, index: usize, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
+    let case = &spec.cases[index];
     let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
     let sets: Vec<Inputs> = (0..sets(case)).map(|set| bench::draw(spec, case, seed, set)).collect();
-    let expected = sets.iter().map(|inputs| reference.expect(spec, case, inputs));
+    let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
     Ok(Drawn { expected: expected.collect::<Result<_, _>>()?, sets })
 }
 
 /// The same, or what was drawn ahead.
 fn prepare_case<'a>(
-    spec: &'a Spec,
+    spec: &'a Rc<Spec>,
     index: usize,
     reference: &mut Option<Reference>,
     ahead: &mut Ahead,
     seed: u64,
 ) -> Result<Prepared<'a>, Stop> {
     let case = &spec.cases[index];
-    let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, case, reference, seed), Ok)?;
-    Ok(Prepared { case, drawn })
+    let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, index, reference, seed), Ok)?;
+    Ok(Prepared { index, case, drawn })
 }
 
 /// Two, so that no launch can know which one it gets; of a huge case one is time enough.
@@ -231,14 +250,14 @@ const HUGE: usize = 8 << 20;
 
 /// Launches in several orders (which only the emulated device heeds) and on each set.
 fn verify_case(
-    spec: &Spec,
+    spec: &Rc<Spec>,
     prepared: &Prepared,
     tally: &mut Tally,
     cx: &mut Context,
     worker: &mut Worker,
     module: ModuleId,
 ) -> Result<(), Stop> {
-    let bench = Bench::set_up(spec, prepared.case, worker, module, &prepared.sets)?;
+    let bench = Bench::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
     let orders = [Order::Forward, Order::Reverse, Order::Shuffled(cx.seed)];
     let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
     for (i, order) in orders.iter().enumerate() {
@@ -252,7 +271,7 @@ fn verify_case(
         bench.launch(worker, set, &prepared.sets[set], *order)?;
         let got = bench.outputs(worker)?;
         tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
-        check_breaches(&bench, prepared.case, &how, tally, cx, worker)?;
+        check_breaches(&bench, &how, tally, worker, cx.out)?;
         if tally.breached() {
             break;
         }
@@ -262,15 +281,14 @@ fn verify_case(
 
 fn check_breaches(
     bench: &Bench,
-    case: &Case,
     how: &str,
     tally: &mut Tally,
-    cx: &mut Context,
     worker: &mut Worker,
+    out: &mut Writer,
 ) -> Result<(), Stop> {
     for breach in worker.breaches()? {
         let input = matches!(breach, Breach::InputChanged { .. });
-        tally.breach(case, how, &bench.describe(&breach), input, cx.out)?;
+        tally.breach(bench.case(), how, &bench.describe(&breach), input, out)?;
     }
     Ok(())
 }

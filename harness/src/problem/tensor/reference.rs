@@ -2,11 +2,12 @@
 //! the candidate's process.
 
 use super::bench::{Bench, Inputs, Outputs};
-use super::spec::{Case, Role, Spec};
+use super::spec::{Role, Spec};
 use crate::device::{Image, Order};
 use crate::problem::{Context, Stop};
 use crate::process::worker::{ModuleId, Worker};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 pub struct Reference {
     source: PathBuf,
@@ -35,10 +36,10 @@ impl Reference {
     }
 
     /// What a launch on these inputs must write.
-    pub fn expect(&mut self, spec: &Spec, case: &Case, inputs: &Inputs) -> Result<Outputs, Stop> {
+    pub fn expect(&mut self, spec: &Rc<Spec>, index: usize, inputs: &Inputs) -> Result<Outputs, Stop> {
         let worker = &mut self.worker;
         let blame = |stop| blame(&self.source, stop);
-        let bench = Bench::set_up(spec, case, worker, self.module, std::slice::from_ref(inputs))?;
+        let bench = Bench::set_up(spec, index, worker, self.module, std::slice::from_ref(inputs))?;
         bench.launch(worker, 0, inputs, Order::Forward).map_err(blame)?;
         let breaches = worker.breaches().map_err(blame)?;
         let outputs = bench.outputs(worker).map_err(blame)?;
@@ -46,6 +47,7 @@ impl Reference {
             return Err(blame(Stop::Crash(bench.describe(breach))));
         }
         bench.take_down(worker)?;
+        let case = &spec.cases[index];
         for ((tensor, shaped), content) in spec.tensors.iter().zip(&case.tensors).zip(&outputs) {
             let Some(content) = content.as_ref().filter(|_| tensor.role == Role::Out) else { continue };
             let unwritten = content.chunks_exact(shaped.dtype.size()).position(|c| shaped.dtype.is_poison(c));

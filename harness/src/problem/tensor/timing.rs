@@ -1,127 +1,151 @@
-//! Timing a tensor problem: trials in a budget of time, and the measures' lines.
+//! Timed launches of a tensor problem: every timed case once a turn, and the measures' lines.
 
+use super::Drawn;
 use super::bench::Bench;
 use super::spec::{Case, Spec};
 use super::tally::Tally;
-use super::{Prepared, check_breaches};
 use crate::device::Order;
 use crate::measure::{self, Summary};
-use crate::problem::{Context, Stop};
-use crate::process::worker::{ModuleId, Worker};
-use crate::report::Writer;
+use crate::problem::{Correctness, Stop, Timed, in_digits};
+use crate::process::worker::{Breach, Worker};
+use crate::report::{Measure, Writer};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use std::time::{Duration, Instant};
+use std::rc::Rc;
 
-/// What a case took.
-pub struct Timed<'a> {
-    case: &'a Case,
-    seconds: Summary,
+/// A kernel set up on a worker, with the buffers of every timed case.
+pub struct Timing {
+    spec: Rc<Spec>,
+    drawn: Rc<Vec<(usize, Drawn)>>,
+    /// In the order of `drawn`.
+    benches: Vec<Bench>,
+    tally: Tally,
+    /// Which set of inputs each case's outputs are of, since the last turn.
+    left: Vec<usize>,
+    seed: u64,
+    rng: ChaCha8Rng,
+    turns: usize,
 }
 
-/// How long a case is timed: whichever of the two ends it first, after the least trials.
-struct Budget {
-    warm_up: usize,
-    least: usize,
-    most: usize,
-    time: Duration,
-}
-
-const GPU: Budget = Budget { warm_up: 3, least: 7, most: 100, time: Duration::from_millis(50) };
-
-/// Times there say nothing about a GPU: two, to show that it ran.
-const EMULATED: Budget = Budget { warm_up: 0, least: 2, most: 2, time: Duration::ZERO };
-
-/// Launches the case many times. Outputs are poisoned before each launch, outside the timed
-/// window; the last launch is checked, and others that the kernel cannot foresee.
-pub fn time_case<'a>(
-    spec: &Spec,
-    prepared: &Prepared<'a>,
-    tally: &mut Tally,
-    cx: &mut Context,
-    worker: &mut Worker,
-    module: ModuleId,
-) -> Result<Timed<'a>, Stop> {
-    let budget = if cx.device.emulated { EMULATED } else { GPU };
-    let bench = Bench::set_up(spec, prepared.case, worker, module, &prepared.sets)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
-    let launch =
-        |worker: &mut Worker, set: usize| bench.launch(worker, set, &prepared.sets[set], Order::Forward);
-    for i in 0..budget.warm_up {
-        launch(worker, i % prepared.sets.len())?;
+impl Timing {
+    pub fn new(spec: Rc<Spec>, drawn: Rc<Vec<(usize, Drawn)>>, benches: Vec<Bench>, seed: u64) -> Self {
+        let mut tally = Tally::new(&spec);
+        tally.begin_case();
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        Timing { spec, drawn, benches, tally, left: Vec::new(), seed, rng, turns: 0 }
     }
-    let started = Instant::now();
-    let mut seconds = Vec::new();
-    loop {
-        let set = (rng.next_u32() as usize) % prepared.sets.len();
-        seconds.push(launch(worker, set)?);
-        let enough = seconds.len() >= budget.most
-            || (seconds.len() >= budget.least && started.elapsed() >= budget.time);
-        if enough || rng.next_u32().is_multiple_of(CHECKED_ONE_IN) {
-            let how = format!("timed launch {}", seconds.len());
-            let got = bench.outputs(worker)?;
-            tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
+
+    fn compare(&mut self, worker: &mut Worker, at: usize, out: &mut Writer) -> Result<(), Stop> {
+        let (index, drawn) = &self.drawn[at];
+        let got = self.benches[at].outputs(worker)?;
+        let how = format!("timed launch {}", self.turns);
+        let case = &self.spec.cases[*index];
+        self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
+    }
+
+    fn verdict(&mut self, out: &mut Writer) -> Result<Correctness, Stop> {
+        let verdict = self.tally.verdict();
+        if verdict == Correctness::Fail {
+            self.tally.write(&self.spec, true, out)?;
         }
-        if enough {
-            break;
-        }
+        Ok(verdict)
     }
-    check_breaches(&bench, prepared.case, "timed launches", tally, cx, worker)?;
-    bench.take_down(worker)?;
-    let seconds = measure::summarise(&seconds)
-        .ok_or_else(|| Stop::Lab(format!("{}: the device gave no time", prepared.case.label)))?;
-    Ok(Timed { case: prepared.case, seconds })
+
+    fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.drawn.iter().map(|(index, _)| &self.spec.cases[*index])
+    }
+
+    /// Each case over all turns.
+    fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<Summary>> {
+        let of = |at: usize| {
+            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+            measure::summarise(&seconds)
+        };
+        (0..self.drawn.len()).map(of).collect()
+    }
 }
 
-/// Comparing each output would take longer than the launches; a kernel that writes nonsense now
-/// and then is still found.
-const CHECKED_ONE_IN: u32 = 8;
-
-/// One `workload:` line each, and the measures over all: geometric means, so that each workload
-/// weighs the same.
-pub fn write(timed: &[Timed], out: &mut Writer) -> Result<(), Stop> {
-    for Timed { case, seconds } in timed {
-        let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
-        line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
-        line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
-        if let Some(flops) = case.flops {
-            line += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
-        }
-        out.line("workload", line + " correctness=pass")?;
+impl Timed for Timing {
+    /// There is no end of them: each number says which set of inputs a case gets.
+    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        Box::new(std::iter::repeat_with(move || rng.next_u64()))
     }
-    let mean = |value: &dyn Fn(&Timed) -> Option<f64>| {
-        let values: Option<Vec<f64>> = timed.iter().map(value).collect();
-        values.and_then(measure::geometric_mean)
-    };
-    let ends = |t: &Timed| t.seconds.interval;
-    let rate = |t: &Timed, seconds: f64| t.case.samples / seconds;
-    write_measure(
-        out,
-        "throughput_sps",
-        mean(&|t| Some(rate(t, t.seconds.median))),
-        mean(&|t| ends(t).map(|(_, high)| rate(t, high))),
-        mean(&|t| ends(t).map(|(low, _)| rate(t, low))),
-    )?;
-    write_measure(
-        out,
-        "kernel_us",
-        mean(&|t| Some(t.seconds.median * 1e6)),
-        mean(&|t| ends(t).map(|(low, _)| low * 1e6)),
-        mean(&|t| ends(t).map(|(_, high)| high * 1e6)),
-    )
+
+    /// Outputs are poisoned before each launch. Comparing them all would take longer than the
+    /// launches: one case of each turn is compared, which the kernel cannot foresee, and at the end all.
+    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+        self.turns += 1;
+        self.left.clear();
+        let mut seconds = Vec::new();
+        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+            let set = (inputs >> (at % 64)) as usize % drawn.sets.len();
+            seconds.push(bench.launch(worker, set, &drawn.sets[set], Order::Forward)?);
+            self.left.push(set);
+        }
+        let checked = self.rng.next_u32() as usize % self.benches.len().max(1);
+        self.compare(worker, checked, out)?;
+        let right = self.verdict(out)? == Correctness::Pass;
+        Ok(right.then_some(seconds))
+    }
+
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        for at in 0..self.left.len() {
+            self.compare(worker, at, out)?;
+        }
+        for breach in worker.breaches()? {
+            let Some(bench) = self.benches.iter().find(|bench| bench.owns(&breach)) else { continue };
+            let input = matches!(breach, Breach::InputChanged { .. });
+            self.tally.breach(bench.case(), "timed launches", &bench.describe(&breach), input, out)?;
+        }
+        self.verdict(out)
+    }
+
+    /// Geometric means over the cases, so that each weighs the same.
+    fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
+        let summaries = self.summaries(turns)?;
+        let rates = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+            let each = self.cases().zip(&summaries);
+            let rates: Option<Vec<f64>> = each.map(|(case, s)| Some(case.samples / seconds(s)?)).collect();
+            rates.and_then(measure::geometric_mean)
+        };
+        Some(Measure {
+            value: rates(&|s| Some(s.median))?,
+            low: rates(&|s| s.interval.map(|(_, high)| high)),
+            high: rates(&|s| s.interval.map(|(low, _)| low)),
+        })
+    }
+
+    fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop> {
+        let (Some(summaries), Some(rate)) = (self.summaries(turns), self.throughput(turns)) else {
+            return Err(Stop::Lab("the device gave no time for a launch".into()));
+        };
+        if last {
+            for (case, seconds) in self.cases().zip(&summaries) {
+                write_workload(case, seconds, out)?;
+            }
+        }
+        let us = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+            let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();
+            each.and_then(measure::geometric_mean).map(|mean| mean * 1e6)
+        };
+        let each = Measure {
+            value: us(&|s| Some(s.median)).unwrap_or(f64::NAN),
+            low: us(&|s| s.interval.map(|(low, _)| low)),
+            high: us(&|s| s.interval.map(|(_, high)| high)),
+        };
+        out.line("throughput_sps", in_digits(&rate, 3))?;
+        out.line("kernel_us", in_digits(&each, 3))?;
+        Ok(())
+    }
 }
 
-fn write_measure(
-    out: &mut Writer,
-    key: &str,
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-) -> Result<(), Stop> {
-    let Some(value) = value else { return Ok(()) };
-    match (low, high) {
-        (Some(low), Some(high)) => out.line(key, format_args!("{value:.3} low={low:.3} high={high:.3}"))?,
-        _ => out.line(key, format_args!("{value:.3}"))?,
+fn write_workload(case: &Case, seconds: &Summary, out: &mut Writer) -> Result<(), Stop> {
+    let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
+    line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
+    line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
+    if let Some(flops) = case.flops {
+        line += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
     }
-    Ok(())
+    Ok(out.line("workload", line + " correctness=pass")?)
 }

@@ -35,13 +35,12 @@ struct LabRun {
 };
 ";
 
-/// Buffers on a worker, with the weights in them.
-pub struct Bench<'a> {
-    worker: &'a mut Worker,
+/// Buffers on a worker. Every method is given that worker.
+pub struct Bench {
     module: ModuleId,
     hidden: usize,
     sampling: Sampling,
-    weights: &'a [BufferId],
+    weights: Vec<BufferId>,
     h0: BufferId,
     h1: BufferId,
     forced: BufferId,
@@ -52,7 +51,6 @@ pub struct Bench<'a> {
 
 /// What came of a launch that samples.
 pub struct Sampled {
-    pub seconds: f64,
     pub tokens: Vec<i32>,
     pub broken: Broken,
 }
@@ -110,11 +108,11 @@ pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, S
     weights.tensors.iter().map(upload).collect()
 }
 
-impl<'a> Bench<'a> {
+impl Bench {
     pub fn new(
-        worker: &'a mut Worker,
+        worker: &mut Worker,
         module: ModuleId,
-        weights: &'a [BufferId],
+        weights: &[BufferId],
         hidden: usize,
         sampling: Sampling,
     ) -> Result<Self, Stop> {
@@ -124,41 +122,46 @@ impl<'a> Bench<'a> {
             module,
             hidden,
             sampling,
-            weights,
+            weights: weights.to_vec(),
             h0: worker.buffer("h0", 4 * hidden)?,
             h1: worker.buffer("h1", 4 * hidden)?,
             forced: worker.buffer("forced", 4 * steps)?,
             tokens: worker.buffer("tokens", 4 * steps)?,
             teacher_prob: worker.buffer("teacher_prob", 4 * steps)?,
             work: worker.buffer("work", WORK_BYTES)?,
-            worker,
         })
     }
 
     /// Gives its own memory back; the weights stay.
-    pub fn close(self) -> Result<(), Stop> {
+    pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
-        own.iter().try_for_each(|buffer| self.worker.free(*buffer))
+        own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
-    pub fn sample(&mut self, run: &Run, order: Order) -> Result<Sampled, Stop> {
-        let seconds = self.launch(run, false, order)?;
-        let tokens = self.read(self.tokens)?;
-        let mut broken = self.breaches()?;
+    pub fn sample(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Sampled, Stop> {
+        let (_, tokens) = self.time(worker, run, order)?;
+        let mut broken = self.breaches(worker)?;
         broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
-        Ok(Sampled { seconds, tokens, broken })
+        Ok(Sampled { tokens, broken })
+    }
+
+    /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`Bench::breaches`]
+    /// tells after any number of launches.
+    pub fn time(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<(f64, Vec<i32>), Stop> {
+        let seconds = self.launch(worker, run, false, order)?;
+        Ok((seconds, read(worker, self.tokens)?))
     }
 
     /// Feeds the tokens that are expected; they have not been on the device before this.
-    pub fn teach(&mut self, run: &Run, order: Order) -> Result<Taught, Stop> {
-        self.worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-        self.worker.seal(self.forced)?;
-        self.launch(run, true, order)?;
+    pub fn teach(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Taught, Stop> {
+        worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+        worker.seal(self.forced)?;
+        self.launch(worker, run, true, order)?;
         let taught = Taught {
-            teacher_prob: self.read(self.teacher_prob)?,
-            h0: self.read(self.h0)?,
-            h1: self.read(self.h1)?,
-            broken: self.breaches()?,
+            teacher_prob: read(worker, self.teacher_prob)?,
+            h0: read(worker, self.h0)?,
+            h1: read(worker, self.h1)?,
+            broken: self.breaches(worker)?,
         };
         let mut broken = taught.broken;
         broken.words.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
@@ -169,12 +172,12 @@ impl<'a> Bench<'a> {
         Ok(Taught { broken, ..taught })
     }
 
-    fn launch(&mut self, run: &Run, teacher: bool, order: Order) -> Result<f64, Stop> {
-        self.worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
-        self.worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
-        self.worker.poison(self.tokens)?;
-        self.worker.poison(self.teacher_prob)?;
-        self.worker.write(self.work, &vec![0; WORK_BYTES])?;
+    fn launch(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<f64, Stop> {
+        worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
+        worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
+        worker.poison(self.tokens)?;
+        worker.poison(self.teacher_prob)?;
+        worker.clear(self.work)?;
 
         let forced = if teacher {
             LaunchArg::Buffer(self.forced)
@@ -182,13 +185,13 @@ impl<'a> Bench<'a> {
             LaunchArg::Value(0u64.to_le_bytes().to_vec())
         };
         let buffers = |ids: &[BufferId]| ids.iter().copied().map(LaunchArg::Buffer).collect::<Vec<_>>();
-        let mut args = buffers(self.weights);
+        let mut args = buffers(&self.weights);
         args.extend(buffers(&[self.h0, self.h1]));
         args.push(forced);
         args.extend(buffers(&[self.tokens, self.teacher_prob, self.work]));
         args.push(LaunchArg::Value(self.lab_run(run.start.seed)));
         let dims = [self.hidden as u32, self.sampling.steps as u32, u32::from(teacher)];
-        self.worker.launch(&Launch {
+        worker.launch(&Launch {
             module: self.module,
             entry: ENTRY.into(),
             args,
@@ -210,15 +213,16 @@ impl<'a> Bench<'a> {
         bytemuck::cast_slice(&words).to_vec()
     }
 
-    fn read<T: bytemuck::Pod>(&mut self, buffer: BufferId) -> Result<Vec<T>, Stop> {
-        Ok(bytemuck::pod_collect_to_vec(&self.worker.read(buffer)?))
-    }
-
-    fn breaches(&mut self) -> Result<Broken, Stop> {
+    /// Rules that the launches so far broke.
+    pub fn breaches(&self, worker: &mut Worker) -> Result<Broken, Stop> {
         let mut broken = Broken::default();
-        self.worker.breaches()?.iter().for_each(|breach| broken.add(breach));
+        worker.breaches()?.iter().for_each(|breach| broken.add(breach));
         Ok(broken)
     }
+}
+
+fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T>, Stop> {
+    Ok(bytemuck::pod_collect_to_vec(&worker.read(buffer)?))
 }
 
 fn unwritten<T: Copy>(name: &str, values: &[T], is_poison: impl Fn(T) -> bool) -> Option<String> {

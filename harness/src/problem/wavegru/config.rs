@@ -25,7 +25,7 @@ pub struct Config {
     pub run_seeds: Vec<u64>,
     /// A reference whose sampling margin is smaller is refused.
     pub margin: f64,
-    /// Launches that a throughput is the median of, on a CUDA device.
+    /// Launches that are timed in the worker that was checked, at most. Further ones have the whole pool.
     pub timed_launches: usize,
     /// Orders of execution that a checked launch is repeated in on the cpu device.
     pub orders: usize,

@@ -16,7 +16,7 @@ mod timing;
 mod verify;
 pub mod weights;
 
-use super::{BuildNeeds, Context, Correctness, Problem, Stop};
+use super::{BuildNeeds, Context, Correctness, Place, Problem, Stop, Timed};
 use crate::device::{DeviceInfo, Order};
 use crate::process::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
@@ -24,6 +24,8 @@ use config::Config;
 use pool::{Pool, Run};
 use reference::Sampling;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use timing::Timing;
 use weights::Weights;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
@@ -38,12 +40,13 @@ struct WaveGru {
     prepared: Option<Prepared>,
 }
 
+/// What is expected is shared with every kernel that is set up for its timed launches.
 struct Prepared {
     sampling: Sampling,
     weights: Weights,
-    /// The weights on the worker.
+    /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
-    pool: Pool,
+    pool: Rc<Pool>,
 }
 
 impl WaveGru {
@@ -105,7 +108,7 @@ impl Problem for WaveGru {
             cx.out.line("sample_margin", line)?;
         }
         let uploaded = bench::upload(&weights, worker)?;
-        self.prepared = Some(Prepared { sampling, weights, uploaded, pool });
+        self.prepared = Some(Prepared { sampling, weights, uploaded, pool: Rc::new(pool) });
         Ok(())
     }
 
@@ -116,31 +119,36 @@ impl Problem for WaveGru {
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
-        let runs = pool.shuffled(cx.seed);
+        let runs: Vec<&Run> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
         let sampling: Vec<(&Run, Order)> = runs.iter().copied().zip(orders.iter().copied()).collect();
         let rest = runs.iter().copied().skip(orders.len());
         let taught: Vec<(&Run, Order)> = rest.zip(orders.iter().copied()).collect();
-        let verdict = verify::verify(&mut bench, &self.config.limits, &sampling, &taught, cx)?;
-        bench.close()?;
+        let verdict = verify::verify(&bench, worker, &self.config.limits, &sampling, &taught, cx)?;
+        bench.close(worker)?;
         Ok(verdict)
     }
 
-    fn measure(
+    fn set_up(
         &mut self,
         cx: &mut Context,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness, Stop> {
+        place: Place,
+    ) -> Result<Box<dyn Timed>, Stop> {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
-        let launched = 2 * self.orders(cx.device, cx.seed).len();
-        let launches = if cx.device.emulated { 1 } else { self.config.timed_launches };
-        let runs = pool.shuffled(cx.seed);
-        let verdict = timing::measure(&mut bench, &runs[launched..launched + launches], cx)?;
-        bench.close()?;
-        Ok(verdict)
+        let mut runs = pool.shuffled(cx.seed ^ place.salt());
+        let uploaded = match place {
+            Place::Checked => {
+                runs.drain(..2 * self.orders(cx.device, cx.seed).len());
+                runs.truncate(self.config.timed_launches);
+                uploaded.clone()
+            }
+            Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
+        };
+        let bench = Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?;
+        Ok(Box::new(Timing { bench, pool: pool.clone(), runs, launches: 0 }))
     }
 
     fn dump(
@@ -151,11 +159,11 @@ impl Problem for WaveGru {
         folder: &Path,
     ) -> Result<(), Stop> {
         let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
-        let mut bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
-        let Some(run) = pool.shuffled(cx.seed).first().copied() else { return Ok(()) };
-        let sampled = bench.sample(run, Order::Forward)?;
-        let taught = bench.teach(run, Order::Forward)?;
-        bench.close()?;
+        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
+        let sampled = bench.sample(worker, run, Order::Forward)?;
+        let taught = bench.teach(worker, run, Order::Forward)?;
+        bench.close(worker)?;
         dump::dump(folder, weights, *sampling, run, &sampled, &taught)
     }
 }

@@ -54,10 +54,11 @@ impl Pool {
         Ok(Pool { runs: runs.filter_map(|(start, r)| Some(Run { start, expected: r? })).collect() })
     }
 
-    /// Every run once, in an order that the seed decides. A judgement launches no run twice, so that
-    /// a kernel gains nothing from what it remembers of an earlier launch.
-    pub fn shuffled(&self, seed: u64) -> Vec<&Run> {
-        let mut runs: Vec<&Run> = self.runs.iter().collect();
+    /// Every run once, by its place in the pool, in an order that the seed decides. No worker of a
+    /// candidate launches a run twice, so that a kernel gains nothing from what it remembers of an
+    /// earlier launch.
+    pub fn shuffled(&self, seed: u64) -> Vec<usize> {
+        let mut runs: Vec<usize> = (0..self.runs.len()).collect();
         for last in (1..runs.len()).rev() {
             let word = philox::philox([last as u32, 0, 0, 0], philox::key(seed))[0];
             runs.swap(last, word as usize % (last + 1));

@@ -5,6 +5,8 @@ use super::bench::WORK_BYTES;
 use super::reference::{Model, Reference, Start};
 use super::*;
 use crate::device::{Arg, DeviceError, Driver, Entry, Shape};
+use crate::measure::plan::Plan;
+use crate::process::judge::measuring::{self, Candidate};
 use crate::report::{Report, Writer};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -197,7 +199,8 @@ pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&
         problem.dump(&mut cx, &mut worker, module, folder).unwrap();
     }
     if verdict == Correctness::Pass {
-        verdict = problem.measure(&mut cx, &mut worker, module).unwrap();
+        let candidate = Candidate { problem: &mut *problem, worker: &mut worker, module, image };
+        verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None).unwrap();
     }
     cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
     let bytes = log.0.lock().unwrap().clone();

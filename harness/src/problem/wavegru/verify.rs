@@ -5,11 +5,13 @@ use super::config::Limits;
 use super::pool::Run;
 use crate::device::Order;
 use crate::problem::{Context, Correctness, Stop};
+use crate::process::worker::Worker;
 
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
 /// launches come after all that sample, because they bring the tokens.
 pub fn verify(
-    bench: &mut Bench,
+    bench: &Bench,
+    worker: &mut Worker,
     limits: &Limits,
     sampling: &[(&Run, Order)],
     taught: &[(&Run, Order)],
@@ -21,7 +23,7 @@ pub fn verify(
     let mut tokens = Tokens::default();
     for (done, (run, order)) in (0..).zip(sampling) {
         cx.out.progress(done, all)?;
-        let sampled = bench.sample(run, *order)?;
+        let sampled = bench.sample(worker, run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
             let (order, seed) = (words(*order), run.start.seed);
             broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
@@ -36,7 +38,7 @@ pub fn verify(
     let mut teacher = Teacher::default();
     for (done, (run, order)) in (sampling.len() as u64..).zip(taught) {
         cx.out.progress(done, all)?;
-        let taught = bench.teach(run, *order)?;
+        let taught = bench.teach(worker, run, *order)?;
         teacher.compare(run, &taught);
         broken.join(taught.broken);
     }

@@ -1,6 +1,7 @@
 //! What a judge is told.
 
 use crate::device::Target;
+use crate::measure::plan::Plan;
 use crate::process::child::Program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,6 +30,10 @@ pub struct Options {
     pub time_limit: Duration,
     /// Fixes what the run draws, to repeat one; `None` draws anew.
     pub seed: Option<u64>,
+    /// The kernel to compare with, or its folder; `None` compares with nothing.
+    pub incumbent: Option<PathBuf>,
+    /// How long is measured.
+    pub plan: Plan,
     pub compiler: Program,
     pub worker: Program,
 }
@@ -48,6 +53,8 @@ impl Options {
             dump: None,
             time_limit: Duration::from_secs(60),
             seed: None,
+            incumbent: None,
+            plan: Plan::default(),
             compiler: Program::this(&["harness-compiler"]),
             worker: Program::this(&["harness-worker"]),
         }
@@ -77,9 +84,16 @@ impl Options {
     pub fn all_include_dirs(&self) -> Vec<PathBuf> {
         let kernel = self.kernel();
         let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut folders = vec![own.to_owned(), self.folder.clone()];
-        folders.extend(self.include_dirs.iter().cloned());
+        let mut folders = vec![own.to_owned()];
+        folders.extend(self.include_dirs_of_problem());
         folders.dedup();
+        folders
+    }
+
+    /// Those that are the same for every kernel of the problem.
+    pub fn include_dirs_of_problem(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.folder.clone()];
+        folders.extend(self.include_dirs.iter().cloned());
         folders
     }
 }

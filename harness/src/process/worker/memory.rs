@@ -12,6 +12,8 @@ pub const CANARY: usize = 4096;
 pub struct Memory {
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
+    /// Where memory is read to for comparing: fresh pages of a host take longer than the copy.
+    now: Vec<u8>,
 }
 
 struct Buffer {
@@ -50,7 +52,7 @@ impl Memory {
         let whole =
             whole.ok_or_else(|| DeviceError::Driver(format!("{name}: {bytes} bytes are too many")))?;
         let buffer = Buffer { base: driver.alloc(whole)?, name, bytes, sealed: None };
-        poison(driver, &buffer)?;
+        fill(driver, &buffer, POISON)?;
         for (address, length, offset) in buffer.zones() {
             driver.upload(address, &pattern(self.next, offset, length))?;
         }
@@ -92,10 +94,11 @@ impl Memory {
         Ok(bytes)
     }
 
-    pub fn poison(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
+    /// Breaks a seal, as writing does.
+    pub fn fill(&mut self, driver: &mut dyn Driver, id: BufferId, pattern: u32) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
         buffer.sealed = None;
-        poison(driver, buffer)
+        fill(driver, buffer, pattern)
     }
 
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
@@ -111,7 +114,7 @@ impl Memory {
         for (id, buffer) in &self.buffers {
             for (address, length, offset) in buffer.zones() {
                 let right = pattern(*id, offset, length);
-                if let Some(at) = first_difference(driver, address, &right)? {
+                if let Some(at) = first_difference(driver, address, &right, &mut self.now)? {
                     found.push(Breach::OutOfBounds {
                         buffer: buffer.name.clone(),
                         offset: offset + at as i64,
@@ -119,7 +122,7 @@ impl Memory {
                 }
             }
             let Some(right) = &buffer.sealed else { continue };
-            if let Some(at) = first_difference(driver, buffer.address(), right)? {
+            if let Some(at) = first_difference(driver, buffer.address(), right, &mut self.now)? {
                 found.push(Breach::InputChanged { buffer: buffer.name.clone(), offset: at as u64 });
             }
         }
@@ -136,9 +139,13 @@ fn first_difference(
     driver: &mut dyn Driver,
     address: u64,
     right: &[u8],
+    now: &mut Vec<u8>,
 ) -> Result<Option<usize>, DeviceError> {
-    let mut now = vec![0; right.len()];
-    driver.download(address, &mut now)?;
+    if now.len() < right.len() {
+        now.resize(right.len(), 0);
+    }
+    let now = &mut now[..right.len()];
+    driver.download(address, now)?;
     if now == right {
         return Ok(None);
     }
@@ -146,14 +153,14 @@ fn first_difference(
     Ok(now.iter().zip(right).position(|(a, b)| a != b))
 }
 
-fn poison(driver: &mut dyn Driver, buffer: &Buffer) -> Result<(), DeviceError> {
+fn fill(driver: &mut dyn Driver, buffer: &Buffer, pattern: u32) -> Result<(), DeviceError> {
     let tail = buffer.bytes % 4;
     let even = buffer.bytes - tail;
     if even > 0 {
-        driver.fill(buffer.address(), even, POISON)?;
+        driver.fill(buffer.address(), even, pattern)?;
     }
     if tail > 0 {
-        driver.upload(buffer.address() + even as u64, &POISON.to_le_bytes()[..tail])?;
+        driver.upload(buffer.address() + even as u64, &pattern.to_le_bytes()[..tail])?;
     }
     Ok(())
 }

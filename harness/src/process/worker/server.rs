@@ -79,8 +79,8 @@ impl Device {
                 Reply::Done
             }
             Request::Read { buffer } => return Ok((Reply::Done, self.memory.read(driver, buffer)?)),
-            Request::Poison { buffer } => {
-                self.memory.poison(driver, buffer)?;
+            Request::Fill { buffer, pattern } => {
+                self.memory.fill(driver, buffer, pattern)?;
                 Reply::Done
             }
             Request::Seal { buffer } => {

@@ -1,9 +1,8 @@
 //! From source to image: what does not build is told with the user's path and line.
 
 use super::*;
-use crate::device::cpu::build::{Host, IMAGES_KEPT, prune};
+use crate::device::cpu::build::Host;
 use crate::device::cpu::rewrite;
-use std::time::{Duration, SystemTime};
 
 /// The build's log, of a source that must not build.
 fn refused(source: &str) -> String {
@@ -112,23 +111,6 @@ fn local_includes_are_device_code_too() {
         "{}",
         built.log
     );
-}
-
-#[test]
-fn old_images_make_room_and_nothing_else_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let names: Vec<String> = (0..IMAGES_KEPT + 3).map(|i| format!("cpu-{i:04}.so")).collect();
-    for (age, name) in names.iter().rev().enumerate() {
-        let file = std::fs::File::create(folder.path().join(name)).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(age as u64)).unwrap();
-    }
-    std::fs::write(folder.path().join("notes.so"), "").unwrap();
-    prune(folder.path()).unwrap();
-    let mut left: Vec<String> =
-        folder.path().read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    left.sort();
-    assert_eq!(left[..IMAGES_KEPT], names[3..]);
-    assert_eq!(left[IMAGES_KEPT..], ["notes.so"]);
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Two kernels timed in turns: the ratio of their speeds, its interval, and the verdict.
+//!
+//! A quad is four turns, A B B A: incumbent, candidate, candidate, incumbent. Its figure is the
+//! logarithm of the ratio of their times, in which a drift that is linear in time cancels; whatever
+//! lasts longer than a quad (clocks, temperature) is in all four. Quads are far more alike than
+//! launches, and nearly independent of each other.
+
+use super::centre::{self, Centre};
+use crate::report::Speed;
+
+/// The times of four turns, in their order: of the incumbent the first and the last, of the candidate
+/// the two between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quad {
+    pub a: [f64; 2],
+    pub b: [f64; 2],
+}
+
+impl Quad {
+    /// ln of (incumbent's time / candidate's time): above 0 where the candidate is faster.
+    pub fn log_ratio(&self) -> f64 {
+        let half = |[first, second]: [f64; 2]| (first.ln() + second.ln()) / 2.0;
+        half(self.a) - half(self.b)
+    }
+}
+
+/// Candidate's speed over incumbent's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Of its logarithm.
+    pub log: Centre,
+    pub quads: usize,
+}
+
+impl Ratio {
+    /// Of the quads' figures, those of each trial apart. Where there are trials enough, the interval is
+    /// of the trials' centres: what differs from process to process is no error of a single quad (T.
+    /// Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013). `None` of no quad.
+    pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
+        const ENOUGH: usize = 3;
+        let quads = trials.iter().map(Vec::len).sum();
+        let centres: Vec<f64> = trials.iter().filter_map(|t| Some(centre::centre(t)?.value)).collect();
+        let log =
+            if centres.len() >= ENOUGH { centre::centre(&centres) } else { centre::centre(&trials.concat()) };
+        Some(Ratio { log: log?, quads })
+    }
+
+    pub fn value(&self) -> f64 {
+        self.log.value.exp()
+    }
+
+    /// The ends of its 95 % interval; `None` of a single quad.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.log.half_width.is_finite().then(|| (self.log.low().exp(), self.log.high().exp()))
+    }
+
+    /// `None` without an interval.
+    pub fn speed(&self, same_within: f64) -> Option<Speed> {
+        let (low, high) = self.interval()?;
+        Some(if low > 1.0 + same_within {
+            Speed::Faster
+        } else if high < 1.0 - same_within {
+            Speed::Slower
+        } else {
+            Speed::Same
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "turns_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+//! The incumbent, the kernel in HEAD: resident in a worker of its own, so that no candidate can slow
+//! it down or spoil it. Whatever goes wrong with it is no fault of the candidate's: there is no
+//! comparison then, and a caveat.
+
+use super::builds::Build;
+use super::{Options, Setting};
+use crate::device::Target;
+use crate::problem::{BuildNeeds, Correctness, Place, Problem, Stop, Timed};
+use crate::process::worker::{Starting, Worker};
+use crate::report::{Measure, Writer};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How far the incumbent of a run is.
+pub enum Incumbency {
+    /// There is none, or its times would mean nothing.
+    None,
+    /// Its device is opening.
+    Opening(Box<Starting>),
+    Ready,
+    /// In words, why there will be no comparison.
+    Lost(String),
+}
+
+/// A kernel that was set up for its timed launches, and was right in one.
+pub struct Incumbent {
+    worker: Worker,
+    timed: Box<dyn Timed>,
+    /// Its failures are nobody's result lines.
+    unheard: Writer,
+    turns: u64,
+}
+
+/// Begins to open its device, where there is an incumbent and times mean something.
+pub fn start(options: &Options, target: Target) -> Incumbency {
+    if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
+        return Incumbency::None;
+    }
+    // What it prints would look like the candidate's words.
+    let forward = Arc::new(|_: &str| {});
+    match Worker::start(&options.worker, target, options.time_limit, forward) {
+        Ok(starting) => Incumbency::Opening(Box::new(starting)),
+        Err(stop) => Incumbency::Lost(stop.to_string()),
+    }
+}
+
+impl Incumbency {
+    /// Builds it and makes it resident, unless that was done or has failed.
+    pub fn settle(
+        &mut self,
+        setting: &Setting,
+        problem: &mut dyn Problem,
+        build: &mut Build,
+        needs: &BuildNeeds,
+        out: &mut Writer,
+    ) -> Option<Incumbent> {
+        let Incumbency::Opening(starting) = std::mem::replace(self, Incumbency::Ready) else { return None };
+        match set_up(*starting, setting, problem, build, needs, out) {
+            Ok(incumbent) => Some(incumbent),
+            Err(stop) => {
+                *self = Incumbency::Lost(stop.to_string());
+                None
+            }
+        }
+    }
+
+    /// The caveat that is due where there was to be a comparison and will be none.
+    pub fn caveat(&self) -> Option<String> {
+        match self {
+            Incumbency::Lost(why) => Some(no_comparison(why)),
+            _ => None,
+        }
+    }
+}
+
+pub fn no_comparison(why: &str) -> String {
+    format!("no comparison with the incumbent: {}", why.lines().next().unwrap_or(""))
+}
+
+fn set_up(
+    starting: Starting,
+    setting: &Setting,
+    problem: &mut dyn Problem,
+    build: &mut Build,
+    needs: &BuildNeeds,
+    out: &mut Writer,
+) -> Result<Incumbent, Stop> {
+    let image = build.incumbent(needs)?;
+    let mut worker = starting.ready()?;
+    let module = worker.load(&image.path)?;
+    let timed =
+        setting.with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, Place::Incumbent))?;
+    let mut incumbent = Incumbent::new(worker, timed);
+    incumbent.turn(0).map_err(Stop::Lab)?;
+    match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.unheard)? {
+        Correctness::Pass => Ok(incumbent),
+        Correctness::Fail => Err(Stop::Lab(WRONG.into())),
+    }
+}
+
+const WRONG: &str = "it is wrong itself";
+
+impl Incumbent {
+    pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
+        Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0 }
+    }
+
+    /// Seconds of a turn; an error is in words.
+    pub fn turn(&mut self, inputs: u64) -> Result<Vec<f64>, String> {
+        self.turns += 1;
+        let turn = self.timed.turn(&mut self.worker, inputs, &mut self.unheard);
+        turn.map_err(|stop| stop.to_string())?.ok_or_else(|| WRONG.to_owned())
+    }
+
+    /// Turns on any inputs, as long as `wanted`: what the device does while nothing else needs it.
+    pub fn run_while(&mut self, mut wanted: impl FnMut() -> bool) -> Result<Vec<Vec<f64>>, String> {
+        let mut turns = Vec::new();
+        while wanted() {
+            turns.push(self.turn(self.turns)?);
+        }
+        Ok(turns)
+    }
+
+    pub fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
+        self.timed.throughput(turns)
+    }
+}
+
+/// The file of the incumbent: the option names it, or the folder that holds its kernel.cu.
+pub fn source(options: &Options) -> Option<PathBuf> {
+    let given = options.incumbent.as_ref()?;
+    Some(if given.is_dir() { given.join("kernel.cu") } else { given.clone() })
+}

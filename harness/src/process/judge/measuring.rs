@@ -1,0 +1,335 @@
+//! The timed launches: the candidate alone, or in turns with the incumbent.
+
+use super::incumbent::Incumbent;
+use crate::measure::plan::{LEAST_QUADS, Plan};
+use crate::measure::turns::{Quad, Ratio};
+use crate::measure::{geometric_mean, summarise};
+use crate::problem::{CHECKED_LAUNCHES, Context, Correctness, Place, Problem, Stop, Timed, in_digits};
+use crate::process::worker::{ModuleId, Worker};
+use crate::report::Measure;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The lines of the measures come no closer than this: a screen cannot show more.
+const TOLD_EVERY: Duration = Duration::from_millis(50);
+
+/// Times the candidate and writes the measures. What was timed is checked too: `Fail` where a timed
+/// launch was wrong, and then no measure stands.
+pub fn measure(
+    cx: &mut Context,
+    plan: &Plan,
+    candidate: Candidate,
+    incumbent: &mut Option<Incumbent>,
+) -> Result<Correctness, Stop> {
+    let mut measuring = Measuring {
+        plan,
+        incumbent,
+        times: Times { trials: vec![Vec::new()], ..Times::default() },
+        spent: Duration::ZERO,
+        told: None,
+    };
+    let verdict = measuring.run(cx, candidate)?;
+    match verdict {
+        Correctness::Pass => measuring.conclude(cx)?,
+        Correctness::Fail => measuring.take_back(cx)?,
+    }
+    Ok(verdict)
+}
+
+/// What is timed.
+pub struct Candidate<'a> {
+    pub problem: &'a mut dyn Problem,
+    /// The worker that it was checked in, and its module there.
+    pub worker: &'a mut Worker,
+    pub module: ModuleId,
+    /// For further workers.
+    pub image: &'a Path,
+}
+
+/// A worker of the candidate's, and what is left of its inputs.
+struct Seat {
+    timed: Box<dyn Timed>,
+    inputs: Box<dyn Iterator<Item = u64>>,
+}
+
+#[derive(Default)]
+struct Times {
+    /// Turns of the candidate and of the incumbent.
+    candidate: Vec<Vec<f64>>,
+    incumbent: Vec<Vec<f64>>,
+    /// Each trial's quads.
+    trials: Vec<Vec<f64>>,
+    /// Pairs of turns of this trial, with an incumbent or without.
+    pairs: usize,
+}
+
+struct Measuring<'a> {
+    plan: &'a Plan,
+    incumbent: &'a mut Option<Incumbent>,
+    times: Times,
+    /// Time in turns and in what surrounds them; starting a worker is not counted.
+    spent: Duration,
+    /// When lines were written last.
+    told: Option<Instant>,
+}
+
+/// Why a turn was the last one of its worker.
+enum Turned {
+    On,
+    /// The time is up, within a pair.
+    Over,
+    Wrong,
+}
+
+impl Measuring<'_> {
+    fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
+        let Candidate { problem, worker, module, image } = candidate;
+        let timed = problem.set_up(cx, worker, module, Place::Checked)?;
+        let mut seat = Seat { inputs: timed.inputs(), timed };
+        let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
+        let mut fresh: Option<Worker> = None;
+        let mut number = 0;
+        loop {
+            let worker = fresh.as_mut().unwrap_or(worker);
+            let before = self.times.candidate.len();
+            let ended = self.use_up(cx, worker, &mut seat, warm_up)?;
+            let right =
+                !matches!(ended, Turned::Wrong) && seat.timed.check(worker, cx.out)? == Correctness::Pass;
+            if !right {
+                return Ok(Correctness::Fail);
+            }
+            if matches!(ended, Turned::Over) {
+                return Ok(Correctness::Pass);
+            }
+            if number > 0 && self.times.candidate.len() == before {
+                return Err(Stop::Problem("the pool has too few runs to time a kernel with".into()));
+            }
+            // One that has seen nothing; the old one ends first, so that it holds no memory.
+            drop(fresh.take());
+            number += 1;
+            let mut next = (cx.spawn_worker)()?;
+            let module = next.load(image)?;
+            let timed = problem.set_up(cx, &mut next, module, Place::Fresh(number))?;
+            seat = Seat { inputs: timed.inputs(), timed };
+            warm_up = self.plan.warm_up();
+            fresh = Some(next);
+        }
+    }
+
+    /// Measures in one worker, until its inputs or the trial are used up, or the time.
+    fn use_up(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        seat: &mut Seat,
+        warm_up: usize,
+    ) -> Result<Turned, Stop> {
+        // A pair must be left.
+        let spare = seat.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
+        for inputs in seat.inputs.by_ref().take(warm_up.min(spare)) {
+            if seat.timed.turn(worker, inputs, cx.out)?.is_none() {
+                return Ok(Turned::Wrong);
+            }
+        }
+        if cx.device.emulated {
+            return self.once(cx, worker, seat);
+        }
+        while let (Some(first), Some(second)) = (seat.inputs.next(), seat.inputs.next()) {
+            match self.pair(cx, worker, seat, [first, second])? {
+                Turned::On => {}
+                ended => return Ok(ended),
+            }
+            self.times.pairs += 1;
+            self.tell(cx, seat)?;
+            if !self.plan.goes_on(self.times.pairs, self.half_width(seat), self.spent) {
+                let last = self.times.trials.len() == self.plan.shape().1;
+                if last || self.spent >= self.plan.budget {
+                    return self.over(cx, seat);
+                }
+                self.times.trials.push(Vec::new());
+                self.times.pairs = 0;
+                return Ok(Turned::On);
+            }
+        }
+        // On save a further worker takes long to start: not for less than a pair.
+        let each = self.spent / self.times.pairs.max(1) as u32;
+        if self.plan.trials.is_none()
+            && self.times.pairs >= LEAST_QUADS
+            && self.spent + each > self.plan.budget
+        {
+            return self.over(cx, seat);
+        }
+        Ok(Turned::On)
+    }
+
+    fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
+        seat.timed.write(&self.times.candidate, true, cx.out)?;
+        Ok(Turned::Over)
+    }
+
+    /// Times there say nothing about a GPU: one, to show that it ran.
+    fn once(&mut self, cx: &mut Context, worker: &mut Worker, seat: &mut Seat) -> Result<Turned, Stop> {
+        let inputs = seat.inputs.next().unwrap_or(0);
+        let Some(seconds) = seat.timed.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+        self.times.candidate.push(seconds);
+        self.over(cx, seat)
+    }
+
+    /// Two turns of the candidate, between two of the incumbent on the same inputs where there is one.
+    fn pair(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        seat: &mut Seat,
+        inputs: [u64; 2],
+    ) -> Result<Turned, Stop> {
+        let began = Instant::now();
+        let before = self.spent;
+        let first = self.turn_of_incumbent(cx, inputs[0])?;
+        let mut between = [0.0; 2];
+        for (turn, inputs) in between.iter_mut().zip(inputs) {
+            let Some(seconds) = seat.timed.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+            *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
+            self.times.candidate.push(seconds);
+            self.spent = before + began.elapsed();
+            if self.spent >= self.plan.patience() {
+                return self.over(cx, seat);
+            }
+        }
+        let last = self.turn_of_incumbent(cx, inputs[1])?;
+        self.spent = before + began.elapsed();
+        if let (Some(first), Some(last)) = (first, last) {
+            let quad = Quad { a: [first, last], b: between };
+            if let Some(trial) = self.times.trials.last_mut() {
+                trial.push(quad.log_ratio());
+            }
+        }
+        Ok(Turned::On)
+    }
+
+    /// `None` without one. An incumbent that fails is no fault of the candidate's: it is given up.
+    fn turn_of_incumbent(&mut self, cx: &mut Context, inputs: u64) -> Result<Option<f64>, Stop> {
+        let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
+        match incumbent.turn(inputs) {
+            Ok(seconds) => {
+                let turn = geometric_mean(seconds.iter().copied());
+                self.times.incumbent.push(seconds);
+                Ok(turn)
+            }
+            Err(why) => {
+                self.take_ratio_back(cx)?;
+                *self.incumbent = None;
+                self.times.trials.iter_mut().for_each(Vec::clear);
+                cx.out.caveat(super::incumbent::no_comparison(&why))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Of what is to become narrow: the ratio's interval, or without an incumbent the candidate's own.
+    fn half_width(&self, seat: &Seat) -> f64 {
+        if self.incumbent.is_some() {
+            return self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+        }
+        let own = seat.timed.throughput(&self.times.candidate);
+        let ends = own.and_then(|m| Some((m.low?, m.high?)));
+        ends.map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0)
+    }
+
+    fn ratio(&self) -> Option<Ratio> {
+        Ratio::of(&self.times.trials)
+    }
+
+    /// The measures so far, unless they were told a moment ago.
+    fn tell(&mut self, cx: &mut Context, seat: &Seat) -> Result<(), Stop> {
+        if self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+            return Ok(());
+        }
+        self.told = Some(Instant::now());
+        seat.timed.write(&self.times.candidate, false, cx.out)?;
+        self.compared(cx)
+    }
+
+    /// The lines of the comparison.
+    fn compared(&self, cx: &mut Context) -> Result<(), Stop> {
+        let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else { return Ok(()) };
+        if let Some(rate) = incumbent.throughput(&self.times.incumbent) {
+            cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
+        }
+        let (low, high) = ratio.interval().unzip();
+        let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
+        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.quads))?;
+        if let Some(speed) = ratio.speed(self.plan.same_within) {
+            cx.out.line("speed", speed.word())?;
+        }
+        Ok(())
+    }
+
+    /// The last lines; the candidate's own measures were written with its last turn.
+    fn conclude(&self, cx: &mut Context) -> Result<(), Stop> {
+        self.compared(cx)?;
+        if cx.device.emulated {
+            return Ok(());
+        }
+        self.spread(cx)?;
+        let launches = self.times.candidate.len();
+        if launches < 2 {
+            let seconds = self.times.candidate.iter().flatten().sum::<f64>();
+            cx.out.caveat(format_args!(
+                "one trial: a launch takes {seconds:.3} s, longer than all that is to be spent, so there is no interval"
+            ))?;
+        } else if self.plan.trials.is_none()
+            && let Some(ratio) = self.ratio().filter(|r| r.log.half_width > self.plan.half_width)
+        {
+            let (width, wanted) = (percent(ratio.log.half_width), percent(self.plan.half_width));
+            cx.out.caveat(format_args!(
+                "the time was up while the ratio's interval was ± {width} %, wider than {wanted} %: `lab measure` takes longer"
+            ))?;
+        } else if let Some(trials) = self.plan.trials {
+            let wanted = self.plan.shape().0 * 2 * trials.trials;
+            if launches < wanted {
+                cx.out.caveat(format_args!("the time was up after {launches} of {wanted} launches"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The median of the turns' distances from their median.
+    fn spread(&self, cx: &mut Context) -> Result<(), Stop> {
+        let turns: Option<Vec<f64>> =
+            self.times.candidate.iter().map(|turn| geometric_mean(turn.iter().copied())).collect();
+        let Some(spread) = turns.and_then(|turns| summarise(&turns)) else { return Ok(()) };
+        let trials = self.times.trials.len();
+        let mad = percent(spread.mad / spread.median);
+        cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
+        Ok(())
+    }
+
+    /// No figure stands beside a failure: the last one of each key holds.
+    fn take_back(&self, cx: &mut Context) -> Result<(), Stop> {
+        if self.told.is_none() {
+            return Ok(());
+        }
+        for key in ["throughput_sps", "kernel_us"] {
+            cx.out.line(key, "nan")?;
+        }
+        self.take_ratio_back(cx)
+    }
+
+    fn take_ratio_back(&self, cx: &mut Context) -> Result<(), Stop> {
+        if self.told.is_some() && self.ratio().is_some() {
+            cx.out.line("speed_ratio", "nan")?;
+            cx.out.line("speed", "none")?;
+        }
+        Ok(())
+    }
+}
+
+/// Of a fraction, with the digits that matter.
+fn percent(fraction: f64) -> String {
+    format!("{:.3}", fraction * 100.0)
+}
+
+#[cfg(test)]
+#[path = "measuring_tests.rs"]
+mod tests;

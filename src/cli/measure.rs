@@ -1,0 +1,88 @@
+//! `lab measure`: judges the present bytes with the full discipline, and says all its figures.
+
+use super::run::{self, Options};
+use crate::session::figures::figure;
+use crate::session::record::Record;
+use crate::session::run::Reason;
+use harness::report::{Comparison, Measure, attribute, first_word};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+pub fn main(options: &Options) -> ExitCode {
+    run::judged(options, Reason::Measure, |record| {
+        let measured = Measured::of(record)?;
+        Some((measured.in_words(), measured.as_json()))
+    })
+}
+
+/// What a run found out about speed, from its result lines.
+struct Measured {
+    throughput: Measure,
+    /// Percent; `None` where the harness gave none.
+    mad: Option<String>,
+    launches: Option<String>,
+    trials: Option<String>,
+    incumbent: Option<Measure>,
+    comparison: Option<Comparison>,
+    quads: Option<String>,
+}
+
+impl Measured {
+    /// `None` of a run that did not pass.
+    fn of(record: &Record) -> Option<Measured> {
+        let throughput = record.verdict.as_ref()?.objective?;
+        let report = record.report();
+        let spread = report.value("spread_pct");
+        let of_spread = |name| spread.and_then(|s| attribute(s, name)).map(str::to_owned);
+        let quads = report.value("speed_ratio").and_then(|r| attribute(r, "quads")).map(str::to_owned);
+        Some(Measured {
+            throughput,
+            mad: spread.map(|s| first_word(s).to_owned()),
+            launches: of_spread("launches"),
+            trials: of_spread("trials"),
+            incumbent: report.measure("incumbent_sps"),
+            comparison: report.comparison(),
+            quads,
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let mut text = format!("\n  median {}", with_ends(&self.throughput, figure));
+        if let (Some(mad), Some(launches), Some(trials)) = (&self.mad, &self.launches, &self.trials) {
+            text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
+        }
+        if let Some(incumbent) = &self.incumbent {
+            text += &format!("\n  incumbent {}", with_ends(incumbent, figure));
+        }
+        if let Some(Comparison { ratio, speed }) = &self.comparison {
+            let quads = self.quads.as_deref().unwrap_or("?");
+            text += &format!("\n  ratio {} of {quads} quads", with_ends(ratio, |r| format!("{r:.4}")));
+            text += &speed.map_or_else(String::new, |speed| format!(": {}", speed.word()));
+        }
+        text
+    }
+
+    fn as_json(&self) -> Value {
+        let count = |text: &Option<String>| text.as_ref().and_then(|t| t.parse::<u64>().ok());
+        json!({
+            "median": self.throughput.value,
+            "low": self.throughput.low,
+            "high": self.throughput.high,
+            "mad_pct": self.mad.as_ref().and_then(|m| m.parse::<f64>().ok()),
+            "launches": count(&self.launches),
+            "trials": count(&self.trials),
+            "incumbent": self.incumbent,
+            "ratio": self.comparison.map(|c| c.ratio),
+            "quads": count(&self.quads),
+            "speed": self.comparison.and_then(|c| c.speed),
+        })
+    }
+}
+
+fn with_ends(measure: &Measure, figure: impl Fn(f64) -> String) -> String {
+    let value = figure(measure.value);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => format!("{value} ({} … {})", figure(low), figure(high)),
+        _ => value,
+    }
+}
