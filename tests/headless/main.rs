@@ -8,6 +8,7 @@ mod bad_kernel;
 mod bad_ledger;
 mod built_in;
 mod circle;
+mod experiments;
 mod lab;
 mod processes;
 mod runner;

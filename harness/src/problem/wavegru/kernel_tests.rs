@@ -78,7 +78,8 @@ fn a_kernel_without_min_p_fails_in_its_tokens_alone() {
 
 #[test]
 fn a_kernel_that_forgets_a_barrier_fails() {
-    let report = judge("        grid.sync();\n\n        // L1 prep", "\n        // L1 prep");
+    let barrier = "        shared.squares[thread] = squares;\n        __syncthreads();\n";
+    let report = judge(barrier, "        shared.squares[thread] = squares;\n");
     assert_eq!(report.correctness(), Some(false));
 }
 
