@@ -1,16 +1,16 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
 // All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
-// device), and a thread one of the 256 tokens. A step waits for other blocks four times:
+// device), and a thread one of the 256 tokens. A step waits for other blocks twice:
 //
-//   L0    GRU cell, its input from a table      a warp a unit; every block needs all of h0  → tagged words
-//   L1    embedding + h0, RMS norm, GRU cell    a warp a unit; every block needs all of h1  → tagged words
-//   GLU   value · σ(gate)                       a warp a unit                               → tagged words
-//   out   the 256 logits                        a warp a logit                              → tagged words
-//   pick  min-p and Gumbel-max                  every warp for itself, all alike
+//   L0    GRU cell, input from the table       a thread four units, in every block alike
+//   L1    embedding + h0, RMS norm, GRU cell   a warp a unit; every block needs all of h1  → marked values
+//   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
+//   pick  min-p and Gumbel-max                 every warp for itself, all alike
 //
-// Layer 0's input is one of 256 embeddings: its product with each is computed before the first step. The products with
-// the old states are computed while other blocks are waited for.
+// Layer 0 is on that path, but needs no exchange of its own. Its input is one of 256 embeddings, whose products are in a
+// table made before the first step; its products with the old state are made and exchanged while other things are waited
+// for. What remains is a few operations a unit, which every block does for all units.
 // README.md tells what a step costs and what was tried.
 #include "lab.h"
 
@@ -26,16 +26,16 @@ constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are
 constexpr bool ON_CHIP = false;
 #else
 constexpr int BLOCKS = H / WARPS;
-constexpr bool ON_CHIP = true;  // recurrent weights and the table in shared memory, 120 KiB a block
+constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a block
 #endif
 constexpr int UNITS = H / BLOCKS;   // a block's
 constexpr int OWN = UNITS / WARPS;  // a warp's
-constexpr int LOGITS = V / BLOCKS;  // a block's, one for each of its first warps
 constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
 static_assert(H % 128 == 0 && UNITS % WARPS == 0, "whole chunks, and units for every warp");
 static_assert(THREADS == V, "a thread a token");
+static_assert(BLOCKS <= 255, "what a counted sum can count");
 
 // ---- Dot products: lane l of a warp has elements 128·k + 4·l … + 3 of chunk k ----------------------
 
@@ -54,6 +54,10 @@ __device__ inline float dot(uint2 w, float4 x, float sum) {
     return fmaf(second(w.y), x.w, sum);
 }
 
+__device__ inline float dot(float4 w, float4 x, float sum) {
+    return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
+}
+
 // N rows in this lane's registers.
 template <int N>
 struct Rows {
@@ -67,6 +71,25 @@ struct Rows {
         }
     }
     __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
+};
+
+// The same, widened once: twice the registers, half the instructions. Without the pins the compiler widens at each use.
+template <int N>
+struct Wide {
+    float4 part[N][CHUNKS];
+
+    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
+#pragma unroll
+        for (int row = 0; row < N; ++row) {
+#pragma unroll
+            for (int k = 0; k < CHUNKS; ++k) {
+                const uint2 w = weights(matrix + (row * H + unit) * H, k, lane);
+                part[row][k] = make_float4(first(w.x), second(w.x), first(w.y), second(w.y));
+                lab_pin(part[row][k].x), lab_pin(part[row][k].y), lab_pin(part[row][k].z), lab_pin(part[row][k].w);
+            }
+        }
+    }
+    __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
 };
 
 // A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
@@ -93,11 +116,13 @@ __device__ inline void multiply(const R& rows, const float* vector, int lane, fl
 
 // ---- What a step computes --------------------------------------------------------------------------
 
-__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+// By the hardware's exponential and division: off by 3e-7 at most, and most of a gate's instructions are saved.
+__device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+__device__ inline float tanh_of(float x) { return 1.0f - 2.0f * sigmoid(-2.0f * x); }
 
 // A unit's new state, from the sums of its gates with their biases. PyTorch's GRUCell.
 __device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
-    const float c = tanhf(n_input + sigmoid(r) * n_state);
+    const float c = tanh_of(n_input + sigmoid(r) * n_state);
     const float keep = sigmoid(z);
     return (1.0f - keep) * c + keep * h;
 }
@@ -117,15 +142,17 @@ __device__ inline int sample(const float* logits, const float* noise, float log_
 #pragma unroll
     for (int i = 32; i < V; i += 32) largest = fmaxf(largest, logits[i + lane]);
     const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + log_min_p;
-    unsigned best = 0, token = V;
+    unsigned score[V / 32], best = 0, token = V;
 #pragma unroll
-    for (int i = 0; i < V; i += 32) {
-        const float logit = logits[i + lane];
-        const unsigned score = ordered(logit + noise[i + lane]);
-        if (logit >= threshold && score > best) best = score, token = i + lane;
+    for (int i = 0; i < V / 32; ++i) {
+        const float logit = logits[i * 32 + lane];
+        score[i] = logit >= threshold ? ordered(logit + noise[i * 32 + lane]) : 0;
+        best = max(best, score[i]);
     }
-    const unsigned winner = __reduce_max_sync(ALL, best);
-    return __reduce_min_sync(ALL, best == winner ? token : V);
+    best = __reduce_max_sync(ALL, best);
+#pragma unroll
+    for (int i = V / 32 - 1; i >= 0; --i) token = score[i] == best ? i * 32 + lane : token;
+    return __reduce_min_sync(ALL, token);
 }
 
 // softmax(logits)[token], in every lane.
@@ -195,17 +222,24 @@ __device__ inline void token_table(float (&table)[UNITS][3], const bf16* embeddi
 // ---- The kernel ----------------------------------------------------------------------------------
 
 // Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
-// knows that every block had read that step's h0, h1 and GLU, because their logits come from them.
+// knows that every block had read that step's h1 and state products, because their shares of the logits come from them.
 struct Work {
-    float table[3 * H][V];  // layer 0's input products, where shared memory does not hold them
-    u64 h0[H], h1[H], glu[H], logits[V];  // tagged
+    float table[V][3][H];   // layer 0's input products for each token, biases added
+    float state0[2][3][H];  // marked: layer 0's state products, biases added; two in turn
+    float h1[H];            // marked
+    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
+    unsigned arrivals;
 };
+
+// Marks change with every value that a word gets, and begin with 1.
+__device__ inline unsigned state_mark(int step) { return step / 2 + 1; }
+__device__ inline unsigned h1_mark(int step) { return step + 1; }
 
 struct Shared {
     float h0[H], h1[H];     // the present states
     float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
     float squares[THREADS];
-    float glu[H];
+    float glu[UNITS];
     float logits[V], noise[V];
 };
 
@@ -238,16 +272,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     float products[UNITS][3];
     token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
-    // Row 3·unit + gate, a column a token.
-    float(*const table)[V] = ON_CHIP ? reinterpret_cast<float(*)[V]>(chip + 6 * UNITS * H) : work->table + 3 * first_unit;
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit) {
 #pragma unroll
         for (int gate = 0; gate < 3; ++gate) {
-            table[3 * unit + gate][thread] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+            work->table[thread][gate][first_unit + unit] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
         }
     }
-    __syncthreads();
+    lab_grid_barrier(&work->arrivals);  // the table is complete
     if (ON_CHIP) {
         bring(chip, w_hh0, first_unit);
         bring(chip + 3 * UNITS * H, w_hh1, first_unit);
@@ -257,11 +289,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         shared.h1[i] = h1[i];
     }
 
-    // What stays in registers: this warp's rows of layer 1's input weights, of the GLU's and the output's.
-    Rows<3> ih1[OWN];
-    Rows<2> glu[OWN];
-    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h0_own[OWN], h1_own[OWN], state0[OWN][3], state1[OWN][3];
-    Rows<1> out[(LOGITS + WARPS - 1) / WARPS];
+    // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
+    Wide<3> ih1[OWN];
+    Wide<2> glu[OWN];
+    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
+    uint2 out[UNITS / 4];
 #pragma unroll
     for (int own = 0; own < OWN; ++own) {
         const int unit = first_unit + mine + own;
@@ -274,24 +306,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         bias1[own][3] = b_hh1[2 * H + unit];
         bias_glu[own][0] = b_glu[unit];
         bias_glu[own][1] = b_glu[H + unit];
-        h0_own[own] = h0[unit];
         h1_own[own] = h1[unit];
     }
 #pragma unroll
-    for (int i = 0; i < LOGITS; i += WARPS) {
-        if (i + warp < LOGITS) out[i / WARPS].load(w_out, blockIdx.x * LOGITS + i + warp, lane);
+    for (int i = 0; i < UNITS / 4; ++i) {
+        out[i] = reinterpret_cast<const uint2*>(w_out + size_t(thread) * H + first_unit)[i];
     }
-    constexpr int EACH = (H / 2 + THREADS - 1) / THREADS;  // pairs of elements that a thread fetches
-    const bool fetches = 2 * thread < H;
-    float2 gain1[EACH];
-    for (int i = 0; i < EACH && fetches; ++i) gain1[i] = reinterpret_cast<const float2*>(rms_gain1)[thread + i * THREADS];
-    const float log_min_p = logf(run.min_p);
+    const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
+    const bool fetches = 4 * thread < H;  // elements 4·thread … + 3 of every exchanged vector
+    const float4 gain1 = fetches ? reinterpret_cast<const float4*>(rms_gain1)[thread] : float4{};
+    const float log_min_p = logf(run.min_p), sharpness = 1.0f / run.temperature;
+    u64* const logit_sum = &work->logits[thread / 4][thread % 4];
+    u64 logit_before = 0;
     __syncthreads();
 
-    const auto layer0_state_sums = [&] {
+    // Layer 0's products with its present state, biases added: what the cell of the step after needs.
+    const auto layer0_state_sums = [&](int step) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
-            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, state0[own]);
+            float sums[3];
+            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
+            const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
+            if (lane < 3) lab_store_marked(&work->state0[step % 2][lane][first_unit + mine + own], sum, state_mark(step));
         }
     };
     const auto layer1_state_sums = [&] {
@@ -300,38 +336,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
         }
     };
-    layer0_state_sums();
+    layer0_state_sums(0);
     layer1_state_sums();
+    float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
+    __syncthreads();
 
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        const unsigned epoch = t + 1;
-
-        // L0 GRU
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            const float(*const input)[V] = table + 3 * (mine + own);
-            h0_own[own] = gru_cell(input[0][token] + state0[own][0] + bias0[own][0], input[1][token] + state0[own][1] + bias0[own][1],
-                                   input[2][token], state0[own][2] + bias0[own][2], h0_own[own]);
-            if (lane == 0) lab_store_tagged(&work->h0[first_unit + mine + own], h0_own[own], epoch);
-        }
-
-        // L1 prep
+        // L0 GRU, and L1's input
         float squares = 0.0f;
         if (fetches) {
-            const unsigned* embedding = reinterpret_cast<const unsigned*>(embed + token * H) + thread;
-            unsigned x[EACH];
-            float2 h[EACH];
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) x[i] = embedding[i * THREADS];
-            lab_load_tagged(&work->h0[2 * thread], 2 * THREADS, epoch, h);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) {
-                const float2 y = make_float2(first(x[i]) + h[i].x, second(x[i]) + h[i].y);
-                squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
-                reinterpret_cast<float2*>(shared.h0)[thread + i * THREADS] = h[i];
-                reinterpret_cast<float2*>(shared.input)[thread + i * THREADS] = make_float2(gain1[i].x * y.x, gain1[i].y * y.y);
-            }
+            const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
+            const float4 *const row = reinterpret_cast<const float4*>(work->table[token]) + thread;
+            lab_load_marked(&work->state0[t % 2][0][4 * thread], H, state_mark(t), state0);
+            const float4 r = row[0], z = row[H / 4], n = row[H / 2];
+            h0_mine.x = gru_cell(r.x + state0[0].x, z.x + state0[1].x, n.x, state0[2].x, h0_mine.x);
+            h0_mine.y = gru_cell(r.y + state0[0].y, z.y + state0[1].y, n.y, state0[2].y, h0_mine.y);
+            h0_mine.z = gru_cell(r.z + state0[0].z, z.z + state0[1].z, n.z, state0[2].z, h0_mine.z);
+            h0_mine.w = gru_cell(r.w + state0[0].w, z.w + state0[1].w, n.w, state0[2].w, h0_mine.w);
+            const float4 h = h0_mine;
+            const float4 y = make_float4(first(x.x) + h.x, second(x.x) + h.y, first(x.y) + h.z, second(x.y) + h.w);
+            squares = fmaf(y.x, y.x, fmaf(y.y, y.y, fmaf(y.z, y.z, y.w * y.w)));
+            reinterpret_cast<float4*>(shared.h0)[thread] = h;
+            reinterpret_cast<float4*>(shared.input)[thread] =
+                make_float4(gain1.x * y.x, gain1.y * y.y, gain1.z * y.z, gain1.w * y.w);
         }
         shared.squares[thread] = squares;
         __syncthreads();
@@ -339,8 +367,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         // L1 GRU
         float sum = 0.0f;
 #pragma unroll
-        for (int i = 0; i < THREADS; i += 32) sum += shared.squares[i + lane];
-        const float scale = 1.0f / sqrtf(lab_warp_sum(sum) / H + EPSILON);
+        for (int i = 0; i < THREADS / 128; ++i) {
+            const float4 four = reinterpret_cast<const float4*>(shared.squares)[i * 32 + lane];
+            sum += (four.x + four.y) + (four.z + four.w);
+        }
+        const float scale = rsqrtf(lab_warp_sum(sum) / H + EPSILON);
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
@@ -348,18 +379,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
             const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
             h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
-            if (lane == 0) lab_store_tagged(&work->h1[first_unit + mine + own], h1_own[own], epoch);
+            if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
         }
 
-        // The next step's state sums, while h1 is on its way
-        layer0_state_sums();
+        // For the next step's L0, while h1 is on its way
+        layer0_state_sums(t + 1);
 
         // GLU
         if (fetches) {
-            float2 h[EACH];
-            lab_load_tagged(&work->h1[2 * thread], 2 * THREADS, epoch, h);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.h1)[thread + i * THREADS] = h[i];
+            reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t));
         }
         __syncthreads();
 #pragma unroll
@@ -367,34 +395,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             float sums[2];
             multiply(glu[own], shared.h1, lane, sums);
             const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
-            if (lane == 0) lab_store_tagged(&work->glu[first_unit + mine + own], g, epoch);
-        }
-
-        // The next step's state sums, while the GLU's outputs are on their way
-        layer1_state_sums();
-
-        // Output GEMV
-        if (fetches) {
-            float2 g[EACH];
-            lab_load_tagged(&work->glu[2 * thread], 2 * THREADS, epoch, g);
-#pragma unroll
-            for (int i = 0; i < EACH; ++i) reinterpret_cast<float2*>(shared.glu)[thread + i * THREADS] = g[i];
+            if (lane == 0) shared.glu[mine + own] = g;
         }
         __syncthreads();
-#pragma unroll
-        for (int i = 0; i < LOGITS; i += WARPS) {
-            if (i + warp >= LOGITS) break;
-            const int row = blockIdx.x * LOGITS + i + warp;
-            float sums[1];
-            multiply(out[i / WARPS], shared.glu, lane, sums);
-            if (lane == 0) lab_store_tagged(&work->logits[row], sums[0] + b_out[row], epoch);
-        }
 
-        // What needs no token, while the logits are on their way
+        // This block's share of a logit
+        float share = bias_out;
+#pragma unroll
+        for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
+        lab_add_counted(logit_sum, share);
+
+        // What needs no token, while the other blocks' shares are on their way
+        layer1_state_sums();
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
-        shared.logits[thread] = lab_load_tagged(&work->logits[thread], epoch) / run.temperature;
+        const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
+        shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
+        logit_before = logit;
         __syncthreads();
         if (forced) {
             token = forced[t];
@@ -415,6 +433,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 LAB_LAUNCH(wavegru) {
     launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) + 3 * UNITS * V * sizeof(float) : 0;
+    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
     launch.cooperative = 1;  // all resident at once, as they wait for one another
 }

@@ -222,3 +222,41 @@ fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
         assert_eq!(found[4 * 128 + 4..], [1; 128], "{order:?}");
     }
 }
+
+#[test]
+fn marked_values_carry_all_but_their_lowest_bit_between_blocks() {
+    // Every thread publishes one value in each of 4 turns, two words in turn, and reads two fours of others' at once.
+    let source = r#"
+        #include "lab.h"
+        constexpr int N = 4 * 32;
+        extern "C" __global__ void k(unsigned* cells) {
+            float* words = reinterpret_cast<float*>(cells);
+            unsigned* arrivals = cells + 2 * N;
+            unsigned* out = cells + 2 * N + 4;
+            const int me = blockIdx.x * blockDim.x + threadIdx.x, four = me / 4 * 4, other = (four + N / 2) % N;
+            bool right = true;
+            for (int turn = 0; turn < 4; ++turn) {
+                float* word = words + turn % 2 * N;
+                const unsigned mark = turn / 2 + 1;
+                lab_store_marked(word + me, me * 1.5f - turn, mark);
+                float4 values[2];
+                lab_load_marked(word + min(four, other), N / 2, mark, values);
+                const float4 mine = values[four > other];
+                for (int i = 0; i < 4; ++i) {
+                    const float got = i == 0 ? mine.x : i == 1 ? mine.y : i == 2 ? mine.z : mine.w;
+                    right &= got == lab_marked((four + i) * 1.5f - turn, mark);
+                    right &= fabsf(got - ((four + i) * 1.5f - turn)) <= fabsf(got) * 1.2e-7f + 2e-45f;
+                }
+                lab_grid_barrier(arrivals);
+            }
+            if (me % 4 == 0) lab_store_marked(words + me, make_float4(me, me + 1, me + 2, me + 3), 1);
+            const float4 last = lab_load_marked(words + four, 1);
+            out[me] = right && last.w == lab_marked(four + 3, 1);
+        }
+        LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
+    "#;
+    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+        let found = run(source, order, &[0; 3 * 128 + 4]);
+        assert_eq!(found[2 * 128 + 4..], [1; 128], "{order:?}");
+    }
+}
