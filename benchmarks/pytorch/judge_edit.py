@@ -31,15 +31,18 @@ struct LabDims { int hidden; int steps; int teacher; };
 struct LabRun { int steps; int first_token; unsigned seed_low, seed_high; float temperature; float min_p; };
 """
 
-# Asks the kernel's own launch statement for its shape, and launches it once. Returns milliseconds.
+# Tensors in, milliseconds out, as such sources are written: torch/extension.h at their top is most of the build.
+# The kernel's own launch statement is asked for its shape.
+BEFORE = "#include <torch/extension.h>\n"
 BINDING = """
-double run(std::vector<int64_t> pointers, int64_t hidden, int64_t steps, int64_t first_token, int64_t seed,
+double run(std::vector<torch::Tensor> weights, torch::Tensor h0, torch::Tensor h1, c10::optional<torch::Tensor> forced,
+           torch::Tensor tokens, torch::Tensor probabilities, torch::Tensor work, int64_t first_token, int64_t seed,
            double temperature, double min_p) {
-    auto check = [](cudaError_t code) { if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code)); };
+    auto check = [](cudaError_t code) { TORCH_CHECK(code == cudaSuccess, cudaGetErrorString(code)); };
     cudaDeviceProp about;
     check(cudaGetDeviceProperties(&about, 0));
-    const bool teacher = pointers[17] != 0;
-    LabDims dims = {int(hidden), int(steps), teacher};
+    const int hidden = int(h0.numel()), steps = int(tokens.numel());
+    LabDims dims = {hidden, steps, forced.has_value()};
     LabDevice device = {unsigned(about.multiProcessorCount), unsigned(about.sharedMemPerBlockOptin), 0};
     LabShape *on_device, shape;
     check(cudaMalloc(&on_device, sizeof shape));
@@ -48,10 +51,15 @@ double run(std::vector<int64_t> pointers, int64_t hidden, int64_t steps, int64_t
     check(cudaFree(on_device));
     check(cudaFuncSetAttribute(wavegru, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shape.shared_bytes)));
 
-    LabRun asked = {int(steps), int(first_token), unsigned(seed), unsigned(uint64_t(seed) >> 32), float(temperature),
+    LabRun asked = {steps, int(first_token), unsigned(seed), unsigned(uint64_t(seed) >> 32), float(temperature),
                     float(min_p)};
+    std::vector<void*> pointers;
+    for (auto& tensor : weights) pointers.push_back(tensor.data_ptr());
+    for (auto& tensor : {h0, h1}) pointers.push_back(tensor.data_ptr());
+    pointers.push_back(forced ? forced->data_ptr() : nullptr);
+    for (auto& tensor : {tokens, probabilities, work}) pointers.push_back(tensor.data_ptr());
     std::vector<void*> arguments;
-    for (int64_t& pointer : pointers) arguments.push_back(&pointer);
+    for (void*& pointer : pointers) arguments.push_back(&pointer);
     arguments.push_back(&asked);
     cudaEvent_t before, after;
     check(cudaEventCreate(&before));
@@ -67,6 +75,7 @@ double run(std::vector<int64_t> pointers, int64_t hidden, int64_t steps, int64_t
     return ms;
 }
 """
+DECLARED = BINDING[: BINDING.index(" {")].strip() + ";"
 
 
 def build(hidden):
@@ -81,8 +90,8 @@ def build(hidden):
     allowed = [f"-U__CUDA_NO_{what}__" for what in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS")]
     return load_inline(
         name="wavegru",
-        cpp_sources="double run(std::vector<int64_t>, int64_t, int64_t, int64_t, int64_t, double, double);",
-        cuda_sources=KERNEL.read_text() + BINDING,
+        cpp_sources=DECLARED,
+        cuda_sources=BEFORE + KERNEL.read_text() + BINDING,
         functions=["run"],
         extra_cuda_cflags=allowed + [target, "-O3", "-std=c++17", f"-DLAB_HIDDEN={hidden}", f"-I{INCLUDE}", f"-I{BUILD}"],
         build_directory=str(BUILD),
@@ -164,12 +173,9 @@ def main():
             "probabilities": torch.full((facts["steps"],), torch.nan, device="cuda"),
         }
         work = torch.zeros(8 << 20, dtype=torch.uint8, device="cuda")
-        pointers = [m.data_ptr() for m in matrices] + [out["h0"].data_ptr(), out["h1"].data_ptr()]
-        pointers += [forced.data_ptr() if forced is not None else 0]
-        pointers += [out["tokens"].data_ptr(), out["probabilities"].data_ptr(), work.data_ptr()]
         torch.cuda.synchronize()
-        out["ms"] = module.run(pointers, w["h0_start"].numel(), facts["steps"], facts["first_token"], facts["seed"],
-                               facts["temperature"], facts["min_p"])
+        out["ms"] = module.run(matrices, out["h0"], out["h1"], forced, out["tokens"], out["probabilities"], work,
+                               facts["first_token"], facts["seed"], facts["temperature"], facts["min_p"])
         return out
 
     sampled, taught = launch(None), launch(tokens)

@@ -93,6 +93,8 @@ fn some_device() -> DeviceInfo {
         sms: 132,
         arch: "sm_90".into(),
         max_shared_bytes: 227 << 10,
+        l2_bytes: 50 << 20,
+        uuid: String::new(),
         driver: String::new(),
     }
 }

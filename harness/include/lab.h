@@ -98,6 +98,14 @@ __device__ inline float lab_gumbel(unsigned seed_low, unsigned seed_high, unsign
     return lab_gumbel_of(token & 2 ? high : low);
 }
 
+// Makes the compiler forget where a value came from, so that it stays in its register and is not computed again at
+// each use, which the compiler prefers for what is cheap.
+__device__ inline void lab_pin([[maybe_unused]] float& value) {
+#ifndef LAB_CPU
+    asm("" : "+f"(value));
+#endif
+}
+
 // ---- Exchange between blocks of a cooperative launch --------------------------------------------
 
 // A load for polling: it goes past the first-level cache, and on the cpu device lets other threads run first.
@@ -125,6 +133,141 @@ __device__ inline float lab_load_tagged(const unsigned long long* word, unsigned
     do seen = lab_poll(word);
     while (static_cast<unsigned>(seen >> 32) != epoch);
     return __uint_as_float(static_cast<unsigned>(seen));
+}
+
+// Two neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+__device__ inline void lab_store_tagged(unsigned long long* words, float2 values, unsigned epoch) {
+#ifdef LAB_CPU
+    lab_store_tagged(words, values.x, epoch);
+    lab_store_tagged(words + 1, values.y, epoch);
+#else
+    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(words), "l"(tag | __float_as_uint(values.x)),
+                 "l"(tag | __float_as_uint(values.y))
+                 : "memory");
+#endif
+}
+
+// Waits for N pairs of neighbouring words, `apart` words from one pair to the next. All are asked for before any is
+// looked at, so that they cost the latency of one.
+template <int N>
+__device__ inline void lab_load_tagged(const unsigned long long* words, int apart, unsigned epoch, float2 (&values)[N]) {
+#ifdef LAB_CPU
+    for (int i = 0; i < N; ++i) {
+        values[i].x = lab_load_tagged(words + i * apart, epoch);
+        values[i].y = lab_load_tagged(words + i * apart + 1, epoch);
+    }
+#else
+    bool all;
+    do {
+        unsigned long long seen[N][2];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                         : "=l"(seen[i][0]), "=l"(seen[i][1])
+                         : "l"(words + i * apart));
+        }
+        all = true;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            all &= unsigned(seen[i][0] >> 32) == epoch && unsigned(seen[i][1] >> 32) == epoch;
+            values[i] = make_float2(__uint_as_float(unsigned(seen[i][0])), __uint_as_float(unsigned(seen[i][1])));
+        }
+    } while (!all);
+#endif
+}
+
+// A marked value is an f32 whose lowest bit is the mark: half the bytes of a tagged one, for half a unit in the last
+// place on average. A word's mark changes with each value that is written to it; memory starts as zeros, so the first
+// mark is 1. As with tagged words, a word may be written again only when all its readers are known to have read it.
+__device__ inline float lab_marked(float value, unsigned mark) {
+    return __uint_as_float((__float_as_uint(value) & ~1u) | (mark & 1u));
+}
+__device__ inline void lab_store_marked(float* word, float value, unsigned mark) {
+    *static_cast<volatile float*>(word) = lab_marked(value, mark);
+}
+
+// Four neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+__device__ inline void lab_store_marked(float* words, float4 values, unsigned mark) {
+#ifdef LAB_CPU
+    lab_store_marked(words, values.x, mark);
+    lab_store_marked(words + 1, values.y, mark);
+    lab_store_marked(words + 2, values.z, mark);
+    lab_store_marked(words + 3, values.w, mark);
+#else
+    asm volatile("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(words), "f"(lab_marked(values.x, mark)),
+                 "f"(lab_marked(values.y, mark)), "f"(lab_marked(values.z, mark)), "f"(lab_marked(values.w, mark))
+                 : "memory");
+#endif
+}
+
+// N times four neighbouring words as they are now, `apart` words from one four to the next. It does not wait, so that
+// something else can be done while the answer is on its way; lab_wait_marked takes it from there.
+template <int N>
+__device__ inline void lab_peek_marked(const float* words, int apart, float4 (&values)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+#ifdef LAB_CPU
+        const float* at = words + i * apart;
+        values[i] = make_float4(lab_poll(at), lab_poll(at + 1), lab_poll(at + 2), lab_poll(at + 3));
+#else
+        asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(values[i].x), "=f"(values[i].y), "=f"(values[i].z), "=f"(values[i].w)
+                     : "l"(words + i * apart));
+#endif
+    }
+}
+
+// Looks at them again until all carry the mark. The values keep their marks.
+template <int N>
+__device__ inline void lab_wait_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
+    for (;;) {
+        unsigned wrong = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            wrong |= (__float_as_uint(values[i].x) ^ mark) | (__float_as_uint(values[i].y) ^ mark) |
+                     (__float_as_uint(values[i].z) ^ mark) | (__float_as_uint(values[i].w) ^ mark);
+        }
+        if (!(wrong & 1u)) return;
+        lab_peek_marked(words, apart, values);
+    }
+}
+
+// Both: all fours are asked for before any is looked at, so that they cost the latency of one.
+template <int N>
+__device__ inline void lab_load_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
+    lab_peek_marked(words, apart, values);
+    lab_wait_marked(words, apart, mark, values);
+}
+__device__ inline float4 lab_load_marked(const float* words, unsigned mark) {
+    float4 values[1];
+    lab_load_marked(words, 0, mark, values);
+    return values[0];
+}
+
+// A counted sum: a 64-bit word to which many threads add, and which says itself when all have. Its upper 56 bits
+// are the sum in fixed point, units of 2^-36, its low 8 bits the number of additions. Integers add up to the
+// same whatever the order, so the sum is the same in every run; and it only ever counts up, so nothing resets it: who
+// remembers the word of the last exchange takes the difference. Good for sums below 2^19, and for up to 255 additions
+// between two looks.
+__device__ inline void lab_add_counted(unsigned long long* sum, float value) {
+    const long long fixed = __float2ll_rn(value * 68719476736.0f);
+    atomicAdd(sum, (static_cast<unsigned long long>(fixed) << 8) + 1);
+}
+
+// Waits until `additions` have been made since the word was zero, and gives the word. `seen` is what lab_poll gave before.
+__device__ inline unsigned long long lab_wait_counted(const unsigned long long* sum, unsigned additions,
+                                                      unsigned long long seen) {
+    while ((static_cast<unsigned>(seen) & 255u) != (additions & 255u)) seen = lab_poll(sum);
+    return seen;
+}
+__device__ inline unsigned long long lab_load_counted(const unsigned long long* sum, unsigned additions) {
+    return lab_wait_counted(sum, additions, lab_poll(sum));
+}
+
+// What was added between two of these words.
+__device__ inline float lab_counted_between(unsigned long long before, unsigned long long after) {
+    return static_cast<float>(static_cast<long long>(after - before) >> 8) * (1.0f / 68719476736.0f);
 }
 
 // A barrier over all threads of a cooperative launch, cheaper than cg::this_grid().sync(). Every thread of every block

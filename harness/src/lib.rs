@@ -8,6 +8,8 @@ pub mod device;
 pub mod dtype;
 pub mod gates;
 pub mod measure;
+pub mod probe;
 pub mod problem;
 pub mod process;
 pub mod report;
+pub mod watch;

@@ -1,356 +1,438 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
-// A step goes through five phases, with a grid-wide barrier between each two (`grid.sync()`):
+// All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
+// device), and a thread one of the 256 tokens. A step waits for other blocks twice:
 //
-//   L0   embed the last token, RMS norm, GRU cell     every block norms for itself; a warp a hidden unit
-//   L1   add the embedding, RMS norm, GRU cell        likewise
-//   GLU  value · σ(gate)                              a warp a unit
-//   out  the 256 logits                               a warp a logit
-//   pick min-p and Gumbel-max                         the first warp of every block, all alike, so no fifth barrier
+//   L0    GRU cell, input from the table       a thread four units, in every block alike
+//   L1    embedding + h0, RMS norm, GRU cell   a warp a unit; every block needs all of h1  → marked values
+//   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
+//   pick  min-p and Gumbel-max                 every warp for itself, all alike
 //
-// It is the plain version, to start from. README.md says what to try.
+// Layer 0 is on that path, but needs no exchange of its own. Its input is one of 256 embeddings, whose products are in a
+// table made before the first step; its products with the old state are made and exchanged while other things are waited
+// for. What remains is a few operations a unit, which every block does for all units.
+// README.md tells what a step costs and what was tried.
 #include "lab.h"
 
-#include <cooperative_groups.h>
-#include <cuda_bf16.h>
-
-namespace cg = cooperative_groups;
-
-// Whether a layer's GRU weights stay in registers over all steps: 96 registers a thread and layer at H = 1024. Both
-// layers at once do not fit (255 registers, the rest spills). A layer that is not tiled reads its weights from
-// memory in each step, and so does every layer where there are fewer warps than hidden units.
-#ifndef L0_REG_TILED
-#define L0_REG_TILED 1
-#endif
-#ifndef L1_REG_TILED
-#define L1_REG_TILED 0
-#endif
+using bf16 = unsigned short;  // the upper half of an f32
+using u64 = unsigned long long;
 
 constexpr int H = LAB_HIDDEN;  // hidden units
 constexpr int V = 256;         // tokens
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
-constexpr int CHUNKS = H / 256;  // a warp takes a row in chunks of 32 lanes × 8 elements
+#ifdef LAB_CPU
+constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are read where they are
+constexpr bool ON_CHIP = false;
+#else
+constexpr int BLOCKS = H / WARPS;
+constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a block
+#endif
+constexpr int UNITS = H / BLOCKS;   // a block's
+constexpr int OWN = UNITS / WARPS;  // a warp's
+constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
-static_assert(H % 256 == 0, "a chunk is 256 elements");
+static_assert(H % 128 == 0 && UNITS % WARPS == 0, "whole chunks, and units for every warp");
+static_assert(THREADS == V, "a thread a token");
+static_assert(BLOCKS <= 255, "what a counted sum can count");
 
-using bf16 = __nv_bfloat16;
-using u64 = unsigned long long;
+// ---- Dot products: lane l of a warp has elements 128·k + 4·l … + 3 of chunk k ----------------------
 
-// ---- Dot products: lane l of a warp has elements 256·k + 8·l … + 7 of chunk k -------------------
-
-// Eight weights, as they lie in memory.
-__device__ inline uint4 load_weights(const bf16* row, int chunk, int lane) {
-    return reinterpret_cast<const uint4*>(row)[chunk * 32 + lane];
-}
-
-struct Eight {
-    float4 low, high;
-};
-
-__device__ inline Eight load_vector(const float* vector, int chunk, int lane) {
-    const float4* at = reinterpret_cast<const float4*>(vector) + (chunk * 32 + lane) * 2;
-    return {at[0], at[1]};
+__device__ inline uint2 weights(const bf16* row, int chunk, int lane) {
+    return reinterpret_cast<const uint2*>(row)[chunk * 32 + lane];
 }
 
 // A bf16 is the upper half of an f32.
 __device__ inline float first(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ inline float second(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-__device__ inline float dot(uint4 w, const Eight& x, float sum) {
-    sum = fmaf(first(w.x), x.low.x, sum);
-    sum = fmaf(second(w.x), x.low.y, sum);
-    sum = fmaf(first(w.y), x.low.z, sum);
-    sum = fmaf(second(w.y), x.low.w, sum);
-    sum = fmaf(first(w.z), x.high.x, sum);
-    sum = fmaf(second(w.z), x.high.y, sum);
-    sum = fmaf(first(w.w), x.high.z, sum);
-    return fmaf(second(w.w), x.high.w, sum);
+__device__ inline float dot(uint2 w, float4 x, float sum) {
+    sum = fmaf(first(w.x), x.x, sum);
+    sum = fmaf(second(w.x), x.y, sum);
+    sum = fmaf(first(w.y), x.z, sum);
+    return fmaf(second(w.y), x.w, sum);
 }
 
-__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-
-// ---- RMS norm: the whole block, in place; every block does it for itself -------------------------
-
-__device__ inline void rms_norm(float* x, const float* __restrict__ gain, float* partial) {
-    const int thread = threadIdx.x;
-    float squares = 0.0f;
-    for (int i = thread; i < H; i += THREADS) squares = fmaf(x[i], x[i], squares);
-    squares = lab_warp_sum(squares);
-    if (thread % 32 == 0) partial[thread / 32] = squares;
-    __syncthreads();
-    float sum = 0.0f;
-    for (int warp = 0; warp < WARPS; ++warp) sum += partial[warp];
-    const float scale = 1.0f / sqrtf(sum / H + EPSILON);
-    for (int i = thread; i < H; i += THREADS) x[i] = gain[i] * x[i] * scale;
-    __syncthreads();
+__device__ inline float dot(float4 w, float4 x, float sum) {
+    return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
 }
 
-// ---- GRU cell: a warp a hidden unit --------------------------------------------------------------
+// N rows in this lane's registers.
+template <int N>
+struct Rows {
+    uint2 part[N][CHUNKS];
 
-struct Layer {
-    const bf16* __restrict__ w_ih;
-    const bf16* __restrict__ w_hh;
-    const float* __restrict__ b_ih;
-    const float* __restrict__ b_hh;
-};
-
-// One unit's rows of gates r, z, n, this lane's part: 24·CHUNKS registers.
-struct Tile {
-    uint4 ih[3][CHUNKS];
-    uint4 hh[3][CHUNKS];
-};
-
-__device__ inline void load_tile(Tile& tile, const Layer& layer, int unit, int lane) {
+    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
 #pragma unroll
-    for (int gate = 0; gate < 3; ++gate) {
-        const size_t row = size_t(gate * H + unit) * H;
+        for (int row = 0; row < N; ++row) {
 #pragma unroll
-        for (int k = 0; k < CHUNKS; ++k) {
-            tile.ih[gate][k] = load_weights(layer.w_ih + row, k, lane);
-            tile.hh[gate][k] = load_weights(layer.w_hh + row, k, lane);
+            for (int k = 0; k < CHUNKS; ++k) part[row][k] = weights(matrix + (row * H + unit) * H, k, lane);
         }
     }
-}
+    __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
+};
 
-// The unit's new state, in lane 0. `input` and `state` are in shared memory.
-__device__ inline float gru_cell(const Tile& tile, const Layer& layer, int unit, int lane, const float* input,
-                                 const float* state) {
-    float r = 0.0f, z = 0.0f, n_input = 0.0f, n_state = 0.0f;
+// The same, widened once: twice the registers, half the instructions. Without the pins the compiler widens at each use.
+template <int N>
+struct Wide {
+    float4 part[N][CHUNKS];
+
+    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
+#pragma unroll
+        for (int row = 0; row < N; ++row) {
+#pragma unroll
+            for (int k = 0; k < CHUNKS; ++k) {
+                const uint2 w = weights(matrix + (row * H + unit) * H, k, lane);
+                part[row][k] = make_float4(first(w.x), second(w.x), first(w.y), second(w.y));
+                lab_pin(part[row][k].x), lab_pin(part[row][k].y), lab_pin(part[row][k].z), lab_pin(part[row][k].w);
+            }
+        }
+    }
+    __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
+};
+
+// A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
+struct Stored {
+    const bf16* matrix;
+    size_t apart;
+    __device__ inline uint2 at(int row, int k, int lane) const { return weights(matrix + row * apart, k, lane); }
+};
+
+// Rows times a vector in shared memory: the sums, in every lane.
+template <int N, class R>
+__device__ inline void multiply(const R& rows, const float* vector, int lane, float (&sums)[N]) {
+#pragma unroll
+    for (int row = 0; row < N; ++row) sums[row] = 0.0f;
 #pragma unroll
     for (int k = 0; k < CHUNKS; ++k) {
-        const Eight x = load_vector(input, k, lane), h = load_vector(state, k, lane);
-        r = dot(tile.hh[0][k], h, dot(tile.ih[0][k], x, r));
-        z = dot(tile.hh[1][k], h, dot(tile.ih[1][k], x, z));
-        n_input = dot(tile.ih[2][k], x, n_input);
-        n_state = dot(tile.hh[2][k], h, n_state);
+        const float4 x = reinterpret_cast<const float4*>(vector)[k * 32 + lane];
+#pragma unroll
+        for (int row = 0; row < N; ++row) sums[row] = dot(rows.at(row, k, lane), x, sums[row]);
     }
-    r = lab_warp_sum(r);
-    z = lab_warp_sum(z);
-    n_input = lab_warp_sum(n_input);
-    n_state = lab_warp_sum(n_state);
-    if (lane != 0) return 0.0f;
-    r = sigmoid(r + layer.b_ih[unit] + layer.b_hh[unit]);
-    z = sigmoid(z + layer.b_ih[H + unit] + layer.b_hh[H + unit]);
-    const float c = tanhf(n_input + layer.b_ih[2 * H + unit] + r * (n_state + layer.b_hh[2 * H + unit]));
-    return (1.0f - z) * c + z * state[unit];
+#pragma unroll
+    for (int row = 0; row < N; ++row) sums[row] = lab_warp_sum(sums[row]);
 }
 
-// Every unit that is this warp's: the one in its tile, or each from memory.
-__device__ inline void gru_layer(bool tiled, const Tile& tile, const Layer& layer, const float* input,
-                                 const float* state, float* out) {
-    const int lane = threadIdx.x % 32, warp = blockIdx.x * WARPS + threadIdx.x / 32;
-    if (tiled) {
-        if (warp >= H) return;
-        const float h = gru_cell(tile, layer, warp, lane, input, state);
-        if (lane == 0) out[warp] = h;
-        return;
-    }
-    for (int unit = warp; unit < H; unit += gridDim.x * WARPS) {
-        Tile from_memory;
-        load_tile(from_memory, layer, unit, lane);
-        const float h = gru_cell(from_memory, layer, unit, lane, input, state);
-        if (lane == 0) out[unit] = h;
-    }
+// ---- What a step computes --------------------------------------------------------------------------
+
+// By the hardware's exponential and division: off by 3e-7 at most, and most of a gate's instructions are saved.
+__device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+__device__ inline float tanh_of(float x) { return 1.0f - 2.0f * sigmoid(-2.0f * x); }
+
+// A unit's new state, from the sums of its gates with their biases. PyTorch's GRUCell.
+__device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
+    const float c = tanh_of(n_input + sigmoid(r) * n_state);
+    const float keep = sigmoid(z);
+    return (1.0f - keep) * c + keep * h;
 }
 
-// ---- Sampling: one warp --------------------------------------------------------------------------
-
-// A word that sorts as (value, lower token first) does.
-__device__ inline u64 pack(float value, int token) {
+// A word that sorts as the float does.
+__device__ inline unsigned ordered(float value) {
     const unsigned bits = __float_as_uint(value);
-    const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-    return u64(ordered) << 32 | unsigned(V - 1 - token);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
-__device__ inline int token_of(u64 packed) { return V - 1 - int(packed & 0xffffffffu); }
-__device__ inline float value_of(u64 packed) {
-    const unsigned ordered = unsigned(packed >> 32);
-    return __uint_as_float(ordered & 0x80000000u ? ordered & 0x7fffffffu : ~ordered);
+__device__ inline float unordered(unsigned word) {
+    return __uint_as_float(word & 0x80000000u ? word & 0x7fffffffu : ~word);
 }
 
-__device__ inline u64 larger(u64 a, u64 b) { return a > b ? a : b; }
-__device__ inline u64 smaller(u64 a, u64 b) { return a > b ? b : a; }
-
-// Puts this lane's word `at` and its partner `apart` places away in the order that a run of `run` words wants.
-__device__ inline u64 ordered(u64 mine, u64 other, int at, int apart, int run) {
-    const bool wants_larger = ((at & apart) == 0) == ((at & run) == 0);
-    return wants_larger ? larger(mine, other) : smaller(mine, other);
-}
-
-// Sorts 256 words, largest first: a bitonic network. Lane l holds words 8·l … 8·l + 7. The loops over the network's
-// stages stay loops: unrolled they are worth 9 % on an H200, and cost the compiler most of a second at every save.
-__device__ inline void sort(u64 (&word)[8], int lane) {
-#pragma unroll 1
-    for (int run = 2; run <= V; run *= 2) {
-#pragma unroll 1
-        for (int apart = run / 2; apart >= 8; apart /= 2) {
+// The token that min-p and Gumbel-max pick, in every lane; the lowest of equal ones.
+__device__ inline int sample(const float* logits, const float* noise, float log_min_p, int lane) {
+    float largest = logits[lane];
 #pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                const u64 other = __shfl_xor_sync(ALL, word[i], apart / 8);
-                word[i] = ordered(word[i], other, lane * 8 + i, apart, run);
-            }
-        }
-        // Partners within a lane: `apart` is known to the compiler, so that the words stay in registers.
+    for (int i = 32; i < V; i += 32) largest = fmaxf(largest, logits[i + lane]);
+    const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + log_min_p;
+    unsigned score[V / 32], best = 0, token = V;
 #pragma unroll
-        for (int apart = 4; apart > 0; apart /= 2) {
-            if (apart > run / 2) continue;
-#pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                if (i & apart) continue;
-                const u64 low = word[i], high = word[i + apart];
-                word[i] = ordered(low, high, lane * 8 + i, apart, run);
-                word[i + apart] = ordered(high, low, lane * 8 + i + apart, apart, run);
-            }
-        }
+    for (int i = 0; i < V / 32; ++i) {
+        const float logit = logits[i * 32 + lane];
+        score[i] = logit >= threshold ? ordered(logit + noise[i * 32 + lane]) : 0;
+        best = max(best, score[i]);
     }
-}
-
-// The token that min-p and Gumbel-max pick, in every lane. `sorted` is room for V words in shared memory.
-__device__ inline int sample(const float* logits, const LabRun& run, int step, int lane, u64* sorted) {
-    u64 word[8];
+    best = __reduce_max_sync(ALL, best);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        const int token = lane * 8 + i;
-        word[i] = pack(logits[token] / run.temperature, token);
-    }
-    sort(word, lane);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sorted[lane * 8 + i] = word[i];
-    __syncwarp();
-
-    // What min-p keeps comes first; the lanes take it in turn.
-    const float threshold = value_of(sorted[0]) + logf(run.min_p);
-    u64 best = 0;
-    for (int i = lane; i < V && value_of(sorted[i]) >= threshold; i += 32) {
-        const int token = token_of(sorted[i]);
-        const float noise = lab_gumbel(run.seed_low, run.seed_high, step, token);
-        best = larger(best, pack(value_of(sorted[i]) + noise, token));
-    }
-    for (int bits = 16; bits > 0; bits /= 2) best = larger(best, __shfl_xor_sync(ALL, best, bits));
-    return token_of(best);
+    for (int i = V / 32 - 1; i >= 0; --i) token = score[i] == best ? i * 32 + lane : token;
+    return __reduce_min_sync(ALL, token);
 }
 
 // softmax(logits)[token], in every lane.
-__device__ inline float probability(const float* logits, float temperature, int token, int lane) {
-    float largest = logits[lane] / temperature;
-    for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i] / temperature);
-    for (int bits = 16; bits > 0; bits /= 2) largest = fmaxf(largest, __shfl_xor_sync(ALL, largest, bits));
+__device__ inline float probability(const float* logits, int token, int lane) {
+    float largest = logits[lane];
+    for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i]);
+    largest = unordered(__reduce_max_sync(ALL, ordered(largest)));
     float sum = 0.0f;
-    for (int i = lane; i < V; i += 32) sum += expf(logits[i] / temperature - largest);
-    return expf(logits[token] / temperature - largest) / lab_warp_sum(sum);
+    for (int i = lane; i < V; i += 32) sum += expf(logits[i] - largest);
+    return expf(logits[token] - largest) / lab_warp_sum(sum);
+}
+
+// ---- Before the first step -------------------------------------------------------------------------
+
+// Brings the rows of a block's units to shared memory, unit by unit, gates r, z, n. All threads.
+__device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
+    constexpr int WORDS = H / 8;  // 16 bytes each
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 3 * UNITS * WORDS; i += THREADS) {
+        const int row = i / WORDS, unit = first_unit + row / 3, gate = row % 3;
+        const uint4* from = reinterpret_cast<const uint4*>(matrix + size_t(gate * H + unit) * H);
+        reinterpret_cast<uint4*>(chip)[i] = from[i % WORDS];
+    }
+}
+
+// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) + biases for this thread's token, once.
+__device__ inline void token_table(float (&table)[UNITS][3], const bf16* embedding, const float* gain, const bf16* w,
+                                   size_t unit_apart, size_t gate_apart) {
+    constexpr int PART = 64;  // summed by itself, which rounds less than one long sum
+    float squares = 0.0f;
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) table[unit][0] = table[unit][1] = table[unit][2] = 0.0f;
+#pragma unroll 1
+    for (int begin = 0; begin < H; begin += PART) {
+        float part[UNITS][3] = {}, part_squares = 0.0f;
+#pragma unroll 1
+        for (int i = begin; i < begin + PART; i += 4) {
+            const uint2 e = *reinterpret_cast<const uint2*>(embedding + i);
+            const float4 g = *reinterpret_cast<const float4*>(gain + i);
+            const float4 x = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
+            part_squares = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, part_squares))));
+            const float4 gx = make_float4(g.x * x.x, g.y * x.y, g.z * x.z, g.w * x.w);
+#pragma unroll
+            for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+                for (int gate = 0; gate < 3; ++gate) {
+                    const bf16* row = w + unit * unit_apart + gate * gate_apart;
+                    part[unit][gate] = dot(*reinterpret_cast<const uint2*>(row + i), gx, part[unit][gate]);
+                }
+            }
+        }
+        squares += part_squares;
+#pragma unroll
+        for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+            for (int gate = 0; gate < 3; ++gate) table[unit][gate] += part[unit][gate];
+        }
+    }
+    const float scale = 1.0f / sqrtf(squares / H + EPSILON);
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) table[unit][gate] *= scale;
+    }
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
+// Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
+// knows that every block had read that step's h1 and state products, because their shares of the logits come from them.
+struct Work {
+    float table[V][3][H];   // layer 0's input products for each token, biases added
+    float state0[2][3][H];  // marked: layer 0's state products, biases added; two in turn
+    float h1[H];            // marked
+    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
+    unsigned arrivals;
+};
+
+// Marks change with every value that a word gets, and begin with 1.
+__device__ inline unsigned state_mark(int step) { return step / 2 + 1; }
+__device__ inline unsigned h1_mark(int step) { return step + 1; }
+
+struct Shared {
+    float h0[H], h1[H];     // the present states
+    float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
+    float squares[THREADS];
+    float glu[UNITS];
+    float logits[V], noise[V];
+};
+
 // `forced` is null for sampling, which writes `tokens`. Otherwise the run is teacher-forced: the input at step t is
 // forced[t - 1], and `teacher_prob` gets the probability of forced[t]. `h0` and `h1` hold the start states, and the
-// final states afterwards. `work` is scratch memory, zeros before every launch.
+// final states afterwards.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     wavegru(const bf16* __restrict__ embed, const float* __restrict__ rms_gain0, const float* __restrict__ rms_gain1,
             const bf16* __restrict__ w_ih0, const bf16* __restrict__ w_hh0, const bf16* __restrict__ w_ih1,
             const bf16* __restrict__ w_hh1, const float* __restrict__ b_ih0, const float* __restrict__ b_hh0,
             const float* __restrict__ b_ih1, const float* __restrict__ b_hh1, const bf16* __restrict__ w_glu,
             const float* __restrict__ b_glu, const bf16* __restrict__ w_out, const float* __restrict__ b_out,
-            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, float* work,
+            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, Work* work,
             LabRun run) {
-    __shared__ __align__(16) float h0_now[H];
-    __shared__ __align__(16) float h1_now[H];
-    __shared__ __align__(16) float vector[H];  // what the present phase multiplies by
-    __shared__ u64 sorted[V];
-    __shared__ float partial[WARPS];
-    __shared__ int next_token;
+    extern __shared__ __align__(16) bf16 chip[];
+    __shared__ Shared shared;
 
-    const cg::grid_group grid = cg::this_grid();
-    const int thread = threadIdx.x, lane = thread % 32, warps = gridDim.x * WARPS;
-    const int warp = blockIdx.x * WARPS + thread / 32;
-    const Layer layer0 = {w_ih0, w_hh0, b_ih0, b_hh0}, layer1 = {w_ih1, w_hh1, b_ih1, b_hh1};
-    float* const glu = work;
-    float* const logits = work + H;
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    const int first_unit = blockIdx.x * UNITS;  // of the block
+    const int mine = warp * OWN;                // this warp's first, within the block
+    constexpr size_t UNIT_APART = ON_CHIP ? 3 * H : H, GATE_APART = ON_CHIP ? H : size_t(H) * H;
 
-    // With a warp for every hidden unit, the tiles hold a layer's weights for the whole run.
-    const bool tiled0 = L0_REG_TILED && warps >= H, tiled1 = L1_REG_TILED && warps >= H;
-    Tile tile0, tile1;
-    if (tiled0 && warp < H) load_tile(tile0, layer0, warp, lane);
-    if (tiled1 && warp < H) load_tile(tile1, layer1, warp, lane);
-
-    for (int i = thread; i < H; i += THREADS) {
-        h0_now[i] = h0[i];
-        h1_now[i] = h1[i];
+    // Layer 0's input weights are wanted only here: the recurrent ones take their place.
+    const bf16* const ih0 = ON_CHIP ? chip : w_ih0 + size_t(first_unit) * H;
+    const bf16* const hh0 = ON_CHIP ? chip : w_hh0 + size_t(first_unit) * H;
+    const bf16* const hh1 = ON_CHIP ? chip + 3 * UNITS * H : w_hh1 + size_t(first_unit) * H;
+    if (ON_CHIP) {
+        bring(chip, w_ih0, first_unit);
+        __syncthreads();
     }
-    grid.sync();  // all have read the start states; from here on h0 and h1 are where the new ones appear
+    float products[UNITS][3];
+    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
+#pragma unroll
+    for (int unit = 0; unit < UNITS; ++unit) {
+#pragma unroll
+        for (int gate = 0; gate < 3; ++gate) {
+            work->table[thread][gate][first_unit + unit] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+        }
+    }
+    lab_grid_barrier(&work->arrivals);  // the table is complete
+    if (ON_CHIP) {
+        bring(chip, w_hh0, first_unit);
+        bring(chip + 3 * UNITS * H, w_hh1, first_unit);
+    }
+    for (int i = thread; i < H; i += THREADS) {
+        shared.h0[i] = h0[i];
+        shared.h1[i] = h1[i];
+    }
+
+    // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
+    Wide<3> ih1[OWN];
+    Wide<2> glu[OWN];
+    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
+    uint2 out[UNITS / 4];
+#pragma unroll
+    for (int own = 0; own < OWN; ++own) {
+        const int unit = first_unit + mine + own;
+        ih1[own].load(w_ih1, unit, lane);
+        glu[own].load(w_glu, unit, lane);
+        for (int gate = 0; gate < 3; ++gate) bias0[own][gate] = b_hh0[gate * H + unit];
+        bias1[own][0] = b_ih1[unit] + b_hh1[unit];
+        bias1[own][1] = b_ih1[H + unit] + b_hh1[H + unit];
+        bias1[own][2] = b_ih1[2 * H + unit];
+        bias1[own][3] = b_hh1[2 * H + unit];
+        bias_glu[own][0] = b_glu[unit];
+        bias_glu[own][1] = b_glu[H + unit];
+        h1_own[own] = h1[unit];
+    }
+#pragma unroll
+    for (int i = 0; i < UNITS / 4; ++i) {
+        out[i] = reinterpret_cast<const uint2*>(w_out + size_t(thread) * H + first_unit)[i];
+    }
+    const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
+    const bool fetches = 4 * thread < H;  // elements 4·thread … + 3 of every exchanged vector
+    const float4 gain1 = fetches ? reinterpret_cast<const float4*>(rms_gain1)[thread] : float4{};
+    const float log_min_p = logf(run.min_p), sharpness = 1.0f / run.temperature;
+    u64* const logit_sum = &work->logits[thread / 4][thread % 4];
+    u64 logit_before = 0;
+    __syncthreads();
+
+    // Layer 0's products with its present state, biases added: what the cell of the step after needs.
+    const auto layer0_state_sums = [&](int step) {
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            float sums[3];
+            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
+            const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
+            if (lane < 3) lab_store_marked(&work->state0[step % 2][lane][first_unit + mine + own], sum, state_mark(step));
+        }
+    };
+    const auto layer1_state_sums = [&] {
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
+        }
+    };
+    layer0_state_sums(0);
+    layer1_state_sums();
+    float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
+    __syncthreads();
 
     int token = run.first_token;
     for (int t = 0; t < run.steps; ++t) {
-        // L0 embed + RMS, L0 GRU
-        const bf16* const embedding = embed + token * H;
-        for (int i = thread; i < H; i += THREADS) vector[i] = __bfloat162float(embedding[i]);
-        rms_norm(vector, rms_gain0, partial);
-        gru_layer(tiled0, tile0, layer0, vector, h0_now, h0);
-        grid.sync();
-
-        // L1 prep + RMS, L1 GRU
-        for (int i = thread; i < H; i += THREADS) {
-            h0_now[i] = h0[i];
-            vector[i] = __bfloat162float(embedding[i]) + h0_now[i];
+        // L0 GRU, and L1's input
+        float squares = 0.0f;
+        if (fetches) {
+            const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
+            const float4 *const row = reinterpret_cast<const float4*>(work->table[token]) + thread;
+            lab_load_marked(&work->state0[t % 2][0][4 * thread], H, state_mark(t), state0);
+            const float4 r = row[0], z = row[H / 4], n = row[H / 2];
+            h0_mine.x = gru_cell(r.x + state0[0].x, z.x + state0[1].x, n.x, state0[2].x, h0_mine.x);
+            h0_mine.y = gru_cell(r.y + state0[0].y, z.y + state0[1].y, n.y, state0[2].y, h0_mine.y);
+            h0_mine.z = gru_cell(r.z + state0[0].z, z.z + state0[1].z, n.z, state0[2].z, h0_mine.z);
+            h0_mine.w = gru_cell(r.w + state0[0].w, z.w + state0[1].w, n.w, state0[2].w, h0_mine.w);
+            const float4 h = h0_mine;
+            const float4 y = make_float4(first(x.x) + h.x, second(x.x) + h.y, first(x.y) + h.z, second(x.y) + h.w);
+            squares = fmaf(y.x, y.x, fmaf(y.y, y.y, fmaf(y.z, y.z, y.w * y.w)));
+            reinterpret_cast<float4*>(shared.h0)[thread] = h;
+            reinterpret_cast<float4*>(shared.input)[thread] =
+                make_float4(gain1.x * y.x, gain1.y * y.y, gain1.z * y.z, gain1.w * y.w);
         }
-        rms_norm(vector, rms_gain1, partial);
-        gru_layer(tiled1, tile1, layer1, vector, h1_now, h1);
-        grid.sync();
+        shared.squares[thread] = squares;
+        __syncthreads();
+
+        // L1 GRU
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < THREADS / 128; ++i) {
+            const float4 four = reinterpret_cast<const float4*>(shared.squares)[i * 32 + lane];
+            sum += (four.x + four.y) + (four.z + four.w);
+        }
+        const float scale = rsqrtf(lab_warp_sum(sum) / H + EPSILON);
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            float sums[3];
+            multiply(ih1[own], shared.input, lane, sums);
+            const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
+            const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
+            h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
+            if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
+        }
+
+        // For the next step's L0, while h1 is on its way
+        layer0_state_sums(t + 1);
 
         // GLU
-        for (int i = thread; i < H; i += THREADS) h1_now[i] = h1[i];
-        __syncthreads();
-        for (int unit = warp; unit < H; unit += warps) {
-            float value = 0.0f, gate = 0.0f;
-#pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                const Eight x = load_vector(h1_now, k, lane);
-                value = dot(load_weights(w_glu + size_t(unit) * H, k, lane), x, value);
-                gate = dot(load_weights(w_glu + size_t(H + unit) * H, k, lane), x, gate);
-            }
-            value = lab_warp_sum(value);
-            gate = lab_warp_sum(gate);
-            if (lane == 0) glu[unit] = (value + b_glu[unit]) * sigmoid(gate + b_glu[H + unit]);
+        if (fetches) {
+            reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t));
         }
-        grid.sync();
+        __syncthreads();
+#pragma unroll
+        for (int own = 0; own < OWN; ++own) {
+            float sums[2];
+            multiply(glu[own], shared.h1, lane, sums);
+            const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
+            if (lane == 0) shared.glu[mine + own] = g;
+        }
+        __syncthreads();
 
-        // Output GEMV
-        for (int i = thread; i < H; i += THREADS) vector[i] = glu[i];
-        __syncthreads();
-        for (int row = thread / 32 * gridDim.x + blockIdx.x; row < V; row += warps) {
-            float sum = 0.0f;
+        // This block's share of a logit
+        float share = bias_out;
 #pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                sum = dot(load_weights(w_out + size_t(row) * H, k, lane), load_vector(vector, k, lane), sum);
-            }
-            sum = lab_warp_sum(sum);
-            if (lane == 0) logits[row] = sum + b_out[row];
-        }
-        grid.sync();
+        for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
+        lab_add_counted(logit_sum, share);
+
+        // What needs no token, while the other blocks' shares are on their way
+        layer1_state_sums();
+        shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token
+        const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
+        shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
+        logit_before = logit;
+        __syncthreads();
         if (forced) {
             token = forced[t];
-            if (warp == 0) {
-                const float p = probability(logits, run.temperature, token, lane);
+            if (blockIdx.x == 0 && warp == 0) {
+                const float p = probability(shared.logits, token, lane);
                 if (lane == 0) teacher_prob[t] = p;
             }
-            continue;
+        } else {
+            token = sample(shared.logits, shared.noise, log_min_p, lane);
+            if (blockIdx.x == 0 && thread == 0) tokens[t] = token;
         }
-        if (thread < 32) {
-            const int picked = sample(logits, run, t, lane, sorted);
-            if (lane == 0) next_token = picked;
-            if (warp == 0 && lane == 0) tokens[t] = picked;
-        }
-        __syncthreads();
-        token = next_token;
     }
+
+    if (thread < UNITS) h0[first_unit + thread] = shared.h0[first_unit + thread];
+    if (thread < UNITS) h1[first_unit + thread] = shared.h1[first_unit + thread];
 }
 
 LAB_LAUNCH(wavegru) {
-    const unsigned wanted = dims.hidden / WARPS;  // a warp a hidden unit
-    launch.grid[0] = wanted < device.sms ? wanted : device.sms;
+    launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.cooperative = 1;
+    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
+    launch.cooperative = 1;  // all resident at once, as they wait for one another
 }

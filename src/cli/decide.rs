@@ -2,12 +2,16 @@
 
 use super::{Kernel, complain, open, say};
 use crate::session::decide::{self, Decided, Refusal};
+use crate::session::execute;
+use crate::session::held_out::Asked;
+use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::repo::short;
 use crate::session::run::RunId;
 use anyhow::Result;
 use clap::Args;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct Keep {
@@ -38,7 +42,15 @@ pub struct Discard {
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    Ok(told(&project, decide::keep(&project, options.run.map(RunId), &options.message)))
+    let control = Arc::new(Control::new()?);
+    super::run::end_on_signals(control.clone())?;
+    let mut asked = Asked {
+        control: &control,
+        program: execute::own_program(),
+        tell: &mut |_, batch| super::run::say_batch(&batch),
+    };
+    let kept = decide::keep(&project, options.run.map(RunId), &options.message, &mut asked);
+    Ok(told(&project, kept))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {

@@ -5,6 +5,7 @@ use crate::session::project::Project;
 use crate::session::{repo, trust};
 use anyhow::Result;
 use harness::device::{self, Finding, Target};
+use harness::process::check;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -18,8 +19,9 @@ pub fn main() -> Result<ExitCode> {
     let devices = device::findings();
     let runs_somewhere = cpu.ok || Target::Auto.resolve() != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
+    let checks = check::equipment(Target::Auto.resolve() != Target::Cpu);
     let rest = [project(&folder), terminal(), watching(&folder)];
-    for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&rest) {
+    for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&checks).chain(&rest) {
         show(finding);
     }
     let target = match Target::Auto.resolve() {

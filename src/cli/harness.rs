@@ -4,6 +4,7 @@ use super::code;
 use clap::Args;
 use harness::device::Target;
 use harness::measure::plan::{Plan, Trials};
+use harness::process::check::Tool;
 use harness::process::judge;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +35,15 @@ pub struct Options {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
+    /// Check the gates on what no run has shown, and measure nothing: what `lab keep` does
+    #[arg(long)]
+    held_out: bool,
+    /// Instead of judging, run it under tools that watch each access to memory
+    #[arg(long, conflicts_with = "dump")]
+    check: bool,
+    /// With --check: only this tool; may be given several times
+    #[arg(long = "tool", value_name = "TOOL", requires = "check")]
+    tools: Vec<Tool>,
     /// Repeat what a run with this seed drew
     #[arg(long)]
     seed: Option<u64>,
@@ -83,7 +93,9 @@ pub fn main(given: Options) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.held_out = given.held_out;
     options.seed = given.seed;
+    options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;
     let Options { iterations, warm_up, .. } = given;
     options.plan = Plan {

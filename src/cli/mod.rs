@@ -1,11 +1,13 @@
 //! The command line: one module per subcommand.
 
+mod check;
 mod decide;
 mod doctor;
 mod harness;
 mod init;
 mod log;
 mod measure;
+mod probe;
 mod restore;
 mod run;
 pub mod screen;
@@ -47,6 +49,8 @@ enum Command {
     Init(init::Options),
     /// Judge the present bytes once
     Run(run::Options),
+    /// Look for wild accesses and races in the present bytes; judges nothing
+    Check(check::Options),
     /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
     Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
@@ -59,10 +63,12 @@ enum Command {
     Restore(restore::Options),
     /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
     Doctor,
+    /// Measure what the device can do: the floor and the estimate of a kernel's time follow from it
+    Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
     /// Judge one problem folder and print the run.log lines
-    Harness(harness::Options),
+    Harness(Box<harness::Options>),
     #[command(hide = true)]
     HarnessCompiler,
     #[command(hide = true)]
@@ -85,9 +91,11 @@ pub fn main() -> ExitCode {
         }
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
-        Some(Command::Harness(options)) => return harness::main(options),
+        Some(Command::Probe(options)) => return probe::main(&options),
+        Some(Command::Harness(options)) => return harness::main(*options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
         Some(Command::Init(options)) => init::main(&options),

@@ -3,6 +3,7 @@
 use super::{Kernel, code, complain, open, say, say_json};
 use crate::session::execute::{self, NotRun, Order, Told};
 use crate::session::figures;
+use crate::session::follow::Batch;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -84,18 +85,23 @@ fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::R
         if let Told::Progress(_, batch) = told
             && !options.json
         {
-            if batch.skipped > 0 {
-                say(&format!("… {} lines are in run.log alone", batch.skipped));
-            }
-            // A series is for drawing; it is in run.log.
-            let series = |text: &str| parse(text).is_some_and(|entry| entry.key.ends_with("_series"));
-            batch.lines.iter().filter(|line| !series(&line.text)).for_each(|line| say(&line.text));
+            say_batch(&batch);
         }
     })
 }
 
+/// What a harness prints, as it comes.
+pub fn say_batch(batch: &Batch) {
+    if batch.skipped > 0 {
+        say(&format!("… {} lines are in run.log alone", batch.skipped));
+    }
+    // A series is for drawing; it is in run.log.
+    let series = |text: &str| parse(text).is_some_and(|entry| entry.key.ends_with("_series"));
+    batch.lines.iter().filter(|line| !series(&line.text)).for_each(|line| say(&line.text));
+}
+
 /// The harness is in a group of its own: Ctrl-C reaches the lab alone, and the lab ends the run.
-fn end_on_signals(control: Arc<Control>) -> Result<()> {
+pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {

@@ -4,6 +4,7 @@
 //! that ends halfway can say what is missing and add it.
 
 use super::experiment::{Row, Status};
+use super::held_out;
 use super::history;
 use super::inputs::{self, Inputs, KernelError};
 use super::ledger;
@@ -49,21 +50,35 @@ fn no<T>(why: impl Into<String>) -> StdResult<T, Refusal> {
     Err(Refusal::No(why.into()))
 }
 
-/// Commits the bytes that `run` (`None`: the last one) judged, and writes their row.
-pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResult<Decided, Refusal> {
+/// Commits the bytes that `run` (`None`: the last one) judged, and writes their row, once they have passed on what was
+/// held out.
+pub fn keep(
+    project: &Project,
+    run: Option<RunId>,
+    description: &str,
+    asked: &mut held_out::Asked,
+) -> StdResult<Decided, Refusal> {
     let _deciding = lock(project)?;
     let description = said(description)?;
     let records = Records::new(&project.lab_dir);
     let Some(mut record) = pick(project, &records, run)? else {
         return no(format!("nothing was judged yet: `lab run{}` first", project.argument));
     };
-    if let Err(why) = may_keep(project, &record, &inputs::read(project)) {
+    let present = inputs::read(project);
+    if let Err(why) = may_keep(project, &record, &present) {
         return no(why);
     }
     if let Some(obstacle) = repo::obstacle(project)? {
         return no(obstacle);
     }
     let bytes = judged_bytes(&records, &record)?;
+    if let Ok(present) = &present {
+        pass_held_out(project, &records, &mut record, present, asked)?;
+        // It took a while, and somebody else may be at the repository.
+        if let Some(obstacle) = repo::obstacle(project)? {
+            return no(obstacle);
+        }
+    }
     intend(&records, &mut record, Status::Keep, &description)?;
     let committed = match repo::commit_kernel(project, &bytes, &record.start.blob, &description) {
         Ok(committed) => committed,
@@ -83,6 +98,29 @@ pub fn keep(project: &Project, run: Option<RunId>, description: &str) -> StdResu
     }
     notes.extend(differing_context(project, &record)?);
     finish(project, &records, record, committed.id, notes)
+}
+
+/// The check on what was held out, once for a run; a refusal where it is not passed. An external harness has none.
+fn pass_held_out(
+    project: &Project,
+    records: &Records,
+    record: &mut Record,
+    present: &Inputs,
+    asked: &mut held_out::Asked,
+) -> StdResult<(), Refusal> {
+    if project.external() || record.held_out.as_ref().is_some_and(|h| h.outcome == Outcome::Pass) {
+        return Ok(());
+    }
+    let Some(came) = held_out::check(project, record, present, asked)? else {
+        return no(format!("cancelled: nothing was committed, and run {} is undecided", record.start.id));
+    };
+    let (outcome, why) = (came.outcome, came.why.clone());
+    record.held_out = Some(came);
+    records.write(record)?;
+    match outcome {
+        Outcome::Pass => Ok(()),
+        _ => no(format!("keep refused: {why}")),
+    }
 }
 
 /// Puts kernel.cu back to the incumbent; the attempt stays under `refs/lab/discarded/`.
@@ -278,6 +316,9 @@ pub fn may_keep(
     if verdict.outcome != Outcome::Pass {
         return needs_pass();
     }
+    if let Some(failed) = record.held_out.as_ref().filter(|h| h.outcome == Outcome::Fail) {
+        return Err(format!("keep refused: {}: save a change first", failed.why));
+    }
     if let Some(why) = verdict.unmeasured() {
         return Err(format!("{why}: let the harness print it, then `lab run{this}`"));
     }
@@ -318,6 +359,9 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
     match run {
         Some(id) => {
             let record = records.read(id)?;
+            if record.start.is_check() {
+                return no(format!("run {id} was a check: it judged nothing that could be decided"));
+            }
             let kernel = &record.start.kernel;
             if *kernel != project.kernel_name {
                 return no(format!(
@@ -334,7 +378,7 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
 /// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
 /// for the last verdict before it, if there is any.
 pub fn last(project: &Project, records: &Records) -> Option<Record> {
-    let ours = |r: &Record| r.start.kernel == project.kernel_name;
+    let ours = |r: &Record| r.start.kernel == project.kernel_name && !r.start.is_check();
     let void = |r: &Record| r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Void);
     records.find(|r| ours(r) && !void(r)).or_else(|| records.find(ours))
 }

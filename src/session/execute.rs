@@ -14,6 +14,7 @@ use super::trust::{self, Trust};
 use super::verdict::{self, Facts, Outcome};
 use anyhow::{Context, Result};
 use harness::device::Target;
+use harness::process::check::Tool;
 use harness::report::Measure;
 use jiff::Timestamp;
 use std::fs::{self, File};
@@ -51,13 +52,15 @@ pub struct Order {
     pub reason: Reason,
     /// Overrides lab.toml.
     pub device: Option<Target>,
+    /// Of a check: these tools; none named are all of the device's.
+    pub tools: Vec<Tool>,
     /// The executable with the lab's hidden subcommands.
     pub program: PathBuf,
 }
 
 impl Order {
     pub fn new(reason: Reason) -> Self {
-        Order { reason, device: None, program: own_program() }
+        Order { reason, device: None, tools: Vec::new(), program: own_program() }
     }
 
     fn device(&self, project: &Project) -> Target {
@@ -94,6 +97,11 @@ pub fn execute_with(
 ) -> std::result::Result<Record, NotRun> {
     if let Trust::Needed { command, file } = trust::check(project)? {
         return Err(NotRun::NeedsTrust { command, file });
+    }
+    if let Some(line) = project.config.harness.as_ref().filter(|_| order.reason == Reason::Check) {
+        return Err(NotRun::NoProblem(format!(
+            "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
+        )));
     }
     let inputs = inputs::read(project)?;
     if let Some(why) = no_problem(project) {
@@ -143,6 +151,9 @@ pub fn execute_with(
         last_words: follow.last_words(),
     });
     record.device = follow.report().device().map(|text| text.to_owned());
+    if record.start.is_check() {
+        verdict.measured_nothing();
+    }
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
         let incumbent = incumbent(project, &records, record.device.as_deref(), &record)?;
@@ -231,6 +242,7 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         results: Vec::new(),
         workloads: Vec::new(),
         log_bytes: 0,
+        held_out: None,
         decision: None,
     })
 }
@@ -310,6 +322,10 @@ pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
     if let Some(arch) = &project.config.compile.arch {
         command.arg(format!("--arch={arch}"));
     }
+    if order.reason == Reason::Check {
+        command.arg("--check");
+        command.args(order.tools.iter().map(|tool| format!("--tool={}", tool.name())));
+    }
     command.current_dir(&project.root);
     command
 }
@@ -358,7 +374,7 @@ pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
     command
 }
 
-fn limits(project: &Project) -> Limits {
+pub fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
     Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
@@ -386,6 +402,7 @@ fn incumbent(
         r.start.blob == blob
             && r.start.kernel == candidate.start.kernel
             && r.command == candidate.command
+            && !r.start.is_check()
             && r.device.as_deref() == device
             && passed
     };
@@ -403,7 +420,7 @@ fn incumbent(
 }
 
 /// A harness that makes up keys without end shall not fill the records.
-fn kept_results(follow: &Follow) -> Vec<(String, String)> {
+pub fn kept_results(follow: &Follow) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     follow.report().entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }

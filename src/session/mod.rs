@@ -12,6 +12,7 @@ pub mod execute;
 pub mod experiment;
 pub mod figures;
 pub mod follow;
+pub mod held_out;
 pub mod history;
 pub mod inputs;
 pub mod ledger;

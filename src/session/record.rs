@@ -2,7 +2,7 @@
 
 use super::experiment::{Row, Status};
 use super::run::{Ending, RunStart};
-use super::verdict::Verdict;
+use super::verdict::{Outcome, Verdict};
 use harness::report::Report;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,17 @@ pub struct Decision {
     pub row_written: bool,
 }
 
+/// What the check before a keep came to. See [`super::held_out`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOut {
+    pub checked: Timestamp,
+    pub outcome: Outcome,
+    /// Which gate, and on what. Empty on a pass.
+    pub why: String,
+    /// Its result lines, the last of each key.
+    pub results: Vec<(String, String)>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Of this format.
@@ -54,6 +65,9 @@ pub struct Record {
     pub workloads: Vec<String>,
     /// Compiler diagnostics and the like are read from run.log; this counts its bytes.
     pub log_bytes: u64,
+    /// `None` where no keep was asked for, and of an external harness.
+    #[serde(default)]
+    pub held_out: Option<HeldOut>,
     pub decision: Option<Decision>,
 }
 

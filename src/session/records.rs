@@ -176,6 +176,7 @@ pub(super) mod tests {
             results: Vec::new(),
             workloads: Vec::new(),
             log_bytes: 0,
+            held_out: None,
             decision: None,
         }
     }

@@ -27,6 +27,8 @@ pub enum Reason {
     Rerun,
     /// `lab run`.
     Command,
+    /// `lab check`, or its key: tools watch the kernel, nothing is judged.
+    Check,
     /// `lab measure`.
     Measure,
     /// `lab restore`, or the incumbent put back by a discard.
@@ -40,6 +42,7 @@ impl Reason {
             Reason::Saved => "saved",
             Reason::Rerun => "rerun",
             Reason::Command => "command",
+            Reason::Check => "check",
             Reason::Measure => "measure",
             Reason::Restored => "restored",
         }
@@ -72,6 +75,13 @@ pub struct RunStart {
     pub started: Timestamp,
     /// The harness is a command of the user's, not the built-in one.
     pub external: bool,
+}
+
+impl RunStart {
+    /// A check says nothing that could be kept or discarded, and takes the place of no verdict.
+    pub fn is_check(&self) -> bool {
+        self.reason == Reason::Check
+    }
 }
 
 /// How the harness process ended.

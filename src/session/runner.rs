@@ -166,7 +166,9 @@ impl Shared {
                 continue;
             };
             let reason = order.reason;
-            match self.run(standby.take(), &project, &order, sink) {
+            // The judge that is ready goes on waiting while something is checked.
+            let ready = if reason == Reason::Check { None } else { standby.take() };
+            match self.run(ready, &project, &order, sink) {
                 Ok(record) => sink(RunEvent::Ended(Box::new(record))),
                 Err(NotRun::NeedsTrust { command, file }) => {
                     sink(RunEvent::NeedsTrust { reason, command, file })
@@ -174,7 +176,7 @@ impl Shared {
                 Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
             }
             self.lock().current = None;
-            standby = self.standby();
+            standby = standby.or_else(|| self.standby());
         }
     }
 
@@ -192,7 +194,7 @@ impl Shared {
     }
 
     fn order(&self, state: &State, reason: Reason) -> Order {
-        Order { reason, device: state.device, program: self.program.clone() }
+        Order { device: state.device, program: self.program.clone(), ..Order::new(reason) }
     }
 
     /// Whether a save of the present bytes would be judged by it.

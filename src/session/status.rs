@@ -5,6 +5,7 @@ use super::record::Record;
 use super::records::Records;
 use super::repo::{self, Head};
 use super::run::Fingerprint;
+use super::verdict::Outcome;
 use super::{decide, inputs};
 use anyhow::Result;
 
@@ -26,6 +27,8 @@ pub struct Status {
     pub stale: bool,
     /// The last run that judged exactly the present bytes, if any.
     pub judged: Option<Record>,
+    /// The last check of exactly the present bytes, if any that came to an end.
+    pub check: Option<Record>,
     /// `Err` is the reason why not.
     pub keep: std::result::Result<(), String>,
     pub discard: std::result::Result<(), String>,
@@ -44,7 +47,8 @@ pub fn status(project: &Project) -> Result<Status> {
         Err(_) => None,
     };
     let present = inputs.as_ref().map(|i| i.fingerprint.clone()).map_err(ToString::to_string);
-    let ours = |r: &Record| r.start.kernel == project.kernel_name && r.verdict.is_some();
+    let ours =
+        |r: &Record| r.start.kernel == project.kernel_name && r.verdict.is_some() && !r.start.is_check();
     let last = decide::last(project, &records).filter(ours);
     let matches = |r: &Record| present.as_ref().is_ok_and(|f| *f == r.start.fingerprint);
     let judged = match &last {
@@ -52,6 +56,15 @@ pub fn status(project: &Project) -> Result<Status> {
         // On every save most bytes are new: nobody waits for a search through all that ever ran.
         _ => records.find_among(NEAR, |r| ours(r) && matches(r)),
     };
+    let checked = |r: &Record| {
+        let ended = r.verdict.as_ref().is_some_and(|v| v.outcome != Outcome::Void);
+        r.ending.is_some()
+            && r.start.is_check()
+            && r.start.kernel == project.kernel_name
+            && ended
+            && matches(r)
+    };
+    let check = records.find_among(NEAR, checked);
     let keep = match &last {
         None => Err("nothing was judged yet".to_owned()),
         Some(last) => decide::may_keep(project, last, &inputs)
@@ -77,6 +90,7 @@ pub fn status(project: &Project) -> Result<Status> {
         incumbent,
         last,
         judged,
+        check,
         keep,
         discard,
     })

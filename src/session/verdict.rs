@@ -270,6 +270,11 @@ impl Verdict {
         lacks.then(|| said().map_or(UNMEASURED, String::as_str))
     }
 
+    /// Of a run that was to measure nothing.
+    pub fn measured_nothing(&mut self) {
+        self.caveats.retain(|text| !text.starts_with(UNMEASURED));
+    }
+
     /// How `lab run` exits.
     pub fn exit(&self) -> Exit {
         match self.outcome {

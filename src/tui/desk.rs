@@ -4,15 +4,17 @@
 use super::event::{Event, Facts, LastLog};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::read_log;
+use crate::session::held_out::Asked;
+use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::records::Records;
 use crate::session::run::RunId;
 use crate::session::watch::{self, Watcher};
-use crate::session::{decide, history, repo, status, trust};
+use crate::session::{decide, execute, history, repo, status, trust};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// Commits that the git log shows at most.
@@ -40,13 +42,27 @@ pub struct Opening {
 
 pub struct Desk {
     requests: Option<Sender<Request>>,
+    keep: Arc<Mutex<Keep>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The check before a keep, to be ended from another thread.
+#[derive(Default)]
+struct Keep {
+    going_on: Option<Arc<Control>>,
+    /// The screen is being left: none is begun any more.
+    over: bool,
+}
+
+fn lock(keep: &Mutex<Keep>) -> MutexGuard<'_, Keep> {
+    keep.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Desk {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
-        let mut clerk = Clerk { project, opening, events, watcher: None };
+        let keep = Arc::<Mutex<Keep>>::default();
+        let mut clerk = Clerk { project, opening, events, watcher: None, keep: keep.clone() };
         let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
             // Before the first look: a save between the two must not be missed.
             clerk.watch();
@@ -58,7 +74,14 @@ impl Desk {
                 }
             }
         })?;
-        Ok(Desk { requests: Some(requests), thread: Some(thread) })
+        Ok(Desk { requests: Some(requests), keep, thread: Some(thread) })
+    }
+
+    /// Ends the check that goes on before a keep, if any.
+    pub fn stop_keep(&self) {
+        if let Some(control) = &lock(&self.keep).going_on {
+            control.end();
+        }
     }
 
     pub fn ask(&self, request: Request) {
@@ -70,8 +93,10 @@ impl Desk {
 }
 
 impl Drop for Desk {
-    /// A decision that is being carried out is finished first.
+    /// A decision that is being carried out is finished first; one that is still being checked is not made.
     fn drop(&mut self) {
+        lock(&self.keep).over = true;
+        self.stop_keep();
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -101,6 +126,7 @@ struct Clerk {
     opening: Opening,
     events: Sender<Event>,
     watcher: Option<Watcher>,
+    keep: Arc<Mutex<Keep>>,
 }
 
 impl Clerk {
@@ -125,9 +151,7 @@ impl Clerk {
                 log: repo::log(project, COMMITS).map_err(in_words),
             })),
             Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, description } => {
-                Event::Decided(decide::keep(project, Some(run), &description))
-            }
+            Request::Keep { run, description } => Event::Decided(self.keep(run, &description)),
             Request::Discard { run, description, confirmed } => {
                 Event::Decided(self.discard(run, description, confirmed))
             }
@@ -145,6 +169,25 @@ impl Clerk {
             }
             Err(why) => Event::Project(Err(in_words(why))),
         }
+    }
+
+    fn keep(&self, run: RunId, description: &str) -> Result<Decided, Refusal> {
+        let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
+        {
+            let mut keep = lock(&self.keep);
+            if keep.over {
+                control.end();
+            }
+            keep.going_on = Some(control.clone());
+        }
+        let mut asked = Asked {
+            control: &control,
+            program: execute::own_program(),
+            tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
+        };
+        let came = decide::keep(&self.project, Some(run), description, &mut asked);
+        lock(&self.keep).going_on = None;
+        came
     }
 
     /// Puts bytes on disk, which the watcher must not take for a save.

@@ -13,6 +13,8 @@ pub enum Effect {
         run: RunId,
         description: String,
     },
+    /// End the check that goes on before a keep; nothing is kept.
+    StopKeep,
     Discard {
         run: RunId,
         description: String,

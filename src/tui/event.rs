@@ -1,6 +1,7 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
 use crate::session::decide::{Decided, Refusal};
+use crate::session::follow::Batch;
 use crate::session::history::History;
 use crate::session::project::Project;
 use crate::session::repo::LogEntry;
@@ -27,6 +28,8 @@ pub enum Event {
     Facts(Box<Facts>),
     /// The lines of the last run, read from its folder.
     LastLog(Box<LastLog>),
+    /// The check before a keep goes on.
+    HeldOut(RunId, Batch),
     /// What came of a keep or a discard.
     Decided(Result<Decided, Refusal>),
     /// lab.toml changed and was read anew.

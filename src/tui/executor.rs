@@ -35,6 +35,7 @@ impl Executor {
             Effect::StartRun(reason) => self.runner.start(reason),
             Effect::KillRun => self.runner.kill(),
             Effect::Keep { run, description } => self.desk.ask(Request::Keep { run, description }),
+            Effect::StopKeep => self.desk.stop_keep(),
             Effect::Discard { run, description, confirmed } => {
                 self.desk.ask(Request::Discard { run, description, confirmed });
             }

@@ -66,6 +66,7 @@ actions! {
     Screen Keep "keep" "keep this experiment: commit exactly the judged bytes" ["c"] "commit";
     Screen Discard "discard" "discard it: put kernel.cu back to the incumbent; the attempt stays in git" ["d"] "discard";
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
+    Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
     Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the first error of a failed build" ["e"] "edit";
     Screen Pause "pause" "stop watching kernel.cu, or go on" ["p"] "pause";
@@ -79,7 +80,7 @@ actions! {
     Screen Top "top" "to the beginning" ["g", "home"] "";
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
     Screen Search "search" "search in run.log; small letters find capitals too" ["/"] "search";
-    Screen Close "close" "close what is on top: a dialog, the help, a search, a selection, a zoom" ["esc"] "";
+    Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
     Screen Help "help" "show these keys" ["?", "f1"] "help";
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";

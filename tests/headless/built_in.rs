@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// A repository with rmsnorm in it, committed.
-fn rmsnorm() -> Lab {
+pub fn rmsnorm() -> Lab {
     let lab = Lab::empty();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
     fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
@@ -19,7 +19,7 @@ fn rmsnorm() -> Lab {
 }
 
 /// `lab ARGS`, with the cache of precompiled headers that all these stories share.
-fn lab_with_cache(lab: &Lab, args: &str) -> Told {
+pub fn lab_with_cache(lab: &Lab, args: &str) -> Told {
     let mut command = lab.lab_command(args);
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
     finish(command.spawn().unwrap())
@@ -44,10 +44,28 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
     assert!(run["change"].is_null(), "there is no speed verdict on the cpu device");
-    lab.lab("keep -m 'a comment'").is(0);
+    lab_with_cache(&lab, "keep -m 'a comment'").is(0).says("before it is kept").says("y_mismatched: 0");
+    let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    assert_eq!(record["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
     assert!(lab.read("results.cpu.tsv").ends_with("\tpass\tkeep\ta comment\n"));
     assert_eq!(lab.git("status --porcelain"), "");
+}
+
+#[test]
+fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
+    let lab = Lab::new();
+    let probed = lab_with_cache(&lab, "probe --device cpu").is(0);
+    assert!(probed.out.starts_with("cpu (emulated, "), "{probed:?}");
+    for figure in ["copy in memory", "reads from L2", "L2 round trip", "launch", "grid exchange"] {
+        assert!(probed.out.contains(figure), "{figure}: {probed:?}");
+    }
+    let probed = probed.says("emulated: these figures say nothing about a GPU, and bound nothing");
+    assert!(!probed.out.contains("tensor"), "{probed:?}");
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache/lab");
+    let kept = fs::read_dir(cache).unwrap().flatten();
+    assert_eq!(kept.filter(|file| file.file_name().to_string_lossy().starts_with("probe-")).count(), 0);
+    lab_with_cache(&lab, "probe --device cuda:97").is(3);
 }
 
 #[test]

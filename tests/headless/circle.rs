@@ -294,6 +294,7 @@ fn doctor_has_a_remedy_for_everything() {
         "repository",
         "C++ compiler",
         "NVRTC",
+        "check, cpu",
         "terminal",
         "watching",
         "kernel.cu by uv run harness.py",

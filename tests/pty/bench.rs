@@ -78,6 +78,16 @@ impl Bench {
         })
     }
 
+    /// A small WaveGRU, likewise.
+    pub fn wavegru() -> Self {
+        Self::with(|repo| {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/tests/kernels/wavegru");
+            fs::copy(from.join("plain.cu"), repo.join("kernel.cu")).unwrap();
+            fs::copy(from.join("problem.toml"), repo.join("problem.toml")).unwrap();
+            fs::write(repo.join("lab.toml"), "device = \"cpu\"\n").unwrap();
+        })
+    }
+
     fn with(fill: impl FnOnce(&Path)) -> Self {
         let bench = Bench { folder: tempfile::tempdir().unwrap() };
         for name in ["home", "repo"] {

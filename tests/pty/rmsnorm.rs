@@ -1,4 +1,4 @@
-//! The whole circle for real: rmsnorm, built by the host's compiler, checked against its reference on
+//! The whole circle for real: kernels built by the host's compiler, checked against their references on
 //! the emulated device.
 
 use super::bench::Bench;
@@ -27,6 +27,33 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
     let rows = std::fs::read_to_string(bench.repo().join("results.cpu.tsv")).unwrap();
     assert!(rows.lines().any(|row| row.ends_with("keep\ta float is a float")), "{rows}");
     assert!(!bench.repo().join("results.tsv").exists(), "no emulated figure stands beside a GPU's");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn a_kernel_that_is_right_for_the_pool_only_is_refused_when_it_is_to_be_kept() {
+    let bench = Bench::wavegru();
+    let mut lab = bench.open();
+    lab.see("run 1 · opened").see_verdict("● PASS");
+    let kernel = bench.kernel();
+    // The seeds in problem.toml are small numbers.
+    bench.save_by_rename(&kernel.replacen(
+        "sample(logits, run, t)",
+        "run.seed_high ? t : sample(logits, run, t)",
+        1,
+    ));
+    lab.see("run 2 · saved").see_verdict("● PASS");
+    lab.press("c").see("What did you try?");
+    lab.press("knows the pool\r").see("keep refused: sample_mismatches is").see("held-out start state");
+    lab.press("\x1b").see("c commit (keep refused: sample_mismatches");
+    assert_eq!(bench.git(&["log", "--format=%s"]), "the first kernel\n");
+
+    bench.save_by_rename(&kernel.replacen("THREADS = 128", "THREADS = 64", 1));
+    lab.see("run 3 · saved").see_verdict("● PASS");
+    lab.press("c").see("What did you try?");
+    lab.press("two warps\r").see("run 3 kept as");
+    assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "two warps\n");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }

@@ -92,6 +92,20 @@ fn pass_with_a_caveat_on_the_emulated_device() {
 }
 
 #[test]
+fn pass_with_a_caveat_on_a_gpu() {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(BUILD).tell(VERIFY).tell("say stage: measure");
+    world.tell(
+        "say floor_us: 0.07500 | estimate_us: 4.850 exchanges=4 | of_estimate: 80 | throughput_sps: 165210.4 | \
+         kernel_us: 6.05 | sm_clock_mhz: 1755 low=1755 high=1980 | memory_clock_mhz: 3201 low=3201 high=3201 | \
+         temperature_c: 71 low=64 high=74 | power_w: 688 low=640 high=702 | throttle: sw_power_cap | \
+         foreign_processes: 1 | correctness: pass | caveat: the device was held back while this was measured: it draws \
+         as much power as its limit allows (sw_power_cap) | stage: done",
+    );
+    check("caveated", world.tell("end pass 165210.4 0.031"));
+}
+
+#[test]
 fn verify_failed() {
     let mut world = passed();
     world.tell("save").tell(BUILD);
@@ -204,4 +218,31 @@ fn what_a_hostile_log_holds() {
     let long = "x".repeat(20_000);
     world.tell(&format!("say {long} | key: {long} | caveat: {long}"));
     check("hostile", &mut world);
+}
+
+#[test]
+fn a_check_goes_on() {
+    let mut world = passed();
+    world.tell("press s; say stage: build | device: NVIDIA H200 | check_tools: memcheck, racecheck | check_size: rows=4");
+    world.tell("say build_s: 0.4 | stage: verify | memcheck_findings: 0 limit=0 | progress: 1/2; wait 2100");
+    check("checking", &mut world);
+}
+
+#[test]
+fn a_check_found_nothing() {
+    let mut world = passed();
+    world.tell("press s; say check_tools: memcheck, racecheck | check: memcheck, racecheck clean; end pass");
+    check("check_clean", &mut world);
+}
+
+#[test]
+fn a_check_found_something_beside_a_verdict_that_passes() {
+    let mut world = passed();
+    world.tell(
+        "press s; say check_tools: race | kernels/rmsnorm/kernel.cu(29): error: [race] thread (5,0,0) of block (0,0,0) reads \
+         shared memory that thread (37,0,0) writes at line 27: no __syncthreads() lies between | \
+         race_findings: 1 limit=0 | check: race found something | correctness: fail",
+    );
+    world.tell("end fail race_findings is 1, its limit 0");
+    check("check_found", &mut world);
 }

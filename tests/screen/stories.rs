@@ -120,6 +120,40 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
 }
 
 #[test]
+fn a_keep_shows_its_check_and_esc_cancels_it() {
+    let mut world = World::new();
+    world.slow = true;
+    world.refusal = Some("cancelled: nothing was committed, and run 2 is undecided".to_owned());
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    world.tell("held-out lab: before it is kept | stage: verify | progress: 1/2");
+    let words = world.words();
+    for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
+        assert!(words.contains(seen), "{}", world.screen(160, 45));
+    }
+    // Other keys work meanwhile, and what lies on top is closed first.
+    world.tell("press tab z ? esc");
+    assert_eq!(world.asked, [""; 0]);
+    world.tell("press esc");
+    assert_eq!(world.asked, ["StopKeep"]);
+    world.tell("decided");
+    assert!(world.words().contains("nothing was committed"), "{}", world.screen(160, 45));
+    assert!(!world.words().contains("HELD OUT"));
+    // It can be kept after all.
+    world.tell("press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided");
+    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_keep_that_is_refused_names_the_gate() {
+    let mut world = World::new();
+    let why = "keep refused: h1_max_diff is 3.1e-4, its limit 1.5e-5, on a held-out start state (seed 12)";
+    world.refusal = Some(why.to_owned());
+    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    let words = world.words();
+    assert!(words.contains("keep refused: h1_max_diff is 3.1e-4"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_long_message_is_said_to_its_end() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \
@@ -338,4 +372,41 @@ fn a_commit_of_emulated_times_says_so() {
     let run =
         "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
     check(&format!("open; {run}; press c"), &["● PASS 12.50 sps emulated"]);
+}
+
+const CHECKED: &str =
+    "say check_tools: race | kernel.cu(7): error: [race] a race | check: race found something";
+
+#[test]
+fn a_check_stands_beside_the_verdict_and_is_not_decided() {
+    let story = format!("open; {PASS}; save; {PASS}; press s; {CHECKED}; end fail race_findings is 1");
+    let mut world =
+        check(&story, &["● PASS", "✗ check race found something", "kernel.cu:7", "run 2 · saved"]);
+    world.tell("press c; type fast; press enter");
+    assert!(world.words().contains("run 2 kept"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn of_newer_bytes_a_check_says_nothing() {
+    let story = format!("open; {PASS}; press s; {CHECKED}; end fail race_findings is 1; save; {PASS}");
+    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
+    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+    // Nor where the save came while it went on.
+    let story = format!("open; {PASS}; press s; {CHECKED}; save; {PASS}");
+    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
+    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_check_is_remembered_by_the_next_screen() {
+    let story = format!("open; {PASS}; press s; say check_tools: race | check: race clean; end pass; reopen");
+    check(&story, &["● PASS", "✓ check race clean"]);
+}
+
+#[test]
+fn a_check_waits_for_a_run_and_for_the_built_in_harness() {
+    check("open; press s", &["check: run 1 goes on"]);
+    let mut world = World::new().external();
+    world.tell(&format!("open; press y; {PASS}; press s"));
+    assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));
 }

@@ -5,7 +5,7 @@ use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
-use lab::session::decide::Decided;
+use lab::session::decide::{Decided, Refusal};
 use lab::session::experiment::{Experiment, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
@@ -50,6 +50,8 @@ pub struct World {
     trusted: bool,
     /// Decisions take until the step `decided`.
     pub slow: bool,
+    /// Decisions are refused, for this reason.
+    pub refusal: Option<String>,
     late: Option<Event>,
 }
 
@@ -76,6 +78,7 @@ impl World {
             head: "bytes-0".into(),
             saves: 0,
             runs: 0,
+            refusal: None,
             live: None,
             records: Vec::new(),
             history: Vec::new(),
@@ -135,6 +138,15 @@ impl World {
             }
             "say" => self.say(rest),
             "end" => self.end(rest),
+            "held-out" => {
+                let mut report = Report::default();
+                let lines = rest.split('|').map(str::trim).map(|text| {
+                    let result = report.push_line(text);
+                    LogLine { text: text.to_owned(), result }
+                });
+                let batch = Batch { lines: lines.collect(), skipped: 0, report: Some(Arc::new(report)) };
+                self.send(Event::HeldOut(RunId(self.runs), batch));
+            }
             "press" => {
                 for key in rest.split_whitespace() {
                     let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
@@ -280,9 +292,12 @@ impl World {
 
     fn facts(&self) -> Facts {
         let present = Fingerprint(self.disk.clone());
-        let last = self.records.last().cloned();
+        let judged = |r: &&Record| !r.start.is_check();
+        let last = self.records.iter().rfind(judged).cloned();
         let stale = last.as_ref().is_some_and(|r| r.start.fingerprint != present);
-        let judged = self.records.iter().rev().find(|r| r.start.fingerprint == present).cloned();
+        let here = |r: &&Record| r.start.fingerprint == present;
+        let check = self.records.iter().rev().filter(here).find(|r| r.start.is_check()).cloned();
+        let judged = self.records.iter().rev().filter(judged).find(here).cloned();
         let undecided = last.as_ref().is_some_and(|r| r.decision.is_none());
         Facts {
             status: Ok(Status {
@@ -297,6 +312,7 @@ impl World {
                 last,
                 stale,
                 judged,
+                check,
                 keep: Ok(()),
                 discard: if self.disk == self.head {
                     Err("these are the incumbent's own bytes".into())
@@ -311,6 +327,14 @@ impl World {
     }
 
     fn decide(&mut self, run: RunId, description: String, word: Word) {
+        if let Some(why) = self.refusal.take() {
+            let refused = Event::Decided(Err(Refusal::No(why)));
+            match self.slow {
+                true => self.late = Some(refused),
+                false => self.answers.push_back(refused),
+            }
+            return;
+        }
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
         let verdict = record.verdict.clone().unwrap();
         let status = if verdict.outcome == Outcome::Crash { Word::Crash } else { word };
@@ -464,6 +488,7 @@ fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) ->
         results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
         workloads: Vec::new(),
         log_bytes: 0,
+        held_out: None,
         decision: None,
         start,
     }

@@ -19,6 +19,7 @@
 // Each builds on those before it; the keywords, which are macros, come last.
 #include "lab_cpu/standard.h"
 #include "lab_cpu/runtime.h"
+#include "lab_cpu/races.h"
 #include "lab_cpu/vector_types.h"
 #include "lab_cpu/math.h"
 #include "lab_cpu/memory.h"

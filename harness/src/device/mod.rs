@@ -7,6 +7,7 @@
 
 pub mod cpu;
 pub mod cuda;
+pub mod gauge;
 pub mod images;
 
 use serde::{Deserialize, Serialize};
@@ -143,6 +144,11 @@ pub struct DeviceInfo {
     pub arch: String,
     /// Shared memory that one block may ask for, in bytes.
     pub max_shared_bytes: u32,
+    /// Level-2 cache; 0 on the cpu device, whose memory has no cache of its own.
+    pub l2_bytes: u64,
+    /// `GPU-` and 16 bytes in hex, whatever CUDA_VISIBLE_DEVICES makes of its ordinal; empty where
+    /// the device has none.
+    pub uuid: String,
     pub driver: String,
 }
 
@@ -191,6 +197,11 @@ pub trait Driver {
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
     /// Fills with a repeated 32-bit pattern; `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
+    /// Overwrites what a kernel may have left in memory of this device that is nobody's buffer, as far as the driver
+    /// can reach it.
+    fn forget(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
     /// Launches once, waits, and returns the seconds between device events around the launch
     /// (wall clock on the cpu device).
     fn launch(&mut self, entry: Entry, shape: &Shape, args: &[Arg], order: Order)

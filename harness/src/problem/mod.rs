@@ -8,6 +8,8 @@ pub mod tensor;
 pub mod wavegru;
 
 use crate::device::DeviceInfo;
+use crate::probe::Figures;
+use crate::probe::bounds::Demand;
 use crate::process::worker::{ModuleId, Worker};
 use crate::report::{Measure, Writer};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ pub struct BuildNeeds {
 /// What every stage may use.
 pub struct Context<'a> {
     pub device: &'a DeviceInfo,
+    /// What it can do, where that was measured.
+    pub figures: Option<Figures>,
     /// Folder for what outlives a run: references, weights.
     pub cache_dir: &'a Path,
     /// What this run draws its inputs, start states and orders from; another one in every run
@@ -75,9 +79,17 @@ pub trait Problem {
     /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
     /// `progress:` where it takes long.
     fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop>;
+    /// From now on it is all about what no run has shown: [`Problem::prepare`] makes that, and [`Problem::verify`] checks
+    /// it; nothing is measured. Called first of all, where it is.
+    fn hold_out(&mut self, seed: u64) -> Result<(), Stop>;
     /// Does ahead, while `nobody_waits`, what the checks would have to do first. Only a judge on standby
     /// calls it, after [`Problem::prepare`].
     fn warm(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        Ok(())
+    }
+    /// Makes ahead, while `nobody_waits`, what a check of what is held out will take, unless it is there. Comes after all
+    /// that the next run waits for.
+    fn look_ahead(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         Ok(())
     }
     /// Runs every gate and writes its lines.
@@ -100,6 +112,12 @@ pub trait Problem {
         module: ModuleId,
         place: Place,
     ) -> Result<Box<dyn Timed>, Stop>;
+    /// Makes the problem as small as a tool that watches every access can bear, and says in words what is left of it. Comes
+    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::exercise`] is called afterwards.
+    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// Launches what there is to launch, once each, and looks at no result: somebody else watches. What a launch writes
+    /// was never written before it.
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop>;
     /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
     /// between `verify` and `measure`, whatever the verdict.
     fn dump(
@@ -149,6 +167,8 @@ pub trait Timed {
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over some turns, with an interval where they give one.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
+    /// What each launch of a turn must do.
+    fn demands(&self) -> Vec<Demand>;
     /// The measures' lines; `last`: also what is written once.
     fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop>;
 }

@@ -1,18 +1,20 @@
 //! A child process of the judge: a socket on its stdin, its output forwarded, its end in words.
 
 use super::leash;
-use super::output;
+use super::output::{self, Stream};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What is started as a child.
@@ -41,6 +43,8 @@ pub struct Child {
     group: Pid,
     /// Disconnects when both of its output streams are at their end.
     printing: Receiver<()>,
+    /// Those two streams.
+    printed: Vec<Printed>,
     status: Option<ExitStatus>,
     /// It printed too much, and was ended for that.
     flooded: Arc<AtomicBool>,
@@ -58,11 +62,21 @@ const LAST_STEPS: Duration = Duration::from_secs(2);
 impl Child {
     /// Starts it as leader of its own process group. It lives no longer than the calling thread.
     pub fn start(program: &Program, forward: Forward) -> io::Result<(Child, UnixStream)> {
+        Self::start_in(program, &[], forward)
+    }
+
+    /// The same with further variables in its environment.
+    pub fn start_in(
+        program: &Program,
+        environment: &[(OsString, OsString)],
+        forward: Forward,
+    ) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&program.path);
         command
             .arg0("lab")
             .args(&program.args)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -74,15 +88,18 @@ impl Child {
         drop(groups);
         let (at_end, printing) = channel::<()>();
         let streams = [
-            process.stdout.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
-            process.stderr.take().map(|s| Box::new(s) as Box<dyn Read + Send>),
+            process.stdout.take().map(OwnedFd::from).map(PipeReader::from),
+            process.stderr.take().map(OwnedFd::from).map(PipeReader::from),
         ];
         let flooded = Arc::new(AtomicBool::new(false));
-        let child = Child { process, group, printing, status: None, flooded: flooded.clone() };
+        let mut child =
+            Child { process, group, printing, printed: Vec::new(), status: None, flooded: flooded.clone() };
         for stream in streams.into_iter().flatten() {
+            let printed = Printed { stream: Arc::new(stream), reading: Arc::new(Mutex::new(Stream::new())) };
+            child.printed.push(printed.clone());
             let (forward, at_end, flooded) = (forward.clone(), at_end.clone(), flooded.clone());
             std::thread::Builder::new().name("forward".into()).spawn(move || {
-                if !output::forward(stream, |line| forward(line)) {
+                if !printed.forward(&*forward) {
                     flooded.store(true, Ordering::SeqCst);
                     // Only while it is not reaped: after that its id may be a stranger's.
                     let groups = leash::groups();
@@ -105,7 +122,12 @@ impl Child {
     /// Waits for a child that is ending by itself, and ends it if it does not. Its status is its
     /// own where it has one.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {
-        let deadline = Instant::now() + LAST_STEPS;
+        self.reap_within(LAST_STEPS)
+    }
+
+    /// The same for one that may take longer.
+    pub fn reap_within(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        let deadline = Instant::now() + patience;
         while self.poll()?.is_none() && Instant::now() < deadline {
             std::thread::sleep(A_MOMENT);
         }
@@ -162,13 +184,52 @@ impl Drop for Child {
             return;
         }
         leash::end_group(self.group);
-        // What it printed comes before whatever is said of it.
-        let _ = self.printing.recv_timeout(LAST_WORDS);
+        // What it printed comes before whatever is said of it. Its pipes end late, after its context.
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.printed.iter().all(Printed::all_forwarded) && Instant::now() < deadline {
+            if self.printing.recv_timeout(A_MOMENT) == Err(RecvTimeoutError::Disconnected) {
+                break;
+            }
+        }
         let group = self.group;
         let buried = std::thread::Builder::new().name("bury".into()).spawn(move || bury(group));
         if buried.is_err() {
             let _ = self.end();
         }
+    }
+}
+
+/// One of a child's two output streams, and how far it was read. The lock is held while something is
+/// read and handed over, and not while nothing is there.
+#[derive(Clone)]
+struct Printed {
+    stream: Arc<PipeReader>,
+    reading: Arc<Mutex<Stream>>,
+}
+
+impl Printed {
+    /// Hands over each line, to the stream's end; false where it printed too much to be read to its end.
+    fn forward(&self, forward: impl Fn(&str)) -> bool {
+        let mut line = |text: &str| forward(text);
+        let mut more = true;
+        while more {
+            // Interrupted or not, reading tells.
+            let _ = poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], None);
+            more = self.reading().read(&*self.stream, &mut line);
+        }
+        let mut reading = self.reading();
+        let flooded = reading.flooded();
+        std::mem::replace(&mut *reading, Stream::new()).finish(&mut line);
+        !flooded
+    }
+
+    fn all_forwarded(&self) -> bool {
+        let reading = self.reading();
+        reading.at_rest() && ioctl_fionread(&*self.stream).is_ok_and(|unread| unread == 0)
+    }
+
+    fn reading(&self) -> MutexGuard<'_, Stream> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,31 +2,37 @@
 //! lets the problem compare, and alone writes result lines.
 
 mod builds;
+mod check;
 mod incumbent;
 pub(crate) mod measuring;
 mod options;
+pub mod probing;
 mod snapshot;
 mod standby;
+mod turns;
 
 pub use options::Options;
 
 use super::child::Forward;
 use super::compiler::Compiler;
+use super::lock::Use;
 use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
 use crate::device::{Built, DeviceInfo, Target};
+use crate::probe::{self, Figures};
 use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
+use crate::watch::Watch;
 use builds::Build;
 use incumbent::Incumbent;
 use measuring::Candidate;
 use snapshot::Snapshot;
 use standby::Order;
-use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use turns::Turns;
 
 /// The judge process: dies with what started it, and ends its children when told to end. On
 /// standby it does what it can ahead, and judges when the order comes on its stdin.
@@ -47,7 +53,10 @@ pub fn main(options: Options, on_standby: bool) -> Exit {
 /// Judges once and writes run.log's lines to `sink`.
 pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
     let shared = Shared::new(sink);
-    let verdict = run(&options, &shared, None);
+    let verdict = match &options.check {
+        Some(tools) => check::check(&options, tools, &shared),
+        None => run(&options, &shared, None),
+    };
     conclude(&options, verdict, &mut shared.writer())
 }
 
@@ -108,8 +117,15 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     out.line("seed", seed)?;
     let needs = problem.build_needs(&device);
 
-    let setting = Setting { options, shared, target, device: &device, cache_dir: &cache_dir, seed };
+    let watch = Watch::open(&device)?;
+    let turns = Turns::on(&device, &cache_dir);
+    let (device, cache_dir) = (&device, &*cache_dir);
+    let figures = probe::load(cache_dir, device);
+    let mut setting = Setting { options, shared, target, device, cache_dir, seed, watch, turns, figures };
     let problem = &mut *problem;
+    if options.held_out {
+        problem.hold_out(seed)?;
+    }
     let ahead = order.is_some();
     let mut incumbent = None;
     if let Some(order) = order {
@@ -118,10 +134,17 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
             build.warm(&needs)?;
         }
         setting.prepare(problem, &mut build, out, &mut worker)?;
-        setting.with_context(&mut build, out, |cx| problem.warm(cx, &mut || !order.is_here()))?;
-        if !order.is_here() && problem.at_hand() {
-            incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+        setting.warm(problem, &mut build, out, order)?;
+        if problem.at_hand() {
+            let _turn = setting.turns.take_at_leisure(|| order.is_here());
+            if !order.is_here() {
+                incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
+            }
         }
+        if setting.figures.is_none() {
+            setting.figures = probing::ahead(&setting, &mut build, order);
+        }
+        setting.with_context(&mut build, out, |cx| problem.look_ahead(cx, &mut || !order.is_here()))?;
         order.wait();
         shared.clock.restart();
         if !(worker.lives() && build.compiler.lives()) {
@@ -138,11 +161,13 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    if setting.verify(problem, &mut build, out, &mut worker, module)? == Correctness::Fail {
-        return Ok(Correctness::Fail);
+    let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
+    if verdict == Correctness::Fail || options.held_out {
+        return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
     if incumbent.is_none() {
+        let _launching = setting.turns.take(Use::Launching, out)?;
         incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
     }
     if let Some(caveat) = incumbency.caveat() {
@@ -160,6 +185,10 @@ struct Setting<'a> {
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
     seed: u64,
+    watch: Watch,
+    turns: Turns,
+    /// What the device can do, where that was measured.
+    figures: Option<Figures>,
 }
 
 impl Setting<'_> {
@@ -174,6 +203,23 @@ impl Setting<'_> {
         self.with_context(build, out, |cx| problem.prepare(cx, worker))
     }
 
+    /// Each launch ahead takes its turn, so that it never runs beside another lab's measurement.
+    fn warm(
+        &self,
+        problem: &mut dyn Problem,
+        build: &mut Build,
+        out: &mut Writer,
+        order: &mut Order,
+    ) -> Result<(), Stop> {
+        let mut turn = None;
+        let mut nobody_waits = || {
+            drop(turn.take());
+            turn = self.turns.take_at_leisure(|| order.is_here());
+            !order.is_here()
+        };
+        self.with_context(build, out, |cx| problem.warm(cx, &mut nobody_waits))
+    }
+
     /// Builds the candidate, while the incumbent runs: that raises the clocks, and its figure is fresh.
     fn build(
         &self,
@@ -184,7 +230,7 @@ impl Setting<'_> {
         out: &mut Writer,
     ) -> Result<Built, Stop> {
         // Building waits for no turn, so the incumbent runs only where nobody else measures.
-        let turn = self.turn_if_free()?;
+        let turn = self.turns.take_if_free(Use::Launching)?;
         let Some(running) = incumbent.as_mut().filter(|_| turn.is_some()) else {
             return build.candidate(snapshot, needs);
         };
@@ -216,6 +262,7 @@ impl Setting<'_> {
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
+            let _launching = self.turns.take(Use::Launching, cx.out)?;
             let verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
@@ -232,21 +279,18 @@ impl Setting<'_> {
         incumbent: &mut Option<Incumbent>,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
-            let _turn = my_turn(self.target, cx.cache_dir, cx.out)?;
-            measuring::measure(cx, &self.options.plan, candidate, incumbent)
+            let _turn = self.turns.take(Use::Measuring, cx.out)?;
+            self.watch.start();
+            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
+            self.watch.write(cx.out)?;
+            Ok(verdict)
         })
-    }
-
-    /// The right to measure, where nobody else has it.
-    fn turn_if_free(&self) -> Result<Option<File>, Stop> {
-        let Target::Cuda(ordinal) = self.target else { return Ok(None) };
-        let (lock, _) = lock_file(ordinal, self.cache_dir)?;
-        Ok(lock.try_lock().is_ok().then_some(lock))
     }
 
     fn with_context<T>(&self, build: &mut Build, out: &mut Writer, act: impl FnOnce(&mut Context) -> T) -> T {
         act(&mut Context {
             device: self.device,
+            figures: self.figures,
             cache_dir: self.cache_dir,
             seed: self.seed,
             out,
@@ -260,27 +304,6 @@ impl Setting<'_> {
 fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one("seed")
-}
-
-/// Two measurements on one GPU would slow each other: a lock on a file, free again when it is
-/// dropped or its process dies. The emulated device's times mean nothing, so it needs none.
-fn my_turn(target: Target, cache_dir: &Path, out: &mut Writer) -> Result<Option<File>, Stop> {
-    let Target::Cuda(ordinal) = target else { return Ok(None) };
-    let (lock, path) = lock_file(ordinal, cache_dir)?;
-    let failed = |e: io::Error| Stop::Lab(format!("the lock {}: {e}", path.display()));
-    match lock.try_lock() {
-        Ok(()) => return Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => out.text("another run measures on this device: waiting for it")?,
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
-    }
-    lock.lock().map_err(failed)?;
-    Ok(Some(lock))
-}
-
-fn lock_file(ordinal: u32, cache_dir: &Path) -> Result<(File, PathBuf), Stop> {
-    let path = cache_dir.join(format!("measuring-cuda-{ordinal}"));
-    let file = File::create(&path).map_err(|e| Stop::Lab(format!("the lock {}: {e}", path.display())))?;
-    Ok((file, path))
 }
 
 fn dump(

@@ -57,6 +57,12 @@ impl Link {
         self.child.as_mut().map_or_else(|| "ended".into(), Child::how_it_ended)
     }
 
+    /// Closes this end and lets the child end by itself, for so long; then ends it.
+    pub fn leave(&mut self, patience: Duration) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        let _ = self.child.as_mut().map(|child| child.reap_within(patience));
+    }
+
     /// Ends the child and whatever it started.
     pub fn end(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Both);

@@ -3,11 +3,13 @@
 //! [`compiler`] builds and can be killed when a build never ends; the [`worker`] holds the device
 //! and runs the kernel, and is replaced whenever it is not provably clean.
 
+pub mod check;
 pub mod child;
 pub mod compiler;
 pub mod judge;
 mod leash;
 mod link;
+pub mod lock;
 mod output;
 mod sink;
 pub mod wire;

@@ -12,25 +12,45 @@ const STREAM_LIMIT: usize = 2 << 20;
 /// Who prints more than this, in bytes, has failed: nobody waits for its end.
 pub const FLOOD: usize = 64 << 20;
 
-/// Reads `from` to its end and hands over each line, without its newline. False where it printed
-/// more than [`FLOOD`] and the rest was not read.
-pub fn forward(mut from: impl Read, mut line: impl FnMut(&str)) -> bool {
-    let mut lines = Lines::default();
-    let mut buffer = [0; 16 << 10];
-    let mut read = 0;
-    while read <= FLOOD {
-        match from.read(&mut buffer) {
-            Ok(0) => break,
+/// A stream being read.
+pub struct Stream {
+    lines: Lines,
+    buffer: [u8; 16 << 10],
+    read: usize,
+}
+
+impl Stream {
+    pub fn new() -> Self {
+        Stream { lines: Lines::default(), buffer: [0; 16 << 10], read: 0 }
+    }
+
+    /// Reads once and hands over each line that is whole, without its newline. False where it was the
+    /// last time: at the end, and beyond [`FLOOD`].
+    pub fn read(&mut self, mut from: impl Read, line: &mut impl FnMut(&str)) -> bool {
+        match from.read(&mut self.buffer) {
+            Ok(0) => false,
             Ok(n) => {
-                read += n;
-                lines.push(&buffer[..n], &mut line);
+                self.read += n;
+                self.lines.push(&self.buffer[..n], line);
+                !self.flooded()
             }
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => break,
+            Err(e) => e.kind() == std::io::ErrorKind::Interrupted,
         }
     }
-    lines.finish(&mut line);
-    read <= FLOOD
+
+    /// Whether all that was read was handed over.
+    pub fn at_rest(&self) -> bool {
+        self.lines.line.is_empty() && self.lines.cut == 0 && self.lines.left_out == 0
+    }
+
+    pub fn flooded(&self) -> bool {
+        self.read > FLOOD
+    }
+
+    /// Hands over what is left.
+    pub fn finish(self, line: &mut impl FnMut(&str)) {
+        self.lines.finish(line);
+    }
 }
 
 #[derive(Default)]
@@ -103,10 +123,29 @@ fn clean(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn lines(bytes: &[u8]) -> Vec<String> {
+    /// Every line, and whether it was too much.
+    fn forward(mut from: impl Read) -> (Vec<String>, bool) {
         let mut all = Vec::new();
-        forward(bytes, |l| all.push(l.to_owned()));
-        all
+        let mut line = |l: &str| all.push(l.to_owned());
+        let mut stream = Stream::new();
+        while stream.read(&mut from, &mut line) {}
+        let flooded = stream.flooded();
+        stream.finish(&mut line);
+        (all, flooded)
+    }
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        forward(bytes).0
+    }
+
+    #[test]
+    fn a_stream_is_at_rest_where_all_of_it_was_handed_over() {
+        let mut stream = Stream::new();
+        let mut line = |_: &str| {};
+        assert!(stream.read(&b"one\n"[..], &mut line) && stream.at_rest());
+        assert!(stream.read(&b"two\nthr"[..], &mut line) && !stream.at_rest());
+        assert!(stream.read(&b"ee\n"[..], &mut line) && stream.at_rest());
+        assert!(!stream.read(&b""[..], &mut line));
     }
 
     #[test]
@@ -121,16 +160,15 @@ mod tests {
 
     #[test]
     fn a_line_that_never_ends_takes_no_memory() {
-        let long = std::io::repeat(b'x').take(60 << 20);
-        let mut all = Vec::new();
-        assert!(forward(long, |l| all.push(l.to_owned())));
+        let (all, flooded) = forward(std::io::repeat(b'x').take(60 << 20));
+        assert!(!flooded);
         assert_eq!(all.len(), 1);
         assert!(all[0].ends_with("x… (62910464 bytes more in this line)"), "{}", &all[0][4000..]);
     }
 
     #[test]
     fn a_stream_without_end_is_given_up() {
-        assert!(!forward(std::io::repeat(b'x'), |_| {}));
+        assert!(forward(std::io::repeat(b'x')).1);
     }
 
     #[test]

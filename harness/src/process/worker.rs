@@ -19,6 +19,7 @@ use crate::device::{self, Arg, DeviceError, DeviceInfo, Driver, Order, Shape, Ta
 use crate::problem::Stop;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,12 +66,17 @@ const OWN_WORK: Duration = Duration::from_secs(60);
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
     /// `parent`: process id of the judge, where the worker is a process of its own.
+    /// `watched`: memory is left as a tool wants to see it, see [`memory::Memory::watched`].
     Open {
         target: Target,
         parent: Option<i32>,
+        watched: bool,
     },
     Load {
         image: PathBuf,
+    },
+    Renew {
+        module: ModuleId,
     },
     Lacks {
         module: ModuleId,
@@ -200,7 +206,26 @@ impl Worker {
         let (child, stream) = Child::start(program, forward).map_err(|e| {
             Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
         })?;
-        Ok(Self::starting(stream, Some(child), target, time_limit))
+        Ok(Self::starting(stream, Some(child), target, time_limit, false))
+    }
+
+    /// The same for a worker whose memory a tool watches: it has `environment` besides, and may run under another program.
+    pub fn start_watched(
+        program: &Program,
+        environment: &[(OsString, OsString)],
+        target: Target,
+        time_limit: Duration,
+        forward: Forward,
+    ) -> Result<Starting, Stop> {
+        let (child, stream) = Child::start_in(program, environment, forward).map_err(|e| {
+            Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
+        })?;
+        Ok(Self::starting(stream, Some(child), target, time_limit, true))
+    }
+
+    /// Lets the process end by itself, for so long: who watches it writes what it saw.
+    pub fn leave(mut self, patience: Duration) {
+        self.link.leave(patience);
     }
 
     /// A worker on a thread of this process, for tests: nothing protects against the kernel.
@@ -210,14 +235,21 @@ impl Worker {
     ) -> Result<Worker, Stop> {
         let (ours, theirs) = UnixStream::pair().map_err(|e| Stop::Lab(format!("a socket pair: {e}")))?;
         std::thread::spawn(move || serve(theirs, |_| open()));
-        Self::starting(ours, None, Target::Auto, time_limit).ready()
+        Self::starting(ours, None, Target::Auto, time_limit, false).ready()
     }
 
-    fn starting(stream: UnixStream, child: Option<Child>, target: Target, time_limit: Duration) -> Starting {
-        let parent = child.as_ref().map(|_| std::process::id() as i32);
+    fn starting(
+        stream: UnixStream,
+        child: Option<Child>,
+        target: Target,
+        time_limit: Duration,
+        watched: bool,
+    ) -> Starting {
+        // Of one that is watched the parent may be the watcher.
+        let parent = child.as_ref().filter(|_| !watched).map(|_| std::process::id() as i32);
         let link = Link::new(stream, child);
         let mut worker = Worker { link, time_limit, info: None, bytes: HashMap::new(), shape: None };
-        let asked = worker.ask(&Request::Open { target, parent }, Deed::Open, &[]);
+        let asked = worker.ask(&Request::Open { target, parent, watched }, Deed::Open, &[]);
         Starting { worker, asked }
     }
 
@@ -239,6 +271,11 @@ impl Worker {
             Reply::Module(module) => Ok(module),
             _ => Err(self.garbled("no module")),
         }
+    }
+
+    /// Loads the module anew: no launch before this one has left anything in its globals.
+    pub fn renew(&mut self, module: ModuleId) -> Result<(), Stop> {
+        self.own(&Request::Renew { module }).map(|_| ())
     }
 
     /// Whether the module has this kernel and its launch statement.
@@ -408,7 +445,8 @@ pub fn main() -> std::process::ExitCode {
 pub fn main_with(
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> std::process::ExitCode {
-    let served =
-        child::adopt(rustix::process::Signal::KILL).map_err(WireError::Io).and_then(|s| serve(s, open));
+    let served = crate::process::check::start_under().map_err(WireError::Io).and_then(|()| {
+        child::adopt(rustix::process::Signal::KILL).map_err(WireError::Io).and_then(|s| serve(s, open))
+    });
     super::child_exit("lab harness-worker", served)
 }

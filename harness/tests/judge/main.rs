@@ -1,6 +1,7 @@
 //! The judge with its real children, from the text of a kernel.cu to the text of a run.log.
 #![allow(clippy::unwrap_used)]
 
+mod check;
 mod faults;
 mod problems;
 mod rmsnorm;

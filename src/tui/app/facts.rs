@@ -4,13 +4,14 @@
 use super::super::effect::Effect;
 use super::super::event::Facts;
 use super::super::status::Level;
-use super::{App, Deciding, Judged, Running, Setup, decision};
+use super::{App, Checking, Deciding, Judged, Running, Setup, decision};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::experiment::Status as Decision;
+use crate::session::follow::Batch;
 use crate::session::project::Project;
 use crate::session::record::Record;
 use crate::session::repo::short;
-use crate::session::run::Reason;
+use crate::session::run::{Reason, RunId};
 use crate::session::status::Status;
 use crate::session::verdict::Outcome;
 use std::sync::Arc;
@@ -64,6 +65,13 @@ impl App {
                 None => {}
             }
         }
+        // Of an earlier screen, or of a `lab check` beside this one.
+        let known = self.check.as_ref().map(|check| check.start.id);
+        if let Some(record) = status.check.as_ref().filter(|r| is_idle && known != Some(r.start.id)) {
+            self.newest = self.newest.max(Some(record.start.id));
+            self.check = Judged::of(record.clone(), Arc::new(record.report()));
+            effects.push(Effect::LoadLog(record.start.id));
+        }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
         let unjudged = (status.judged.is_none() || told_nothing) && status.present.is_ok() && is_idle;
@@ -83,8 +91,25 @@ impl App {
         effects
     }
 
+    /// The check before a keep: its lines follow the run's own in run.log.
+    pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) -> Vec<Effect> {
+        let is_last = self.last.as_ref().is_some_and(|last| last.start.id == run);
+        if self.deciding != Some(Deciding::Keep) || !is_last {
+            self.dirty = false;
+            return Vec::new();
+        }
+        self.log.push(batch.skipped, batch.lines);
+        let began = self.now;
+        let checking = self.checking.get_or_insert_with(|| Checking { began, report: Arc::default() });
+        if let Some(report) = batch.report {
+            checking.report = report;
+        }
+        Vec::new()
+    }
+
     pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
         let was = self.deciding.take();
+        self.checking = None;
         match result {
             Ok(decided) => {
                 self.say_decided(&decided);

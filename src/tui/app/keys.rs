@@ -6,7 +6,7 @@ use super::super::overlay::Overlay;
 use super::super::panes::Pane;
 use super::super::status::Level;
 use super::super::text::printable;
-use super::{App, Deciding};
+use super::{App, Deciding, Judged};
 use crate::session::run::{Reason, RunId};
 use crate::session::verdict::Outcome;
 use harness::report::Severity;
@@ -71,6 +71,8 @@ impl App {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
+            Action::Check => return self.start(Reason::Check),
             Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),
@@ -130,7 +132,8 @@ impl App {
     /// Where the build failed, for the editor. A command of the user's does not say that it was the
     /// build, but shows a compiler's errors.
     fn first_error_line(&self) -> Option<u32> {
-        let last = self.last.as_ref().filter(|last| last.verdict.outcome != Outcome::Pass)?;
+        let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;
+        let last = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
         let name = self.setup.kernel.rsplit('/').next()?;
         let is_here = |file: &str| file.rsplit('/').next() == Some(name);
         let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);

@@ -111,6 +111,13 @@ pub enum Deciding {
     Discard,
 }
 
+/// The check on what was held out, before a keep.
+#[derive(Clone, Debug)]
+pub struct Checking {
+    pub began: Now,
+    pub report: Arc<Report>,
+}
+
 pub struct App {
     pub setup: Setup,
     pub theme: Theme,
@@ -121,6 +128,8 @@ pub struct App {
     /// The newest run that this screen heard of; older ones are history.
     newest: Option<RunId>,
     pub last: Option<Judged>,
+    /// The last check, which takes the place of no verdict.
+    check: Option<Judged>,
     /// What is on disk now, as far as is known.
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
@@ -132,6 +141,8 @@ pub struct App {
     /// A harness command that waits to be trusted.
     pub untrusted: Option<String>,
     pub deciding: Option<Deciding>,
+    /// The check before a keep, while it goes on.
+    pub checking: Option<Checking>,
     /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
     restored: bool,
     /// A save came while a decision was carried out; it is judged after that.
@@ -156,6 +167,7 @@ impl App {
             running: Running::No,
             newest: None,
             last: None,
+            check: None,
             present: None,
             status: None,
             history: Vec::new(),
@@ -164,6 +176,7 @@ impl App {
             paused: false,
             untrusted: None,
             deciding: None,
+            checking: None,
             restored: false,
             saved_meanwhile: false,
             log: LogView::default(),
@@ -201,6 +214,7 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),
             Event::Project(result) => self.on_project(result),
             Event::Trusted(result) => self.on_trusted(result),
@@ -222,8 +236,13 @@ impl App {
 
     /// When the next [`Event::Tick`] is wanted; `None` while nothing moves.
     pub fn wakes_at(&self) -> Option<Now> {
-        let clock = (!matches!(self.running, Running::No)).then(|| self.now + TICK);
+        let clock = self.is_busy().then(|| self.now + TICK);
         [clock, self.message.expires()].into_iter().flatten().min()
+    }
+
+    /// Something goes on whose clock is shown.
+    fn is_busy(&self) -> bool {
+        !matches!(self.running, Running::No) || self.checking.is_some()
     }
 
     pub fn say(&mut self, level: Level, text: impl Into<String>) {
@@ -232,7 +251,7 @@ impl App {
 
     fn on_tick(&mut self) -> Vec<Effect> {
         let went = self.message.tick(self.now);
-        self.dirty = went || !matches!(self.running, Running::No);
+        self.dirty = went || self.is_busy();
         Vec::new()
     }
 
@@ -255,6 +274,12 @@ impl App {
     /// It is about the kernel of this screen; old rows do not say.
     pub fn is_mine(&self, experiment: &Experiment) -> bool {
         experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel)
+    }
+
+    /// What a check found in the bytes on disk; of others it says nothing.
+    pub fn checked(&self) -> Option<&Judged> {
+        let present = self.present.as_ref()?.as_ref().ok()?;
+        self.check.as_ref().filter(|check| check.start.fingerprint == *present)
     }
 
     /// The last verdict belongs to other bytes than those on disk.

@@ -7,6 +7,7 @@ use super::super::status::Level;
 use super::{App, Judged, Live, Running};
 use crate::session::run::{Reason, RunId};
 use crate::session::runner::{Batch, RunEvent};
+use crate::session::verdict::Outcome;
 use crate::session::watch::WatchEvent;
 use harness::report::Report;
 use std::sync::Arc;
@@ -41,7 +42,13 @@ impl App {
                     Running::Live(live) => live.report,
                     _ => Arc::new(record.report()),
                 };
-                self.last = Judged::of(*record, report).or(self.last.take());
+                let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
+                match record.start.is_check() {
+                    // A check that was ended has nothing to say.
+                    true if void => {}
+                    true => self.check = Judged::of(*record, report),
+                    false => self.last = Judged::of(*record, report).or(self.last.take()),
+                }
                 vec![Effect::Refresh]
             }
             RunEvent::NotStarted { why, .. } => {
@@ -81,6 +88,10 @@ impl App {
     }
 
     pub(super) fn on_last_log(&mut self, loaded: LastLog) -> Vec<Effect> {
+        if let Some(check) = self.check.as_mut().filter(|check| check.start.id == loaded.run) {
+            check.report = loaded.report;
+            return Vec::new();
+        }
         let idle = matches!(self.running, Running::No);
         if let Some(last) = self.last.as_mut().filter(|last| idle && last.start.id == loaded.run) {
             last.report = loaded.report;

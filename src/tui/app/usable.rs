@@ -18,7 +18,14 @@ impl App {
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
-            Action::Stop if matches!(self.running, Running::No) => Err("nothing runs".to_owned()),
+            Action::Check => match (&self.present, &self.setup.external) {
+                (Some(Err(_)), _) => Err("kernel.cu cannot be read".to_owned()),
+                (_, Some(_)) => Err("needs the built-in harness".to_owned()),
+                _ => self.is_calm(),
+            },
+            Action::Stop if matches!(self.running, Running::No) && self.checking.is_none() => {
+                Err("nothing runs".to_owned())
+            }
             Action::NextMatch | Action::PreviousMatch if self.log.search().is_empty() => {
                 Err("search first, with /".to_owned())
             }

@@ -118,6 +118,7 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
 /// Where it is, or the sign and the word again; then what qualifies it.
 fn first_line(app: &App) -> Vec<Span<'static>> {
     let mut line = match (&app.running, &app.last) {
+        _ if app.checking.is_some() => progress(app),
         (Running::No, Some(last)) => verdict_word(app, last),
         (Running::No, None) => vec![nothing_yet(app)],
         _ => progress(app),
@@ -190,6 +191,7 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
     let theme = &app.theme;
     let mut line = vec![Span::raw(" ")];
     match (&app.running, &app.last) {
+        _ if app.checking.is_some() => line.extend(progress(app)),
         (Running::No, Some(last)) => {
             let verdict = last.verdict.outcome;
             let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict) };
@@ -302,6 +304,12 @@ fn tags(app: &App) -> Vec<Span<'static>> {
     {
         words.push(("emulated", theme.warn()));
     }
+    // Of a verdict that stands: it was kept and marked, not thrown away.
+    let stands = matches!(app.running, Running::No)
+        && app.last.as_ref().is_some_and(|last| last.verdict.outcome == Outcome::Pass);
+    if stands && report(app).is_some_and(|r| !r.caveats().is_empty()) {
+        words.push(("caveated", theme.warn()));
+    }
     if app.setup.external.is_some() {
         words.push(("external", theme.accent()));
     }
@@ -318,13 +326,14 @@ fn stage_word(live: &Live) -> &'static str {
     live.report.stage().map_or("start", harness::report::Stage::word)
 }
 
-/// `◐ verify  ▰▰▰▱▱▱ 3/10  2.3 s`.
+/// `◐ VERIFY  ▰▰▰▱▱▱ 3/10  2.3 s`, of a run or of the check before a keep.
 fn progress(app: &App) -> Vec<Span<'static>> {
     let theme = &app.theme;
-    let (word, since, done) = match &app.running {
-        Running::Live(live) => (stage_word(live), live.began, live.report.progress()),
-        Running::Asked(reason, since) => (asked_word(*reason), *since, None),
-        Running::No => return Vec::new(),
+    let (word, since, done) = match (&app.running, &app.checking) {
+        (_, Some(checking)) => ("held out", checking.began, checking.report.progress()),
+        (Running::Live(live), _) => (stage_word(live), live.began, live.report.progress()),
+        (Running::Asked(reason, since), _) => (asked_word(*reason), *since, None),
+        (Running::No, None) => return Vec::new(),
     };
     let turn = ["◐", "◓", "◑", "◒"][(app.now.as_millis() / 200 % 4) as usize];
     let mut line = vec![Span::styled(format!("{turn} {}", word.to_uppercase()), theme.title(true))];
@@ -336,6 +345,12 @@ fn progress(app: &App) -> Vec<Span<'static>> {
     }
     let time = format::elapsed(app.now.saturating_sub(since));
     line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
+    if app.checking.is_some() {
+        line.push(Span::styled(
+            "  the gates on what no run has shown, then the commit (Esc cancels)",
+            theme.quiet(),
+        ));
+    }
     line
 }
 

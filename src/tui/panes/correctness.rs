@@ -1,6 +1,8 @@
 //! Is it right? What the compiler said, the gates as they arrive with their values and limits, the
 //! difference per step as a strip, the workloads as a table.
 
+mod check;
+mod state;
 mod strip;
 mod table;
 
@@ -93,15 +95,24 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
             out.push(Line::styled(format!("✗ {text}"), theme.bad()));
         }
     }
-    let has_errors = report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    if verdict.is_some()
+        && let Some(checked) = app.checked()
+    {
+        out.extend(check::lines(checked, columns, theme));
+    }
+    // What a check finds stands in a build that went well.
+    let has_errors =
+        !check::is_one(report) && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
     out.extend(build(report, build_failed || has_errors, theme));
     let pending = match (&app.running, last) {
+        (Running::Live(live), _) if live.start.is_check() => Vec::new(),
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
     };
     out.extend(gates(report, &pending, columns, theme));
     out.extend(others(app, report, columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
+    out.extend(state::line(report, theme));
     out.extend(provenance(report, theme));
     for caveat in report.caveats() {
         for text in rows_of(caveat, columns.saturating_sub(2)) {
@@ -245,6 +256,8 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         .filter(|(key, value)| {
             !SHOWN.contains(key)
                 && !PROVENANCE.contains(key)
+                && !state::KEYS.contains(key)
+                && !super::history::BOUNDS.contains(key)
                 && !key.ends_with("_series")
                 && attribute(value, "limit").is_none()
         })

@@ -1,6 +1,7 @@
 //! Does it get faster? Every experiment as a mark, the best so far as a step line. Kept ones are
 //! prominent, discarded ones faint, a crash is a sign on the ground line.
 
+mod bounds;
 mod scale;
 
 use super::super::app::App;
@@ -16,6 +17,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use scale::Scale;
+
+/// Result lines that this pane shows, in words.
+pub use bounds::KEYS as BOUNDS;
 
 /// Columns of the figures at the axis.
 const AXIS: u16 = 7;
@@ -40,7 +44,12 @@ impl HistoryState {
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let experiments = app.comparable();
-    let inner = titled(frame, area, app, Pane::History, &note(app, &experiments));
+    let mut inner = titled(frame, area, app, Pane::History, &note(app, &experiments));
+    // Below everything else, where that leaves room for a chart.
+    if let Some(line) = bounds::line(app).filter(|_| inner.height >= 6) {
+        inner.height -= 1;
+        frame.render_widget(line, Rect { y: inner.bottom(), height: 1, ..inner });
+    }
     if experiments.is_empty() {
         let text = if app.loaded { "no experiment yet: c keeps one, d discards one" } else { "reading …" };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);

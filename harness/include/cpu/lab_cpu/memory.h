@@ -12,7 +12,7 @@ inline T __ldg(const T* address) {
         lab_cpu_polled();                                                                       \
         if constexpr (std::is_arithmetic_v<T>) return *static_cast<const volatile T*>(address); \
         __atomic_signal_fence(__ATOMIC_SEQ_CST);                                                \
-        return *address;                                                                        \
+        return lab_cpu_load_words(address);                                                     \
     }
 LAB_CPU_POLLING_LOAD(__ldcg)
 LAB_CPU_POLLING_LOAD(__ldca)
@@ -25,7 +25,7 @@ LAB_CPU_POLLING_LOAD(__ldcv)
     template <class T>                                                                        \
     inline void name(T* address, T value) {                                                   \
         if constexpr (std::is_arithmetic_v<T>) *static_cast<volatile T*>(address) = value;    \
-        else *address = value;                                                                \
+        else lab_cpu_store_words(address, value);                                             \
         __atomic_signal_fence(__ATOMIC_SEQ_CST);                                              \
     }
 LAB_CPU_STORE(__stwb)

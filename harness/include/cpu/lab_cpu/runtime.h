@@ -89,8 +89,15 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_flush() { std::
 template <class T>
 inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 
+// Whose thread comes first fills the slot: that is no race of the kernel's.
+#ifdef LAB_CPU_RACES
+#define LAB_CPU_UNSEEN __attribute__((noinline, no_sanitize("thread")))
+#else
+#define LAB_CPU_UNSEEN
+#endif
+
 template <class T>
-inline T& lab_cpu_shared() {
+LAB_CPU_UNSEEN inline T& lab_cpu_shared() {
     static_assert(sizeof(T) <= 48 * 1024,
                   "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes");
     void*& slot = lab_cpu_self->block->slots[lab_cpu_slot<T>];

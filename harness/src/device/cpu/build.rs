@@ -31,6 +31,11 @@ const FLAGS: &[&str] = &[
     "-Wno-unknown-pragmas",
     "-Wno-attributes",
 ];
+
+/// Options of a [`BuildRequest`] that ask for a build that is checked while it runs.
+pub const ADDRESSES: &str = "-fsanitize=address";
+pub const RACES: &str = "-fsanitize=thread";
+
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
 pub struct Host {
@@ -69,17 +74,20 @@ impl Host {
             .map_err(|e| DeviceError::Unavailable(format!("cannot run {}: {e}", self.compiler.display())))
     }
 
-    fn flags(&self) -> Vec<OsString> {
+    /// `checked`: for one of the tools of `lab check`.
+    fn flags(&self, checked: Option<Checked>) -> Vec<OsString> {
         let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
-        FLAGS.iter().chain(gnu).map(OsString::from).collect()
+        let checked = checked.map_or(&[][..], |checked| checked.flags(self.clang));
+        FLAGS.iter().chain(gnu).chain(checked).map(OsString::from).collect()
     }
 
     /// The folder with the headers, and among them the precompiled one; made on first use.
-    fn headers(&self, cache: &Path) -> Result<PathBuf, DeviceError> {
+    fn headers(&self, cache: &Path, checked: Option<Checked>) -> Result<PathBuf, DeviceError> {
+        let flags = self.flags(checked);
         let mut hasher = blake3::Hasher::new();
         hasher.update(headers::hash().as_bytes());
         hasher.update(self.version.as_bytes());
-        for flag in self.flags() {
+        for flag in &flags {
             hasher.update(flag.as_encoded_bytes()).update(&[0]);
         }
         let folder = cache.join(format!("cpu-{}", &hasher.finalize().to_hex()[..16]));
@@ -94,7 +102,7 @@ impl Host {
         // Made aside and moved into place whole: other processes may be at it.
         let aside = tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(cache).map_err(wrong)?;
         headers::write(aside.path()).map_err(wrong)?;
-        let mut arguments = self.flags();
+        let mut arguments = flags;
         arguments.extend(["-x", "c++-header"].map(OsString::from));
         arguments.push(aside.path().join("lab_cpu.h").into());
         arguments.push("-o".into());
@@ -133,12 +141,13 @@ impl Builder for Host {
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
-        self.headers(&request.cache_dir).is_ok()
+        self.headers(&request.cache_dir, Checked::asked(&request.options)).is_ok()
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
-        let headers = self.headers(&request.cache_dir)?;
+        let checked = Checked::asked(&request.options);
+        let headers = self.headers(&request.cache_dir, checked)?;
         let wrong = |e: io::Error| cannot_write(&request.cache_dir, &e);
         let unit =
             tempfile::Builder::new().prefix("cpu-unit-").tempdir_in(&request.cache_dir).map_err(wrong)?;
@@ -170,7 +179,7 @@ impl Builder for Host {
         std::fs::write(&unit_source, &text).map_err(wrong)?;
 
         let image = unit.path().join("kernel.so");
-        let mut arguments = self.flags();
+        let mut arguments = self.flags(checked);
         if self.clang {
             arguments.push("-include-pch".into());
             arguments.push(headers.join("lab_cpu.h.pch").into());
@@ -188,12 +197,26 @@ impl Builder for Host {
             arguments.push("-I".into());
             arguments.push(folder.into());
         }
-        arguments.extend(request.options.iter().filter(|o| !only_nvcc_knows(o)).map(OsString::from));
-        arguments.extend(["-shared", "-x", "c++"].map(OsString::from));
+        arguments.extend(
+            request
+                .options
+                .iter()
+                .filter(|o| !only_nvcc_knows(o) && Checked::asked(std::slice::from_ref(o)).is_none())
+                .map(OsString::from),
+        );
+        // Linked apart, a module with the race detector's entry points does not get ThreadSanitizer's.
+        let apart = checked == Some(Checked::Races);
+        let object = unit.path().join("kernel.o");
+        arguments.extend([if apart { "-c" } else { "-shared" }, "-x", "c++"].map(OsString::from));
         arguments.push(unit_source.into());
         arguments.push("-o".into());
-        arguments.push(image.clone().into());
-        let output = self.run(&arguments)?;
+        arguments.push(if apart { object.clone() } else { image.clone() }.into());
+        let mut output = self.run(&arguments)?;
+        if apart && output.status.success() {
+            let messages = std::mem::take(&mut output.stderr);
+            output = self.run(&["-shared".into(), object.into(), "-o".into(), image.clone().into()])?;
+            output.stderr.splice(0..0, messages);
+        }
         let log = sources.with_columns(&String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Ok(failed(log));
@@ -203,6 +226,46 @@ impl Builder for Host {
         let path = folder.join(unit.path().file_name().unwrap_or_default()).with_extension("so");
         std::fs::create_dir_all(&folder).and_then(|()| std::fs::rename(&image, &path)).map_err(wrong)?;
         Ok(Built { image: Some(Image { path }), ..failed(log) })
+    }
+}
+
+/// What `lab check` has a module built for, by an option as compilers know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checked {
+    /// `-fsanitize=address`
+    Addresses,
+    /// `-fsanitize=thread`, with the lab's own runtime
+    Races,
+}
+
+impl Checked {
+    fn asked(options: &[String]) -> Option<Checked> {
+        options.iter().find_map(|option| match option.as_str() {
+            ADDRESSES => Some(Checked::Addresses),
+            RACES => Some(Checked::Races),
+            _ => None,
+        })
+    }
+
+    /// What goes with it. Whatever it finds, the kernel goes on.
+    fn flags(self, clang: bool) -> &'static [&'static str] {
+        match (self, clang) {
+            (Checked::Addresses, _) => {
+                &[ADDRESSES, "-fsanitize-recover=address", "-g", "-fno-omit-frame-pointer"]
+            }
+            (Checked::Races, false) => &[
+                RACES,
+                "-DLAB_CPU_RACES",
+                "-g",
+                // libtsan knows no fences; the lab's own runtime does.
+                "-Wno-tsan",
+                "-fno-hoist-adjacent-loads",
+                "--param=tsan-distinguish-volatile=1",
+            ],
+            (Checked::Races, true) => {
+                &[RACES, "-DLAB_CPU_RACES", "-g", "-mllvm", "-tsan-distinguish-volatile=1"]
+            }
+        }
     }
 }
 

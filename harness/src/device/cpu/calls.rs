@@ -3,6 +3,7 @@
 
 use super::abi::{Runtime, Site, Thread};
 use super::block::{Block, Rendezvous, WARP};
+use super::races::hooks;
 use super::report;
 use super::worker::{abandon, block_of, suspend};
 use std::ffi::{CStr, c_char, c_void};
@@ -87,6 +88,7 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, m
         if (*meeting).what == WARP_SUM.as_ptr() {
             (*meeting).sum[half] = butterfly(&(*meeting).values[half], arrived);
         }
+        hooks::lanes_met(block, warp, arrived, (*meeting).what);
         (*meeting).arrived = 0;
         (*meeting).half = half ^ 1;
         (*meeting).pending = arrived & !myself;
@@ -149,6 +151,7 @@ unsafe extern "C" fn block_barrier(
             (*block).head.count = (*barrier).count;
             (*block).head.any = ((*barrier).count != 0).into();
             (*block).head.all = ((*barrier).count == threads).into();
+            hooks::block_met(block);
             (*barrier).arrived = 0;
             (*barrier).count = 0;
             // This thread queues like all the others, so that the order starts anew.
@@ -172,8 +175,8 @@ unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file
         }
         (&mut (*block).warps)[(*thread).warp as usize].at_grid |= 1 << (*thread).lane;
         (*block).at_grid += 1;
-        if (*block).at_grid as usize == (*block).threads.len() {
-            launch.block_arrived();
+        if (*block).at_grid as usize == (*block).threads.len() && launch.block_arrived() {
+            hooks::grid_met(block);
         }
         suspend(thread);
     }
@@ -194,7 +197,10 @@ unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align:
     unsafe {
         let block = block_of(thread);
         match (*block).shared.piece(slot, bytes, align) {
-            Ok(piece) => piece.cast(),
+            Ok(piece) => {
+                hooks::hand_over(block, piece as usize, bytes);
+                piece.cast()
+            }
             Err(text) => abandon(thread, report::in_thread(thread, &text)),
         }
     }

@@ -4,11 +4,13 @@
 use super::abi::{EntryRecord, Runtime, Thread};
 use super::calls::RUNTIME;
 use super::launch::Launch;
+use super::races::{Races, hooks};
 use super::shared::LIMIT;
 use super::worker::Worker;
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
 use libloading::Library;
 use std::alloc::{Layout, alloc, dealloc};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::path::Path;
@@ -36,6 +38,8 @@ struct Module {
     self_slot: unsafe extern "C" fn() -> *mut *mut Thread,
     flush: unsafe extern "C" fn(),
     slots: u32,
+    /// Where its image lies, if it was built for the race detector.
+    followed: Option<usize>,
     _library: Library,
 }
 
@@ -57,6 +61,8 @@ impl Cpu {
             sms,
             arch: String::new(),
             max_shared_bytes: LIMIT,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();
@@ -102,6 +108,12 @@ impl Driver for Cpu {
             let self_slot = *library.get("lab_cpu_self_slot").map_err(failed)?;
             let flush = *library.get("lab_cpu_flush").map_err(failed)?;
             install(&RUNTIME);
+            let races =
+                library.get::<unsafe extern "C" fn(*const hooks::Table)>("lab_cpu_install_races").ok();
+            if let Some(races) = &races {
+                races(&hooks::TABLE);
+            }
+            let followed = races.map(|_| image_base(flush as *const c_void));
             let mut entries = Vec::new();
             let mut record = first();
             while !record.is_null() {
@@ -109,7 +121,7 @@ impl Driver for Cpu {
                 entries.push((name, record));
                 record = (*record).next;
             }
-            Module { entries, self_slot, flush, slots: slots(), _library: library }
+            Module { entries, self_slot, flush, slots: slots(), followed, _library: library }
         };
         self.modules.push(Some(module));
         Ok((self.modules.len() - 1) as u32)
@@ -196,8 +208,12 @@ impl Driver for Cpu {
 
         let mut values = Values::new(args);
         let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
-        let wanted = (self.workers.len() as u64).min(blocks) as u32;
-        let launch = Launch::new(name, record.call, values.addresses(), shape, order, module.slots, wanted);
+        let followed = module.followed;
+        let most = if followed.is_some() { 1 } else { self.workers.len() as u64 };
+        let wanted = most.min(blocks) as u32;
+        let mut launch =
+            Launch::new(name, record.call, values.addresses(), shape, order, module.slots, wanted);
+        launch.races = followed.map(|base| RefCell::new(Races::new(shape.grid, shape.block, base)));
         let (self_slot, flush) = (module.self_slot, module.flush);
         let started = Instant::now();
         std::thread::scope(|scope| {
@@ -214,6 +230,9 @@ impl Driver for Cpu {
         // What the kernel printed; the C library's buffer is not Rust's.
         // SAFETY: the module is loaded.
         unsafe { flush() };
+        if let Some(races) = launch.races.take() {
+            races.into_inner().log()?;
+        }
         launch.failure().map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
     }
 }
@@ -268,6 +287,17 @@ impl Values {
     fn addresses(&mut self) -> *mut *mut c_void {
         self.addresses.as_mut_ptr()
     }
+}
+
+/// Where the image that holds this address begins.
+fn image_base(inside: *const c_void) -> usize {
+    let mut about = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the place is as large as what is written there; zeros are a valid value of it.
+    let about = unsafe {
+        libc::dladdr(inside, about.as_mut_ptr());
+        about.assume_init()
+    };
+    about.dli_fbase as usize
 }
 
 fn check_arguments(name: &str, record: &EntryRecord, args: &[Arg]) -> Result<(), DeviceError> {

@@ -15,6 +15,7 @@ const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu.h",
     "lab_cpu/standard.h",
     "lab_cpu/runtime.h",
+    "lab_cpu/races.h",
     "lab_cpu/vector_types.h",
     "lab_cpu/math.h",
     "lab_cpu/memory.h",

@@ -3,7 +3,9 @@
 
 use super::abi::Call;
 use super::block::mix;
+use super::races::Races;
 use crate::device::{Order, Shape};
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,6 +19,8 @@ pub struct Launch {
     pub slots: u32,
     pub blocks: u64,
     pub workers: u32,
+    /// The race detector, of a launch that is followed; it has one worker.
+    pub races: Option<RefCell<Races>>,
     /// Position of the next block to hand out.
     next: AtomicU64,
     /// Maps a position to a block, for a shuffled order.
@@ -52,7 +56,7 @@ pub enum Wait {
     Failed,
 }
 
-// SAFETY: the arguments are only read while a launch runs; everything else synchronises itself.
+// SAFETY: the arguments are only read while a launch runs; a launch with a race detector has one worker; everything else synchronises itself.
 unsafe impl Sync for Launch {}
 
 impl Launch {
@@ -86,6 +90,7 @@ impl Launch {
             slots,
             blocks,
             workers,
+            races: None,
             next: AtomicU64::new(0),
             stride,
             generation: AtomicU32::new(0),
@@ -115,16 +120,18 @@ impl Launch {
         }
     }
 
-    /// All threads of one more block have reached the grid's barrier.
-    pub fn block_arrived(&self) {
+    /// All threads of one more block have reached the grid's barrier; true where it was the last.
+    pub fn block_arrived(&self) -> bool {
         let mut grid = self.grid();
         grid.arrived += 1;
-        if grid.arrived == self.blocks {
+        let last = grid.arrived == self.blocks;
+        if last {
             grid.arrived = 0;
             grid.idle = 0;
             self.generation.fetch_add(1, Release);
             self.changed.notify_all();
         }
+        last
     }
 
     /// Waits until the grid's barrier has been passed since `seen`.

@@ -44,9 +44,11 @@ mod block;
 mod build;
 mod calls;
 mod driver;
+mod fibers;
 mod headers;
 mod launch;
 mod lex;
+mod races;
 mod report;
 mod rewrite;
 mod shared;
@@ -55,6 +57,9 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 mod worker;
+
+pub use build::{ADDRESSES, RACES};
+pub use races::{LOG as RACE_LOG, Party, Race, Reach};
 
 use super::{Builder, DeviceError, Driver};
 

@@ -1,12 +1,18 @@
 //! Shared memory of one block: poisoned at its start, limited as on a GPU, with a red zone after each piece.
 #![allow(unsafe_code)]
 
+use super::fibers::fibers;
 use crate::process::worker::POISON;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// What one block may ask for: an H100's figure.
 pub const LIMIT: u32 = 227 * 1024;
 const RED_ZONE: usize = 128;
+
+/// AddressSanitizer has its own, which must lie at the very end.
+fn red_zone() -> usize {
+    if fibers().is_some() { 0 } else { RED_ZONE }
+}
 
 pub struct SharedMemory {
     dynamic: Piece,
@@ -35,6 +41,18 @@ impl SharedMemory {
 
     pub fn dynamic(&mut self) -> *mut u8 {
         self.dynamic.at
+    }
+
+    /// Address and bytes.
+    pub fn dynamic_range(&self) -> (usize, usize) {
+        (self.dynamic.at as usize, self.dynamic.bytes)
+    }
+
+    /// Whether an address lies in this block's shared memory.
+    pub fn holds(&self, address: usize) -> bool {
+        let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
+        let mut all = std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece));
+        all.any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
     }
 
     pub fn slots(&mut self) -> *mut *mut u8 {
@@ -71,7 +89,7 @@ struct Piece {
 
 impl Piece {
     fn new(bytes: usize, align: usize) -> Piece {
-        let layout = Layout::from_size_align(bytes.next_multiple_of(4) + RED_ZONE, align)
+        let layout = Layout::from_size_align(bytes.next_multiple_of(4).max(4) + red_zone(), align)
             .expect("a few KiB with a power-of-two alignment");
         // SAFETY: the size is not 0.
         let at = unsafe { alloc(layout) };
@@ -93,7 +111,7 @@ impl Piece {
         let words = self.layout.size() / 4;
         // SAFETY: as in `poison`, which has initialised it.
         let all = unsafe { std::slice::from_raw_parts(self.at.cast::<u32>(), words) };
-        all[words - RED_ZONE / 4..].iter().all(|word| *word == POISON)
+        all[words - red_zone() / 4..].iter().all(|word| *word == POISON)
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::abi::Thread;
+use super::fibers::{self, Bounds, Fibers};
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, Yielder};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -16,6 +17,8 @@ pub type Pause = Yielder<*mut Thread, ()>;
 /// Bytes of one stack. Not a power of two: frames at the same depth must not share a cache set, and
 /// the canary of one stack lies in the page where its lower neighbour begins, so it costs no page.
 pub const STACK_BYTES: usize = 64 * 1024 + 9 * 64;
+/// Under AddressSanitizer, whose reports are made on the stack of whoever is at fault.
+const SANITIZED_STACK_BYTES: usize = 1 << 20;
 const STACKS_PER_MAPPING: usize = 256;
 const CANARY: [u64; 8] = [0x6c61_6220_7374_6b21; 8];
 
@@ -23,13 +26,14 @@ const CANARY: [u64; 8] = [0x6c61_6220_7374_6b21; 8];
 #[derive(Clone, Copy)]
 pub struct Slice {
     low: usize,
+    bytes: usize,
 }
 
-// SAFETY: the memory from `low` to `low + STACK_BYTES` is mapped and used by nobody else. In place of the
+// SAFETY: the memory from `low` to `low + bytes` is mapped and used by nobody else. In place of the
 // guard page that the trait asks for there is a canary, checked by `Slice::intact`.
 unsafe impl Stack for Slice {
     fn base(&self) -> StackPointer {
-        NonZeroUsize::new(self.low + STACK_BYTES).expect("a mapping does not end at address 0")
+        NonZeroUsize::new(self.low + self.bytes).expect("a mapping does not end at address 0")
     }
     fn limit(&self) -> StackPointer {
         NonZeroUsize::new(self.low).expect("a mapping does not begin at address 0")
@@ -39,6 +43,10 @@ unsafe impl Stack for Slice {
 impl Slice {
     fn canary(&self) -> *mut [u64; 8] {
         self.low as *mut [u64; 8]
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { low: self.low as *const c_void, bytes: self.bytes }
     }
 
     /// Whether the stack never ran over its end.
@@ -51,11 +59,13 @@ impl Slice {
 struct Mapping {
     at: *mut c_void,
     bytes: usize,
+    /// Of one stack.
+    stack: usize,
 }
 
 impl Mapping {
-    fn new() -> Result<Mapping, String> {
-        let bytes = STACKS_PER_MAPPING * STACK_BYTES;
+    fn new(stack: usize) -> Result<Mapping, String> {
+        let bytes = STACKS_PER_MAPPING * stack;
         // SAFETY: a fresh private mapping.
         let at = unsafe {
             mmap_anonymous(
@@ -66,12 +76,12 @@ impl Mapping {
             )
         }
         .map_err(|e| format!("no memory for the stacks of the emulated threads: {e}; use fewer threads"))?;
-        Ok(Mapping { at, bytes })
+        Ok(Mapping { at, bytes, stack })
     }
 
     fn slices(&self) -> impl Iterator<Item = Slice> + use<> {
-        let low = self.at as usize;
-        (0..STACKS_PER_MAPPING).map(move |i| Slice { low: low + i * STACK_BYTES })
+        let (low, bytes) = (self.at as usize, self.stack);
+        (0..STACKS_PER_MAPPING).map(move |i| Slice { low: low + i * bytes, bytes })
     }
 }
 
@@ -94,27 +104,49 @@ struct Slot {
 }
 
 /// The carriers of one worker, kept from launch to launch.
-#[derive(Default)]
 pub struct Carriers {
     // Before the mappings: dropped first.
     all: Vec<Slot>,
     pub idle: Vec<u32>,
     spare: Vec<Slice>,
     mappings: Vec<Mapping>,
+    /// AddressSanitizer, where it is here, and the stack of the OS thread as it knows it.
+    sanitizer: Option<&'static Fibers>,
+    home: Bounds,
 }
 
 impl Carriers {
+    pub fn new() -> Carriers {
+        Carriers {
+            all: Vec::new(),
+            idle: Vec::new(),
+            spare: Vec::new(),
+            mappings: Vec::new(),
+            sanitizer: fibers::fibers(),
+            home: Bounds::UNKNOWN,
+        }
+    }
+
+    /// Whether an address lies on one of the stacks.
+    pub fn hold(&self, address: usize) -> bool {
+        self.mappings.iter().any(|mapping| address.wrapping_sub(mapping.at as usize) < mapping.bytes)
+    }
+
     /// A carrier that waits for a thread.
     pub fn take(&mut self, body: fn(&Pause, *mut Thread)) -> Result<u32, String> {
         if let Some(carrier) = self.idle.pop() {
             return Ok(carrier);
         }
         if self.spare.is_empty() {
-            let mapping = Mapping::new()?;
+            let bytes = if self.sanitizer.is_some() { SANITIZED_STACK_BYTES } else { STACK_BYTES };
+            let mapping = Mapping::new(bytes)?;
             self.spare.extend(mapping.slices());
             self.mappings.push(mapping);
         }
         let slice = self.spare.pop().expect("a mapping holds stacks");
+        if let Some(sanitizer) = self.sanitizer {
+            sanitizer.forget(slice.bounds());
+        }
         // SAFETY: inside the mapping.
         unsafe { slice.canary().write(CANARY) };
         self.all.push(Slot {
@@ -132,7 +164,17 @@ impl Carriers {
     #[inline]
     pub unsafe fn resume(this: *mut Carriers, carrier: u32, thread: *mut Thread) {
         // SAFETY: as promised by the caller; `all` does not move while a carrier runs.
-        unsafe { (*(*this).all.as_mut_ptr().add(carrier as usize)).carrier.resume(thread) };
+        unsafe {
+            let slot = (*this).all.as_mut_ptr().add(carrier as usize);
+            let sanitizer = (*this).sanitizer;
+            if let Some(sanitizer) = sanitizer {
+                sanitizer.leave_for((*slot).slice.bounds());
+            }
+            (*slot).carrier.resume(thread);
+            if let Some(sanitizer) = sanitizer {
+                sanitizer.arrived();
+            }
+        }
     }
 
     /// Switches away from `carrier`, until it is resumed.
@@ -146,7 +188,37 @@ impl Carriers {
             let slot = (*this).all.as_mut_ptr().add(carrier as usize);
             let pause = (*slot).pause;
             (*slot).top = (&raw const pause).cast();
+            Self::go_home(this);
             (*pause).suspend(());
+            Self::came_from_home(this);
+        }
+    }
+
+    /// A carrier is about to switch back to the worker.
+    ///
+    /// # Safety
+    /// `this` is valid, and the caller runs on one of its carriers; so below.
+    #[inline]
+    pub unsafe fn go_home(this: *const Carriers) {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            if let Some(sanitizer) = (*this).sanitizer {
+                sanitizer.leave_for((*this).home);
+            }
+        }
+    }
+
+    /// A carrier runs, or runs again.
+    ///
+    /// # Safety
+    /// As [`Carriers::go_home`].
+    #[inline]
+    pub unsafe fn came_from_home(this: *mut Carriers) {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            if let Some(sanitizer) = (*this).sanitizer {
+                (*this).home = sanitizer.arrived();
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::abi::{FRESH, Thread};
 use super::block::Block;
 use super::calls;
 use super::launch::{Launch, Wait, Weight};
+use super::races::hooks;
 use super::report;
 use super::stacks::{Carriers, Pause};
 use crate::device::Order;
@@ -44,7 +45,7 @@ impl Worker {
         Worker {
             launch: std::ptr::null(),
             slot: std::ptr::null_mut(),
-            carriers: Carriers::default(),
+            carriers: Carriers::new(),
             blocks: Vec::new(),
             current: 0,
             next: std::ptr::null_mut(),
@@ -75,6 +76,8 @@ impl Worker {
             let mut block = Block::new(this, &launch.shape, launch.slots, linear);
             block.begin(linear, launch.order);
             self.blocks.push(block);
+            // SAFETY: the block was just put on this worker, whose launch is set.
+            unsafe { hooks::begin(&raw mut **self.blocks.last_mut().expect("one was pushed")) };
         }
         RUNNING.set(slot);
         // SAFETY: `this` outlives the loop, and everything below goes through it, never through `self`.
@@ -105,12 +108,20 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Whether an address lies on the stack of a thread.
+    pub fn on_stacks(&self, address: usize) -> bool {
+        self.carriers.hold(address)
+    }
+}
+
 /// What every coroutine does: carries threads to their ends.
 fn carry(pause: &Pause, mut thread: *mut Thread) {
     // SAFETY: `Worker::run` resumes with a thread of one of its blocks, which all outlive the launch.
     unsafe {
         let worker = (*block_of(thread)).worker;
         let carrier = (*thread).carrier;
+        Carriers::came_from_home(&raw mut (*worker).carriers);
         Carriers::set_pause(&raw mut (*worker).carriers, carrier, pause);
         loop {
             // The worker may have moved since this carrier's last launch.
@@ -126,7 +137,9 @@ fn carry(pause: &Pause, mut thread: *mut Thread) {
             } else {
                 (*worker).next = next;
                 (*worker).carriers.idle.push(carrier);
+                Carriers::go_home(&raw const (*worker).carriers);
                 thread = pause.suspend(());
+                Carriers::came_from_home(&raw mut (*(*block_of(thread)).worker).carriers);
             }
         }
     }
@@ -233,7 +246,12 @@ unsafe fn pick(worker: *mut Worker) -> *mut Thread {
                     return std::ptr::null_mut();
                 }
                 match launch.next_block() {
-                    Some(linear) => (*all().next().expect("one block at least")).begin(linear, order),
+                    Some(linear) => {
+                        let block = all().next().expect("one block at least");
+                        hooks::end(block);
+                        (*block).begin(linear, order);
+                        hooks::begin(block);
+                    }
                     None => return std::ptr::null_mut(),
                 }
                 continue;

@@ -2,96 +2,19 @@
 //! own and is waited for, so that an error belongs to the call that reports it.
 #![allow(unsafe_code)]
 
+use super::calls;
+use super::devices::{check, device, devices, driver_in_words, uuid, version};
 use super::launch::{self, Limits, Needs};
-use super::words;
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use cudarc::driver::sys::CUstream_flags;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
-use cudarc::driver::sys::{CUresult, CUstream_flags};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ffi::{CString, c_int, c_uint, c_void};
 use std::path::Path;
-use std::sync::OnceLock;
 
 unsafe extern "C" {
     /// The C library's, which the driver writes a kernel's `printf` through.
     fn fflush(stream: *mut c_void) -> c_int;
-}
-
-/// Whether the driver's library is here; the error says what to do where it is not. Every call into
-/// cudarc comes after this, because cudarc panics where the library is missing.
-fn present() -> Result<(), DeviceError> {
-    static PRESENT: OnceLock<bool> = OnceLock::new();
-    // SAFETY: loading libcuda runs its initialisers, which is what loading it is for.
-    if *PRESENT.get_or_init(|| unsafe { sys::is_culib_present() }) {
-        return Ok(());
-    }
-    Err(DeviceError::Unavailable(
-        "there is no NVIDIA driver here (libcuda.so.1 was not found). Install it, or set device = \"cpu\" \
-         in lab.toml; in a container, start it with the GPU passed in."
-            .into(),
-    ))
-}
-
-/// Initialises the driver, once in a process.
-fn initialise() -> Result<(), DeviceError> {
-    static RESULT: OnceLock<Result<(), DeviceError>> = OnceLock::new();
-    // SAFETY: the library is there; 0 is the only flag that exists.
-    let first = || check(unsafe { sys::cuInit(0) }, "initialise the NVIDIA driver");
-    present()?;
-    RESULT.get_or_init(first).clone()
-}
-
-/// The CUDA version that the driver supports, as in (13, 0). Does not initialise the driver, which
-/// can take a second.
-pub fn version() -> Result<(u32, u32), DeviceError> {
-    present()?;
-    let mut version = 0;
-    // SAFETY: the pointer is to a live integer.
-    check(unsafe { sys::cuDriverGetVersion(&mut version) }, "ask the driver for its version")?;
-    Ok((version as u32 / 1000, version as u32 % 1000 / 10))
-}
-
-/// The names of the devices, by ordinal. Makes no context.
-pub fn devices() -> Result<Vec<String>, DeviceError> {
-    initialise()?;
-    let mut count = 0;
-    // SAFETY: the pointer is to a live integer.
-    check(unsafe { sys::cuDeviceGetCount(&mut count) }, "count the CUDA devices")?;
-    (0..count).map(|ordinal| name(device(ordinal)?)).collect()
-}
-
-fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
-    let mut device = 0;
-    // SAFETY: the pointer is to a live handle.
-    check(unsafe { sys::cuDeviceGet(&mut device, ordinal) }, &format!("find the device cuda:{ordinal}"))?;
-    Ok(device)
-}
-
-fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
-    let mut bytes = [0u8; 256];
-    // SAFETY: the buffer has the length that is given.
-    let code = unsafe { sys::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) };
-    check(code, "ask for the device's name")?;
-    let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
-    Ok(name.to_string_lossy().into_owned())
-}
-
-/// An error of the driver in words, with the driver's own beside them.
-fn check(code: CUresult, doing: &str) -> Result<(), DeviceError> {
-    if code == CUresult::CUDA_SUCCESS {
-        return Ok(());
-    }
-    let text = |get: unsafe fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
-        let mut text = std::ptr::null();
-        // SAFETY: the driver hands out a static string, or fails and leaves the pointer null.
-        unsafe {
-            let known = get(code, &mut text) == CUresult::CUDA_SUCCESS && !text.is_null();
-            known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-        }
-    };
-    let name = text(sys::cuGetErrorName).unwrap_or_else(|| format!("error {}", code as u32));
-    let says = text(sys::cuGetErrorString).unwrap_or_default();
-    Err(words::explain(code, doing, format!("{name}: {says}").trim_end_matches(": ")))
 }
 
 struct Function {
@@ -111,7 +34,13 @@ pub struct CudaDriver {
     modules: BTreeMap<u32, sys::CUmodule>,
     functions: Vec<Function>,
     next_module: u32,
+    /// By address, the bytes of each allocation that was asked for, and what it really has.
+    allocations: BTreeMap<u64, [usize; 2]>,
 }
+
+/// Memory is handed out in pages of this size, and a kernel reaches all of a page. An allocation takes whole pages, so
+/// that what lies behind it is known, and [`Driver::forget`] can wipe it.
+const PAGE: usize = 2 << 20;
 
 impl CudaDriver {
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
@@ -134,7 +63,7 @@ impl CudaDriver {
         let ask = |attribute| -> Result<u32, DeviceError> {
             let mut value = 0;
             // SAFETY: the pointer is to a live integer.
-            let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
+            let code = unsafe { calls::cuDeviceGetAttribute(&mut value, attribute, device) };
             check(code, "ask for the device's limits")?;
             Ok(value as u32)
         };
@@ -163,11 +92,13 @@ impl CudaDriver {
             sms: limits.sms,
             arch: format!("sm_{major}{minor}"),
             max_shared_bytes: limits.shared_bytes,
-            driver: format!("CUDA {}.{}", driver.0, driver.1),
+            l2_bytes: u64::from(ask(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            uuid: uuid(device)?,
+            driver: driver_in_words(driver),
         };
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is to a live handle; the context is released in `drop`.
-        let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
+        let code = unsafe { calls::cuDevicePrimaryCtxRetain(&mut context, device) };
         check(code, &format!("open cuda:{ordinal} ({device_name})"))?;
         let mut opened = CudaDriver {
             device,
@@ -179,21 +110,22 @@ impl CudaDriver {
             modules: BTreeMap::new(),
             functions: Vec::new(),
             next_module: 0,
+            allocations: BTreeMap::new(),
         };
         // SAFETY: the context was just retained; the pointers are to live handles.
         unsafe {
-            check(sys::cuCtxSetCurrent(context), "make the device current")?;
+            check(calls::cuCtxSetCurrent(context), "make the device current")?;
             let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
-            check(sys::cuStreamCreate(&mut opened.stream, flags), "make a stream")?;
-            check(sys::cuEventCreate(&mut opened.started, 0), "make an event")?;
-            check(sys::cuEventCreate(&mut opened.ended, 0), "make an event")?;
+            check(calls::cuStreamCreate(&mut opened.stream, flags), "make a stream")?;
+            check(calls::cuEventCreate(&mut opened.started, 0), "make an event")?;
+            check(calls::cuEventCreate(&mut opened.ended, 0), "make an event")?;
         }
         Ok(opened)
     }
 
     fn wait(&self, doing: &str) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as `self`.
-        check(unsafe { sys::cuStreamSynchronize(self.stream) }, doing)
+        check(unsafe { calls::cuStreamSynchronize(self.stream) }, doing)
     }
 
     fn function(&self, entry: Entry) -> Result<&Function, DeviceError> {
@@ -211,7 +143,7 @@ impl CudaDriver {
         }
         let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function's module is loaded.
-        let code = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, shared_bytes as c_int) };
+        let code = unsafe { calls::cuFuncSetAttribute(function.handle, attribute, shared_bytes as c_int) };
         check(code, &format!("give {} {shared_bytes} bytes of shared memory", function.needs.name))
     }
 
@@ -220,7 +152,7 @@ impl CudaDriver {
         let mut blocks = 0;
         // SAFETY: the function's module is loaded; the pointer is to a live integer.
         let code = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            calls::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
                 function.handle,
                 threads as c_int,
@@ -258,7 +190,7 @@ impl Driver for CudaDriver {
             .map_err(|e| DeviceError::Driver(format!("cannot read {}: {e}", image.display())))?;
         let mut module = std::ptr::null_mut();
         // SAFETY: a cubin says its own length, and the whole file is there; the pointer is to a live handle.
-        let code = unsafe { sys::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
+        let code = unsafe { calls::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
         check(code, &format!("load {} on {} ({})", image.display(), self.info.arch, self.info.driver))?;
         let id = self.next_module;
         self.next_module += 1;
@@ -267,9 +199,10 @@ impl Driver for CudaDriver {
     }
 
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+        while self.functions.pop_if(|f| f.module == module).is_some() {}
         match self.modules.remove(&module) {
             // SAFETY: the module was loaded and is unloaded once; its functions are refused from now on.
-            Some(handle) => check(unsafe { sys::cuModuleUnload(handle) }, "unload a module"),
+            Some(handle) => check(unsafe { calls::cuModuleUnload(handle) }, "unload a module"),
             None => Ok(()),
         }
     }
@@ -285,8 +218,8 @@ impl Driver for CudaDriver {
         let Ok(c_name) = CString::new(name) else { return Ok(None) };
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded, the name NUL-terminated, the pointer to a live handle.
-        let code = unsafe { sys::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
-        if code == CUresult::CUDA_ERROR_NOT_FOUND {
+        let code = unsafe { calls::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
+        if code == calls::CUDA_ERROR_NOT_FOUND {
             return Ok(None);
         }
         check(code, &format!("find the kernel {name}"))?;
@@ -306,30 +239,45 @@ impl Driver for CudaDriver {
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let mut address = 0;
+        let whole = bytes.max(1).checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
         // SAFETY: the pointer is to a live address.
-        let code = unsafe { sys::cuMemAlloc_v2(&mut address, bytes.max(1)) };
-        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        let code = unsafe { calls::cuMemAlloc_v2(&mut address, whole) };
+        if code == calls::CUDA_ERROR_OUT_OF_MEMORY {
             let (mut free, mut total) = (0, 0);
             // SAFETY: both pointers are to live integers. Where it fails they stay 0.
-            unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+            unsafe { calls::cuMemGetInfo_v2(&mut free, &mut total) };
             let mib = |bytes: usize| bytes / (1 << 20);
             let doing = format!("get {} MiB ({} of {} MiB are free)", mib(bytes), mib(free), mib(total));
             check(code, &doing)?;
         }
         check(code, &format!("get {bytes} bytes of device memory"))?;
+        self.allocations.insert(address, [bytes.next_multiple_of(4), whole]);
         Ok(address)
     }
 
+    fn forget(&mut self) -> Result<(), DeviceError> {
+        let doing = "wipe the memory behind the buffers";
+        for (address, [used, whole]) in self.allocations.iter().filter(|(_, [used, whole])| used < whole) {
+            // SAFETY: within the allocation.
+            let code = unsafe {
+                calls::cuMemsetD32Async(address + *used as u64, 0, (whole - used) / 4, self.stream)
+            };
+            check(code, doing)?;
+        }
+        self.wait(doing)
+    }
+
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+        self.allocations.remove(&address);
         // SAFETY: the driver refuses an address that it did not hand out.
-        check(unsafe { sys::cuMemFree_v2(address) }, "free device memory")
+        check(unsafe { calls::cuMemFree_v2(address) }, "free device memory")
     }
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let doing = format!("copy {} bytes to the device", bytes.len());
         // SAFETY: the bytes live until the stream was waited for; the driver checks the address.
         let code =
-            unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream) };
+            unsafe { calls::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream) };
         check(code, &doing)?;
         self.wait(&doing)
     }
@@ -338,7 +286,7 @@ impl Driver for CudaDriver {
         let doing = format!("copy {} bytes from the device", bytes.len());
         // SAFETY: the buffer lives until the stream was waited for; the driver checks the address.
         let code = unsafe {
-            sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream)
+            calls::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream)
         };
         check(code, &doing)?;
         self.wait(&doing)
@@ -347,7 +295,7 @@ impl Driver for CudaDriver {
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         let doing = format!("fill {bytes} bytes of device memory");
         // SAFETY: the driver checks the address.
-        check(unsafe { sys::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &doing)?;
+        check(unsafe { calls::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &doing)?;
         self.wait(&doing)
     }
 
@@ -375,20 +323,20 @@ impl Driver for CudaDriver {
         // SAFETY: function, stream and events are live; there are as many parameters, of the sizes,
         // as the kernel takes, and the driver only reads them, before the call returns.
         unsafe {
-            check(sys::cuEventRecord(self.started, stream), &doing)?;
+            check(calls::cuEventRecord(self.started, stream), &doing)?;
             let code = if shape.cooperative {
-                sys::cuLaunchCooperativeKernel(handle, gx, gy, gz, bx, by, bz, shared, stream, params)
+                calls::cuLaunchCooperativeKernel(handle, gx, gy, gz, bx, by, bz, shared, stream, params)
             } else {
                 let extra = std::ptr::null_mut();
-                sys::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+                calls::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
             };
             check(code, &doing)?;
-            check(sys::cuEventRecord(self.ended, stream), &doing)?;
+            check(calls::cuEventRecord(self.ended, stream), &doing)?;
             let waited = self.wait(&doing);
             // What the kernel printed is in the C library's buffer now.
             fflush(std::ptr::null_mut());
             waited?;
-            check(sys::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
+            check(calls::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
         }
         Ok(f64::from(milliseconds) / 1e3)
     }
@@ -398,7 +346,7 @@ impl Drop for CudaDriver {
     fn drop(&mut self) {
         // SAFETY: the context was retained once. Releasing the last hold on it frees everything in
         // it; errors of a context that a kernel has broken no longer matter.
-        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        unsafe { calls::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }
 
@@ -407,7 +355,7 @@ fn needs(function: sys::CUfunction, name: &str) -> Result<Needs, DeviceError> {
     let ask = |attribute| -> Result<u32, DeviceError> {
         let mut value = 0;
         // SAFETY: the function's module is loaded; the pointer is to a live integer.
-        let code = unsafe { sys::cuFuncGetAttribute(&mut value, attribute, function) };
+        let code = unsafe { calls::cuFuncGetAttribute(&mut value, attribute, function) };
         check(code, &format!("ask what {name} needs"))?;
         Ok(value as u32)
     };
@@ -430,10 +378,10 @@ fn parameters(function: sys::CUfunction) -> Option<Vec<usize>> {
     loop {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the driver has this call; the function's module is loaded, the pointers are live.
-        match unsafe { sys::cuFuncGetParamInfo(function, sizes.len(), &mut offset, &mut size) } {
-            CUresult::CUDA_SUCCESS => sizes.push(size),
+        match unsafe { calls::cuFuncGetParamInfo(function, sizes.len(), &mut offset, &mut size) } {
+            calls::CUDA_SUCCESS => sizes.push(size),
             // So it says that there are no more.
-            CUresult::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
+            calls::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
             _ => return None,
         }
     }

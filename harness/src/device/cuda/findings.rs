@@ -2,7 +2,7 @@
 
 use super::nvrtc::Nvrtc;
 use super::toolkit::Toolkit;
-use super::{driver, toolkits};
+use super::{devices, toolkits};
 use crate::device::Finding;
 
 pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit and set CUDA_HOME where it is in no usual place, \
@@ -11,13 +11,14 @@ pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit and set CUDA_HOME wher
 
 /// The driver with its devices, NVRTC, and the headers.
 pub fn findings() -> Vec<Finding> {
-    let driver_version = driver::version();
+    let driver_version = devices::version();
     let mut findings = vec![match &driver_version {
         Ok((major, minor)) => good("NVIDIA driver", format!("supports CUDA {major}.{minor}")),
         Err(error) => bad("NVIDIA driver", error.to_string(), None),
     }];
     if driver_version.is_ok() {
         findings.push(devices());
+        findings.push(super::nvml::finding());
     }
     match toolkits().first() {
         Some(toolkit) => {
@@ -30,7 +31,7 @@ pub fn findings() -> Vec<Finding> {
 }
 
 fn devices() -> Finding {
-    match driver::devices() {
+    match devices::devices() {
         Ok(names) if names.is_empty() => {
             bad("CUDA devices", "none".into(), Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."))
         }

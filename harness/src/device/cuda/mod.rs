@@ -2,10 +2,13 @@
 //! that the binary starts where no CUDA is installed.
 
 mod build;
+mod calls;
+mod devices;
 mod driver;
 mod findings;
 mod headers;
 mod launch;
+mod nvml;
 mod nvrtc;
 mod pch;
 mod ptxas;
@@ -15,12 +18,13 @@ mod words;
 pub use build::NvrtcBuilder;
 pub use findings::findings;
 
+use super::gauge::Gauge;
 use super::{Builder, DeviceError, Driver};
 use toolkit::{Surroundings, Toolkit};
 
 /// Whether a CUDA driver and at least one device are here. Never panics, never loads twice.
 pub fn available() -> bool {
-    driver::devices().is_ok_and(|devices| !devices.is_empty())
+    devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
 /// NVRTC, found from `CUDA_HOME`, the usual folders, the loader's path, or pip's wheels.
@@ -36,6 +40,11 @@ pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
     NvrtcBuilder::new(toolkit)
 }
 
+/// What NVML says of the GPU with this identifier.
+pub fn gauge(uuid: &str) -> Result<impl Gauge + use<>, String> {
+    nvml::NvmlGauge::open(uuid)
+}
+
 pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     Ok(Box::new(driver::CudaDriver::open(ordinal)?))
 }
@@ -47,5 +56,5 @@ fn toolkits() -> Vec<Toolkit> {
         current_dir: std::env::current_dir().ok(),
         root: "/".into(),
     };
-    toolkit::find(&surroundings, driver::version().ok().map(|(major, _)| major))
+    toolkit::find(&surroundings, devices::version().ok().map(|(major, _)| major))
 }

@@ -2,8 +2,10 @@
 
 use super::spec::{Case, Role, Spec};
 use crate::device::Order;
+use crate::probe::bounds::Cache;
 use crate::problem::Stop;
 use crate::process::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Between a tensor's name and the number of its case; no name of a tensor holds it.
@@ -33,10 +35,33 @@ pub struct Bench {
     /// Of the case, among the spec's.
     index: usize,
     module: ModuleId,
+    /// One, or several that take turns.
+    copies: Vec<Buffers>,
+    /// The copy that was launched on last.
+    last: Cell<usize>,
+    /// Written to before each launch, so that nothing else is in the L2 cache.
+    scratch: Option<BufferId>,
+}
+
+/// Every buffer of a case.
+#[derive(Default)]
+struct Buffers {
     /// Of each set; `None` where the tensor is an output.
     inputs: Vec<Vec<Option<BufferId>>>,
     /// `None` where the tensor is an input. One for all sets, made anew before each launch.
     outputs: Vec<Option<BufferId>>,
+}
+
+/// An L2 cache holds nothing older than so many times its size, whatever it replaces first.
+const FLUSHED_BY: u64 = 4;
+
+/// What launches with a cold cache write to in between; `None` on a device without a cache. One for all
+/// cases of a worker.
+pub fn scratch(spec: &Spec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
+    let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
+    let cold = spec.cache == Cache::Cold && bytes > 0;
+    // By its name it belongs to the first case: a store into its zones is reported with it.
+    cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
 }
 
 impl Bench {
@@ -47,21 +72,49 @@ impl Bench {
         module: ModuleId,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
-        let mut bench = Bench { spec: spec.clone(), index, module, inputs: Vec::new(), outputs: Vec::new() };
-        for (tensor, shaped) in spec.tensors.iter().zip(&spec.cases[index].tensors) {
+        let (spec, last) = (spec.clone(), Cell::new(0));
+        let mut bench = Bench { spec, index, module, copies: Vec::new(), last, scratch: None };
+        bench.copies.push(bench.buffers(worker, sets)?);
+        Ok(bench)
+    }
+
+    /// With the cache that the problem wants of its timed launches. Where that is cold, `scratch` is written to before
+    /// each of them, and two copies of every buffer take turns: no launch finds its own memory in any
+    /// cache. A case so large that it sweeps the L2 cache by itself needs no second copy.
+    pub fn timed(
+        mut self,
+        worker: &mut Worker,
+        sets: &[Inputs],
+        scratch: Option<BufferId>,
+    ) -> Result<Self, Stop> {
+        if self.spec.cache == Cache::Warm {
+            return Ok(self);
+        }
+        self.scratch = scratch;
+        let bytes: usize = self.case().tensors.iter().map(|tensor| tensor.bytes()).sum();
+        let l2_bytes = worker.info().l2_bytes;
+        if l2_bytes == 0 || (bytes as u64) < 2 * l2_bytes {
+            self.copies.push(self.buffers(worker, sets)?);
+        }
+        Ok(self)
+    }
+
+    fn buffers(&self, worker: &mut Worker, sets: &[Inputs]) -> Result<Buffers, Stop> {
+        let mut all = Buffers::default();
+        for (tensor, shaped) in self.spec.tensors.iter().zip(&self.case().tensors) {
             let output = tensor.role != Role::In;
-            bench.outputs.push(if output {
-                Some(worker.buffer(&bench.name_of(&tensor.name), shaped.bytes())?)
+            all.outputs.push(if output {
+                Some(worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?)
             } else {
                 None
             });
         }
         for set in sets {
             let mut buffers = Vec::new();
-            for (tensor, content) in spec.tensors.iter().zip(set) {
+            for (tensor, content) in self.spec.tensors.iter().zip(set) {
                 buffers.push(match content {
                     Some(content) if tensor.role == Role::In => {
-                        let buffer = worker.buffer(&bench.name_of(&tensor.name), content.len())?;
+                        let buffer = worker.buffer(&self.name_of(&tensor.name), content.len())?;
                         worker.write(buffer, content)?;
                         worker.seal(buffer)?;
                         Some(buffer)
@@ -69,9 +122,9 @@ impl Bench {
                     _ => None,
                 });
             }
-            bench.inputs.push(buffers);
+            all.inputs.push(buffers);
         }
-        Ok(bench)
+        Ok(all)
     }
 
     pub fn case(&self) -> &Case {
@@ -89,6 +142,11 @@ impl Bench {
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
     }
 
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.renew(self.module)
+    }
+
     /// Launches on inputs that [`Bench::set_up`] was given: `contents` is `sets[set]` again, for
     /// the tensors that a launch overwrites. Seconds of the launch alone.
     pub fn launch(
@@ -98,8 +156,11 @@ impl Bench {
         contents: &Inputs,
         order: Order,
     ) -> Result<f64, Stop> {
+        let copy = (self.last.get() + 1) % self.copies.len();
+        self.last.set(copy);
+        let buffers = &self.copies[copy];
         let mut args = Vec::new();
-        for (i, output) in self.outputs.iter().enumerate() {
+        for (i, output) in buffers.outputs.iter().enumerate() {
             let buffer = match (output, &contents[i]) {
                 (Some(buffer), Some(content)) => {
                     worker.write(*buffer, content)?;
@@ -110,10 +171,13 @@ impl Bench {
                     *buffer
                 }
                 (None, _) => {
-                    self.inputs[set][i].expect("a tensor that is no output is an input of every set")
+                    buffers.inputs[set][i].expect("a tensor that is no output is an input of every set")
                 }
             };
             args.push(LaunchArg::Buffer(buffer));
+        }
+        if let Some(scratch) = self.scratch {
+            worker.poison(scratch)?;
         }
         args.extend(self.spec.scalars.iter().map(|s| LaunchArg::Value(s.bytes.clone())));
         args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
@@ -122,13 +186,21 @@ impl Bench {
         worker.launch(&Launch { module: self.module, entry, args, dims, order })
     }
 
+    /// Of the last launch.
     pub fn outputs(&self, worker: &mut Worker) -> Result<Outputs, Stop> {
-        self.outputs.iter().map(|buffer| buffer.map(|b| worker.read(b)).transpose()).collect()
+        self.copies[self.last.get()]
+            .outputs
+            .iter()
+            .map(|buffer| buffer.map(|b| worker.read(b)).transpose())
+            .collect()
     }
 
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        let inputs = self.inputs.into_iter().flatten();
-        inputs.chain(self.outputs).flatten().try_for_each(|buffer| worker.free(buffer))
+        let buffers = self.copies.into_iter().flat_map(|copy| {
+            let inputs = copy.inputs.into_iter().flatten();
+            inputs.chain(copy.outputs).flatten()
+        });
+        buffers.into_iter().try_for_each(|buffer| worker.free(buffer))
     }
 
     /// A breach in words, with the tensor's index where it has one.
@@ -158,3 +230,6 @@ impl Bench {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,24 @@
 //! problem.toml of a tensor problem: what it may say, and whether that makes sense.
 
+use super::drawn::{self, Drawn, Extents};
 use super::expression::Expression;
 use super::spec::{Case, CaseTensor, Role, Scalar, Spec, Tensor};
 use super::suggest;
 use super::values::Values;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
+use crate::probe::bounds::Cache;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Reads the text of a problem.toml; an error names the place in it.
-pub fn parse(text: &str) -> Result<Spec, Wrong> {
+/// With a seed: of what `lab keep` checks, drawn by it.
+pub fn parse(text: &str, held_out: Option<u64>) -> Result<Spec, Wrong> {
     let file: File = toml::from_str(text).map_err(|e| Wrong::Toml(Box::new(e)))?;
+    let file = match held_out {
+        Some(seed) => file.held_out(seed),
+        None => file,
+    };
     file.check().map_err(Wrong::Sense)
 }
 
@@ -45,7 +52,11 @@ struct File {
     workload: Vec<WorkloadText>,
     #[serde(default)]
     held_out: Vec<WorkloadText>,
+    #[serde(default)]
+    keep: Vec<Drawn>,
     cpu_max_cells: Option<usize>,
+    #[serde(default)]
+    cache: Cache,
 }
 
 #[derive(Deserialize)]
@@ -111,10 +122,10 @@ struct ObjectiveText {
     samples: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkloadText {
-    dims: BTreeMap<String, i64>,
+    dims: Extents,
     types: Option<Vec<Dtype>>,
 }
 
@@ -136,9 +147,10 @@ impl File {
             flops: self.flops.as_deref().map(|t| expression("flops", t)).transpose()?,
         };
         let cases = self.cases(&tensors, &counts)?;
+        self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
-        let (name, dims, cpu_max_cells) = (self.name, self.dims, self.cpu_max_cells);
-        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells })
+        let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
+        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
     }
 
     /// What expressions may name.
@@ -288,6 +300,41 @@ impl File {
             }
         }
         Ok(cases)
+    }
+
+    /// Whatever `[[keep]]` draws must be a workload.
+    fn check_drawn(&self, tensors: &[Shaped], counts: &Counts) -> Result<(), String> {
+        for (number, drawn) in (1..).zip(&self.keep) {
+            let place = |e: String| format!("keep {number}: {e}");
+            drawn.complaint().map_or(Ok(()), Err).map_err(place)?;
+            for dims in drawn.ends() {
+                let workload = WorkloadText { dims, types: drawn.types.clone() };
+                let dims = self.extents(&workload).map_err(place)?;
+                for dtype in self.case_types(&workload).map_err(place)? {
+                    self.case(&dims, dtype, true, tensors, counts).map_err(place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// With drawn shapes for those in the file, where `[[keep]]` says how.
+    fn held_out(mut self, seed: u64) -> Self {
+        if self.keep.is_empty() {
+            return self;
+        }
+        let mut rng = drawn::rng(seed);
+        let shown = self.workload.iter().chain(&self.held_out);
+        let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
+        let mut workloads = Vec::new();
+        for drawn in &self.keep {
+            let before = shown.len();
+            drawn.draw(&mut shown, &mut rng);
+            let of = |dims: &Extents| WorkloadText { dims: dims.clone(), types: drawn.types.clone() };
+            workloads.extend(shown[before..].iter().map(of));
+        }
+        (self.workload, self.held_out) = (workloads, Vec::new());
+        self
     }
 
     /// The workload's dimensions, in the order of `dims`.

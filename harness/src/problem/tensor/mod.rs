@@ -2,6 +2,7 @@
 //! problem.toml is explained in kernels/README.md.
 
 mod bench;
+mod drawn;
 mod dump;
 mod expression;
 mod file;
@@ -27,15 +28,13 @@ use timing::Timing;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let spec = file::parse(text).map_err(|wrong| match wrong {
-        Wrong::Toml(error) => super::toml_error(path, text, &error),
-        Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
-    })?;
+    let spec = parse(path, text, None)?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
     Ok(Box::new(TensorProblem {
         name,
         folder,
+        text: text.to_owned(),
         spec: Rc::new(spec),
         reference: None,
         chosen: Vec::new(),
@@ -44,9 +43,19 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     }))
 }
 
+/// With a seed: of what no run has shown.
+fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<Spec, Stop> {
+    file::parse(text, held_out).map_err(|wrong| match wrong {
+        Wrong::Toml(error) => super::toml_error(path, text, &error),
+        Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
+    })
+}
+
 struct TensorProblem {
     name: String,
     folder: PathBuf,
+    /// Of problem.toml.
+    text: String,
     spec: Rc<Spec>,
     reference: Option<Reference>,
     /// The cases that this device runs, as indices into the spec's.
@@ -87,6 +96,12 @@ impl Problem for TensorProblem {
 
     fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
+    }
+
+    /// Values are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
+    fn hold_out(&mut self, seed: u64) -> Result<(), Stop> {
+        self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
+        Ok(())
     }
 
     fn prepare(&mut self, cx: &mut Context, _worker: &mut Worker) -> Result<(), Stop> {
@@ -167,10 +182,45 @@ impl Problem for TensorProblem {
             worker.require_entry(module, entry)?;
         }
         let drawn = self.timed_inputs(cx.seed)?;
-        let set_up =
-            |(index, drawn): &(usize, Drawn)| Bench::set_up(&self.spec, *index, worker, module, &drawn.sets);
+        let scratch = bench::scratch(&self.spec, worker)?;
+        let set_up = |(index, drawn): &(usize, Drawn)| {
+            Bench::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
+                worker,
+                &drawn.sets,
+                scratch,
+            )
+        };
         let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
         Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, place, cx.seed)))
+    }
+
+    /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        for entry in self.spec.entries() {
+            let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
+            let cases = (0..self.spec.cases.len()).filter(of_entry);
+            let size = |index: &usize| {
+                let cells = self.spec.cases[*index].cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size));
+        }
+        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
+            let bench = Bench::set_up(&self.spec, *index, worker, module, &sets)?;
+            bench.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            bench.take_down(worker)?;
+        }
+        Ok(())
     }
 
     fn dump(
@@ -211,6 +261,9 @@ impl TensorProblem {
         Ok(self.timed.insert(Rc::new(all)).clone())
     }
 }
+
+/// Cells of a workload that is large enough for a check: one cell alone races with nobody.
+const ENOUGH: usize = 4096;
 
 /// Bytes that are held while nobody waits.
 const MOST_AHEAD: usize = 1 << 30;

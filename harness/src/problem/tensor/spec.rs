@@ -3,6 +3,7 @@
 use super::values::Values;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
+use crate::probe::bounds::Cache;
 use serde::Deserialize;
 
 /// What a problem.toml says.
@@ -15,6 +16,8 @@ pub struct Spec {
     /// In the file's order, held-out ones last; one for each type.
     pub cases: Vec<Case>,
     pub cpu_max_cells: Option<usize>,
+    /// What is in the L2 cache when a timed launch begins.
+    pub cache: Cache,
 }
 
 #[derive(Clone, Debug)]

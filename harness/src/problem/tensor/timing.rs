@@ -2,10 +2,11 @@
 
 use super::Drawn;
 use super::bench::Bench;
-use super::spec::{Case, Spec};
+use super::spec::{Case, Role, Spec};
 use super::tally::Tally;
 use crate::device::Order;
 use crate::measure::{self, Summary};
+use crate::probe::bounds::Demand;
 use crate::problem::{Correctness, Place, Stop, Timed, in_digits};
 use crate::process::worker::{Breach, Worker};
 use crate::report::{Measure, Writer};
@@ -52,6 +53,18 @@ impl Timing {
         self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
     }
 
+    fn warm_anew(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
+        let Some(bench) = self.benches.first() else { return Ok(()) };
+        bench.renew(worker)?;
+        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+            let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
+            if drawn.sets.len() > 1 {
+                bench.launch(worker, other, &drawn.sets[other], Order::Forward)?;
+            }
+        }
+        Ok(())
+    }
+
     fn verdict(&mut self, out: &mut Writer) -> Result<Correctness, Stop> {
         let verdict = self.tally.verdict();
         if verdict == Correctness::Fail {
@@ -74,6 +87,11 @@ impl Timing {
     }
 }
 
+/// Which set of inputs the case at this place gets in a turn.
+fn set_of(inputs: u64, at: usize, drawn: &Drawn) -> usize {
+    (inputs >> (at % 64)) as usize % drawn.sets.len()
+}
+
 impl Timed for Timing {
     /// There is no end of them: each number says which set of inputs a case gets.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
@@ -81,6 +99,10 @@ impl Timed for Timing {
         Box::new(std::iter::repeat_with(move || rng.next_u64()))
     }
 
+    /// The first turn finds the module as the gates left it: a kernel that does its work in other launches only is found out
+    /// there. Before each further one it is loaded anew and warmed up on the inputs that this turn does not time, so that
+    /// a result remembered from an earlier launch is of no use.
+    ///
     /// Outputs are poisoned before each launch. Comparing them all would take longer than the
     /// launches: one case of a turn is compared, which the kernel cannot foresee (a large one not every
     /// time), and at the end all.
@@ -88,8 +110,11 @@ impl Timed for Timing {
         self.turns += 1;
         self.left.clear();
         let mut seconds = Vec::new();
+        if self.turns > 1 {
+            self.warm_anew(worker, inputs)?;
+        }
         for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
-            let set = (inputs >> (at % 64)) as usize % drawn.sets.len();
+            let set = set_of(inputs, at, drawn);
             seconds.push(bench.launch(worker, set, &drawn.sets[set], Order::Forward)?);
             self.left.push(set);
         }
@@ -127,6 +152,23 @@ impl Timed for Timing {
             low: rates(&|s| s.interval.map(|(_, high)| high)),
             high: rates(&|s| s.interval.map(|(low, _)| low)),
         })
+    }
+
+    /// What was left out of a problem's `bytes` need not be read; what is read must be.
+    fn demands(&self) -> Vec<Demand> {
+        let demand = |case: &Case| {
+            let bytes = |reads: bool| {
+                let tensors = self.spec.tensors.iter().zip(&case.tensors);
+                let moved = tensors.filter(|(t, _)| t.role != if reads { Role::Out } else { Role::In });
+                moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
+            };
+            let reads = bytes(true).min(case.bytes);
+            let writes = bytes(false).min(case.bytes - reads);
+            let flops = case.flops.unwrap_or(0.0);
+            let (label, cache) = (case.label.clone(), self.spec.cache);
+            Demand { label, reads, writes, flops, cache, ..Demand::default() }
+        };
+        self.cases().map(demand).collect()
     }
 
     fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop> {

@@ -52,6 +52,8 @@ pub struct Bench {
 /// What came of a launch that samples.
 pub struct Sampled {
     pub tokens: Vec<i32>,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
     pub broken: Broken,
 }
 
@@ -132,6 +134,11 @@ impl Bench {
         })
     }
 
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.renew(self.module)
+    }
+
     /// Gives its own memory back; the weights stay.
     pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
@@ -140,9 +147,11 @@ impl Bench {
 
     pub fn sample(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Sampled, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
+        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
         let mut broken = self.breaches(worker)?;
         broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
-        Ok(Sampled { tokens, broken })
+        broken.words.extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        Ok(Sampled { tokens, h0, h1, broken })
     }
 
     /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`Bench::breaches`]
@@ -170,6 +179,14 @@ impl Bench {
             broken.words.extend(not_finite(name, values));
         }
         Ok(Taught { broken, ..taught })
+    }
+
+    /// Launches without a look at what came of it.
+    pub fn exercise(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<(), Stop> {
+        if teacher {
+            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+        }
+        self.launch(worker, run, teacher, order).map(drop)
     }
 
     fn launch(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<f64, Stop> {

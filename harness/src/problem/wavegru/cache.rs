@@ -27,14 +27,24 @@ impl Key {
         Key { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
     }
 
+    /// Enough of the digest for a name.
+    pub fn hex(&self) -> String {
+        blake3::Hash::from(self.digest).to_hex()[..32].to_owned()
+    }
+
     fn file(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("wavegru-{}.reference", &blake3::Hash::from(self.digest).to_hex()[..32]))
+        folder.join(format!("wavegru-{}.reference", self.hex()))
     }
 }
 
 /// `None` where there is none, or none that can be trusted.
 pub fn load(folder: &Path, key: &Key) -> Option<Reference> {
-    let bytes = std::fs::read(key.file(folder)).ok()?;
+    read(&key.file(folder), key)
+}
+
+/// The same from a file by another name.
+pub fn read(path: &Path, key: &Key) -> Option<Reference> {
+    let bytes = std::fs::read(path).ok()?;
     let (content, digest) = bytes.split_last_chunk::<32>()?;
     if blake3::hash(content).as_bytes() != digest {
         return None;
@@ -55,6 +65,12 @@ pub fn load(folder: &Path, key: &Key) -> Option<Reference> {
 
 /// Written beside and renamed, so that no reader sees half a file.
 pub fn store(folder: &Path, key: &Key, reference: &Reference) -> std::io::Result<()> {
+    write(&key.file(folder), key, reference)
+}
+
+/// The same into a file by another name.
+pub fn write(path: &Path, key: &Key, reference: &Reference) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
     let mut bytes = key.digest.to_vec();
     put(&mut bytes, &reference.tokens);
     put(&mut bytes, &reference.teacher_prob);
@@ -69,7 +85,7 @@ pub fn store(folder: &Path, key: &Key, reference: &Reference) -> std::io::Result
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&bytes)?;
-    file.persist(key.file(folder))?;
+    file.persist(path)?;
     Ok(())
 }
 

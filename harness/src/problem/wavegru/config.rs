@@ -29,6 +29,10 @@ pub struct Config {
     pub timed_launches: usize,
     /// Orders of execution that a checked launch is repeated in on the cpu device.
     pub orders: usize,
+    /// Exchanges between all multiprocessors that must follow one another in a step of the plain
+    /// algorithm: what the estimate of a step's time counts. 0: none is made of them.
+    #[serde(default)]
+    pub exchanges: u32,
     pub limits: Limits,
 }
 

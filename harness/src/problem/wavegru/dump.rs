@@ -82,7 +82,8 @@ mod tests {
         let expected = Reference { h0: h.clone(), h1: h.clone(), ..expected };
         let run = Run { start: Start::draw(256, 7), expected };
         let sampling = Sampling { steps: 2, first_token: 128, temperature: 1.0, min_p: 0.05 };
-        let sampled = Sampled { tokens: vec![3, 2], broken: Broken::default() };
+        let sampled =
+            Sampled { tokens: vec![3, 2], h0: Vec::new(), h1: Vec::new(), broken: Broken::default() };
         let taught = Taught { teacher_prob: vec![0.5, 0.2], h0: h.clone(), h1: h, broken: Broken::default() };
         dump(folder.path(), &weights, sampling, &run, &sampled, &taught).unwrap();
 

@@ -8,6 +8,7 @@ mod bench;
 mod cache;
 pub mod config;
 mod dump;
+mod held_out;
 pub mod philox;
 mod pool;
 pub mod reference;
@@ -21,8 +22,9 @@ use crate::device::{DeviceInfo, Order};
 use crate::process::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
 use config::Config;
+use held_out::HeldOut;
 use pool::{Pool, Run};
-use reference::Sampling;
+use reference::{Reference, Sampling, Start};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use timing::Timing;
@@ -30,13 +32,19 @@ use weights::Weights;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let config = Config::read(path, text)?;
-    Ok(Box::new(WaveGru { path: path.to_owned(), config, prepared: None }))
+    Ok(Box::new(WaveGru { path: path.to_owned(), config, held_out: false, prepared: None }))
 }
+
+/// Hidden units of the smallest model, and the steps of a launch that a tool watches.
+const SMALLEST: usize = 256;
+const WATCHED_STEPS: usize = 3;
 
 struct WaveGru {
     /// Of problem.toml.
     path: PathBuf,
     config: Config,
+    /// Only the held-out run is asked for.
+    held_out: bool,
     prepared: Option<Prepared>,
 }
 
@@ -47,11 +55,42 @@ struct Prepared {
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
     pool: Rc<Pool>,
+    /// Of the held-out run, where it was made ahead.
+    file: Option<PathBuf>,
 }
 
 impl WaveGru {
     fn prepared(&self) -> Result<&Prepared, Stop> {
         self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
+    }
+
+    /// The held-out run that is ready, with its file, or one that is made now.
+    fn held_out(
+        &self,
+        weights: &Weights,
+        sampling: Sampling,
+        cx: &mut Context,
+    ) -> Result<(Run, Option<PathBuf>), Stop> {
+        let held_out = HeldOut::new(&self.config, weights, sampling, cx.cache_dir);
+        let (run, file) = match held_out.ready() {
+            Some((run, file)) => (run, Some(file)),
+            None => {
+                cx.out.text("computing a held-out reference on the cpu: none was made ahead")?;
+                let (mut written, mut percent) = (Ok(()), None);
+                let all = sampling.steps as u64;
+                let made = held_out.make(held_out::cores(), &mut |done| {
+                    let now = Some(100 * done / all);
+                    if written.is_ok() && percent != now {
+                        (written, percent) = (cx.out.progress(done, all), now);
+                    }
+                    written.is_ok()
+                });
+                written?;
+                (made.ok_or_else(|| Stop::Lab("no held-out reference was made".into()))?, None)
+            }
+        };
+        cx.out.line("held_out_seed", run.start.seed)?;
+        Ok((run, file))
     }
 
     /// On the cpu device checked launches run in several orders; a GPU has its own.
@@ -100,7 +139,12 @@ impl Problem for WaveGru {
     fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop> {
         let sampling = self.config.sampling(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let pool = Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?;
+        let (pool, file) = if self.held_out {
+            let (run, file) = self.held_out(&weights, sampling, cx)?;
+            (Pool { runs: vec![run] }, file)
+        } else {
+            (Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?, None)
+        };
         self.require_margin(&pool)?;
         if let Some(run) = pool.narrowest() {
             let (margin, seed, step) = (run.expected.margin, run.start.seed, run.expected.margin_step);
@@ -108,8 +152,18 @@ impl Problem for WaveGru {
             cx.out.line("sample_margin", line)?;
         }
         let uploaded = bench::upload(&weights, worker)?;
-        self.prepared = Some(Prepared { sampling, weights, uploaded, pool: Rc::new(pool) });
+        self.prepared = Some(Prepared { sampling, weights, uploaded, pool: Rc::new(pool), file });
         Ok(())
+    }
+
+    fn hold_out(&mut self, _seed: u64) -> Result<(), Stop> {
+        self.held_out = true;
+        Ok(())
+    }
+
+    fn look_ahead(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        let Prepared { sampling, weights, .. } = self.prepared()?;
+        HeldOut::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(nobody_waits)
     }
 
     fn verify(
@@ -118,9 +172,19 @@ impl Problem for WaveGru {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let Prepared { sampling, weights, uploaded, pool, file } = self.prepared()?;
         let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
+        if let ([run], true) = (&pool.runs[..], self.held_out) {
+            // Shown from here on, whatever comes of it.
+            file.as_deref().map_or(Ok(()), std::fs::remove_file).map_err(|e| {
+                Stop::Lab(format!("the held-out run is not there any more ({e}): ask again for another"))
+            })?;
+            let launch = [(run, orders[0])];
+            let verdict = verify::verify(&bench, worker, &self.config.limits, &launch, &launch, cx)?;
+            bench.close(worker)?;
+            return Ok(verdict);
+        }
         let runs: Vec<&Run> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
         let sampling: Vec<(&Run, Order)> = runs.iter().copied().zip(orders.iter().copied()).collect();
         let rest = runs.iter().copied().skip(orders.len());
@@ -137,7 +201,7 @@ impl Problem for WaveGru {
         module: ModuleId,
         place: Place,
     ) -> Result<Box<dyn Timed>, Stop> {
-        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let mut runs = pool.shuffled(cx.seed ^ place.salt());
         let uploaded = match place {
             Place::Checked => {
@@ -148,7 +212,35 @@ impl Problem for WaveGru {
             Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
         };
         let bench = Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?;
-        Ok(Box::new(Timing { bench, pool: pool.clone(), runs, launches: 0 }))
+        let (multiplied, weight_bytes) = weights.work();
+        let (pool, exchanges) = (pool.clone(), self.config.exchanges);
+        Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
+    }
+
+    /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
+    /// on it otherwise.
+    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        if device.emulated {
+            self.config.hidden = SMALLEST;
+        }
+        (self.config.steps, self.config.steps_cpu) = (WATCHED_STEPS, WATCHED_STEPS);
+        Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        let sampling = self.config.sampling(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let uploaded = bench::upload(&weights, worker)?;
+        let start = Start::draw(self.config.hidden, cx.seed);
+        // Any tokens will do: nothing is compared.
+        let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
+        let run = Run { start, expected: Reference { tokens, ..Reference::default() } };
+        for teacher in [false, true] {
+            let bench = Bench::new(worker, module, &uploaded, weights.hidden, sampling)?;
+            bench.exercise(worker, &run, teacher, Order::Shuffled(cx.seed))?;
+            bench.close(worker)?;
+        }
+        Ok(())
     }
 
     fn dump(
@@ -158,7 +250,7 @@ impl Problem for WaveGru {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        let Prepared { sampling, weights, uploaded, pool } = self.prepared()?;
+        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
         let sampled = bench.sample(worker, run, Order::Forward)?;

@@ -8,6 +8,7 @@ use super::philox::{evenly, gumbel};
 use super::team::{Barrier, Shared, share};
 use super::weights::{VOCAB, Weights};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts up with every change that may alter a result: cached references of others are stale.
 pub const VERSION: u32 = 1;
@@ -104,38 +105,56 @@ impl Model {
         let (fours, rest) = starts.as_chunks::<4>();
         for four in fours {
             let done = (references.len() * sampling.steps) as u64;
-            references.extend(self.batch(four, sampling, threads, &mut |n| progress(done + 4 * n, all)));
+            references.extend(self.batch(four, sampling, threads, &mut |n, _| {
+                progress(done + 4 * n, all);
+                true
+            }));
         }
         for one in rest {
             let done = (references.len() * sampling.steps) as u64;
             let one = std::array::from_ref(one);
-            references.extend(self.batch(one, sampling, threads, &mut |n| progress(done + n, all)));
+            references.extend(self.batch(one, sampling, threads, &mut |n, _| {
+                progress(done + n, all);
+                true
+            }));
         }
         references
     }
 
-    /// `B` runs side by side; each thread owns some of the rows of every matrix.
+    /// Runs one start while `go_on`, which hears after each step of the steps done and of the margin so far.
+    pub fn run_while(
+        &self,
+        start: &Start,
+        sampling: Sampling,
+        threads: usize,
+        go_on: &mut dyn FnMut(u64, f64) -> bool,
+    ) -> Option<Reference> {
+        self.batch(std::array::from_ref(start), sampling, threads, go_on).pop()
+    }
+
+    /// `B` runs side by side; each thread owns some of the rows of every matrix. None where it did not go on to the end.
     fn batch<const B: usize>(
         &self,
         starts: &[Start; B],
         sampling: Sampling,
         threads: usize,
-        progress: &mut dyn FnMut(u64),
+        go_on: &mut dyn FnMut(u64, f64) -> bool,
     ) -> Vec<Reference> {
         let threads = threads.clamp(1, self.hidden);
         let exchange = Exchange {
             barrier: Barrier::new(threads),
             hidden: std::array::from_fn(|_| Shared::new(B * self.hidden)),
             logits: Shared::new(B * VOCAB),
+            last: AtomicUsize::new(usize::MAX),
         };
         std::thread::scope(|scope| {
             for member in 1..threads {
                 let exchange = &exchange;
                 scope.spawn(move || {
-                    Member::<B>::new(self, exchange, starts, member, threads).run(sampling, &mut |_| {});
+                    Member::<B>::new(self, exchange, starts, member, threads).run(sampling, &mut |_, _| true);
                 });
             }
-            Member::<B>::new(self, &exchange, starts, 0, threads).run(sampling, progress)
+            Member::<B>::new(self, &exchange, starts, 0, threads).run(sampling, go_on)
         })
     }
 
@@ -171,6 +190,8 @@ struct Exchange {
     barrier: Barrier,
     hidden: [Shared; 3],
     logits: Shared,
+    /// The step after which all threads end. Set a step ahead, so that all of them see it in the same one.
+    last: AtomicUsize,
 }
 
 /// One thread of a batch, with its own copy of every vector.
@@ -204,11 +225,14 @@ impl<'a, const B: usize> Member<'a, B> {
         }
     }
 
-    fn run(mut self, sampling: Sampling, progress: &mut dyn FnMut(u64)) -> Vec<Reference> {
+    fn run(mut self, sampling: Sampling, go_on: &mut dyn FnMut(u64, f64) -> bool) -> Vec<Reference> {
         let mut records: [Record; B] = std::array::from_fn(|_| Record::default());
         let mut tokens = [sampling.first_token; B];
         for t in 0..sampling.steps {
             let logits = self.step(&tokens);
+            if self.exchange.last.load(Ordering::Relaxed) <= t {
+                return Vec::new();
+            }
             for b in 0..B {
                 let l: Vec<f64> =
                     logits[b].iter().map(|logit| logit / f64::from(sampling.temperature)).collect();
@@ -216,7 +240,11 @@ impl<'a, const B: usize> Member<'a, B> {
                 tokens[b] = choice.token;
                 records[b].push(&choice, t);
             }
-            progress(t as u64 + 1);
+            let margin =
+                records.iter().filter_map(|r| r.smallest).map(|(m, _)| m).fold(f64::INFINITY, f64::min);
+            if !go_on(t as u64 + 1, margin) {
+                self.exchange.last.store(t + 1, Ordering::Relaxed);
+            }
         }
         let narrow = |state: &[f64]| state.iter().map(|v| *v as f32).collect();
         let finished = records.into_iter().zip(self.h0.iter().zip(&self.h1));

@@ -49,7 +49,11 @@ struct Fake {
     emulated: bool,
     answers: Arc<Vec<(Start, Reference)>>,
     spoil: Spoil,
+    /// The seed of each launch, and whether it was taught.
+    launched: Launched,
 }
+
+type Launched = Arc<Mutex<Vec<(u64, bool)>>>;
 
 impl Fake {
     fn put<T: bytemuck::NoUninit>(&mut self, at: usize, values: &[T]) {
@@ -69,6 +73,7 @@ impl Fake {
             embed: address(0),
         };
         let seed = u64::from(words[2]) | u64::from(words[3]) << 32;
+        self.launched.lock().unwrap().push((seed, seen.forced != 0));
         let answers = self.answers.clone();
         let (start, expected) = answers.iter().find(|(start, _)| start.seed == seed).unwrap();
         assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&start.h0));
@@ -99,6 +104,8 @@ impl Driver for Fake {
             sms: 4,
             arch: String::new(),
             max_shared_bytes: 1000,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
@@ -166,24 +173,40 @@ fn judge(emulated: bool, spoil: Spoil) -> String {
 }
 
 fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Path>) -> String {
+    let fake = fake(emulated, spoil);
+    let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
+    circle(worker, Path::new("image"), cache_dir, dump)
+}
+
+/// A device that knows the answers to every run of the pool.
+fn fake(emulated: bool, spoil: Spoil) -> Fake {
     let config = Config::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     let steps = if emulated { config.steps_cpu } else { config.steps };
     let starts: Vec<Start> = config.run_seeds.iter().map(|seed| Start::draw(256, *seed)).collect();
     let sampling = Sampling { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
     let expected = Model::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
     let answers = Arc::new(starts.into_iter().zip(expected).collect());
-    let fake = Fake { memory: Vec::new(), emulated, answers, spoil };
-    let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
-    circle(worker, Path::new("image"), cache_dir, dump)
+    Fake { memory: Vec::new(), emulated, answers, spoil, launched: Launched::default() }
 }
 
 /// What the judge does with a problem, in its order.
-pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&Path>) -> String {
+pub fn circle(worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&Path>) -> String {
+    circle_of(worker, image, cache_dir, dump, false)
+}
+
+fn circle_of(
+    mut worker: Worker,
+    image: &Path,
+    cache_dir: &Path,
+    dump: Option<&Path>,
+    held_out: bool,
+) -> String {
     let device = worker.info().clone();
     let log = Log::default();
     let mut out = Writer::new(log.clone());
     let mut cx = Context {
         device: &device,
+        figures: None,
         cache_dir,
         seed: 5,
         out: &mut out,
@@ -192,13 +215,16 @@ pub fn circle(mut worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&
     };
     let mut problem = open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     assert_eq!(problem.name(), "wavegru");
+    if held_out {
+        problem.hold_out(5).unwrap();
+    }
     problem.prepare(&mut cx, &mut worker).unwrap();
     let module = worker.load(image).unwrap();
     let mut verdict = problem.verify(&mut cx, &mut worker, module).unwrap();
     if let Some(folder) = dump {
         problem.dump(&mut cx, &mut worker, module, folder).unwrap();
     }
-    if verdict == Correctness::Pass {
+    if verdict == Correctness::Pass && !held_out {
         let candidate = Candidate { problem: &mut *problem, worker: &mut worker, module, image };
         verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None).unwrap();
     }
@@ -313,6 +339,64 @@ fn a_kernel_that_is_wrong_only_while_it_is_timed_has_no_speed() {
     });
     fails(&log, Some("sample_mismatches"), Report::read(&log).value("first_failure"));
     assert!(log.contains("first_failure: timed launch 0: step 2 gave token"), "{log}");
+}
+
+#[test]
+fn no_run_is_launched_twice_and_none_is_sampled_after_its_tokens_were_on_the_device() {
+    for emulated in [false, true] {
+        let fake = fake(emulated, |_, _| {});
+        let launched = fake.launched.clone();
+        let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
+        circle(worker, Path::new("image"), tempfile::tempdir().unwrap().path(), None);
+        let launched = launched.lock().unwrap();
+        let (mut taught, mut sampled) = (Vec::new(), Vec::new());
+        for (seed, is_taught) in launched.iter() {
+            assert!(*is_taught || !taught.contains(seed), "run {seed} is sampled after it was taught");
+            (if *is_taught { &mut taught } else { &mut sampled }).push(*seed);
+        }
+        assert!(!taught.is_empty() && sampled.len() > taught.len(), "{launched:?}");
+        let mut all: Vec<u64> = launched.iter().map(|(seed, _)| *seed).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), launched.len(), "{launched:?}");
+    }
+}
+
+#[test]
+fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
+    let cache = tempfile::tempdir().unwrap();
+    let config = Config::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let weights = Weights::draw(256, 1);
+    let mut device = fake(true, |_, _| {});
+    let sampling = config.sampling(&device.info());
+    let held_out = HeldOut::new(&config, &weights, sampling, cache.path());
+
+    // Whoever waits is not kept waiting.
+    let mut looks = 0;
+    let mut third_look = || {
+        looks += 1;
+        looks < 3
+    };
+    held_out.make_ahead(&mut third_look).unwrap();
+    assert!(held_out.ready().is_none());
+    assert_eq!(looks, 3);
+
+    held_out.make_ahead(&mut || true).unwrap();
+    let (run, file) = held_out.ready().unwrap();
+    assert!(!config.run_seeds.contains(&run.start.seed) && run.expected.margin >= config.margin);
+    // One is enough.
+    held_out.make_ahead(&mut || panic!("one is ready")).unwrap();
+
+    let seed = run.start.seed;
+    device.answers = Arc::new(vec![(run.start, run.expected)]);
+    let launched = device.launched.clone();
+    let worker = Worker::on_a_thread(move || Ok(Box::new(device)), Duration::from_secs(30)).unwrap();
+    let log = circle_of(worker, Path::new("image"), cache.path(), None, true);
+    let report = Report::read(&log);
+    assert_eq!(report.correctness(), Some(true), "{log}");
+    assert_eq!(report.value("held_out_seed"), Some(seed.to_string().as_str()));
+    assert_eq!(*launched.lock().unwrap(), [(seed, false), (seed, true)]);
+    assert!(!file.exists() && held_out.ready().is_none());
 }
 
 #[test]

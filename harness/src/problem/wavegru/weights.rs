@@ -107,6 +107,17 @@ impl Weights {
         &found.expect("every name asked for is one of the recipes").values
     }
 
+    /// What no kernel gets around: the weights that each step multiplies by (those of layer 0's input have
+    /// only 256 inputs, which a kernel may multiply ahead), and the bytes of all that every launch reads (of
+    /// `embed` only the rows of its tokens).
+    pub fn work(&self) -> (f64, f64) {
+        let matrix = |t: &&Tensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
+        let cells = |t: &Tensor| t.shape.iter().product::<usize>() as f64;
+        let multiplied = self.tensors.iter().filter(matrix).map(cells).sum();
+        let read = self.tensors.iter().filter(|t| t.name != "embed");
+        (multiplied, read.map(|t| t.values.bytes().len() as f64).sum())
+    }
+
     /// Changes when any value does.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
@@ -131,6 +142,17 @@ mod tests {
             let deviation = (square / values.len() as f64).sqrt();
             assert!((deviation / expected - 1.0).abs() < 0.06, "{name}: {deviation}, not {expected}");
         }
+    }
+
+    #[test]
+    fn the_work_of_a_step_is_that_of_the_matrices() {
+        let (multiplied, bytes) = Weights::draw(256, 1).work();
+        let h = 256.0f64;
+        assert_eq!(multiplied, (9.0 + 2.0) * h * h + 256.0 * h);
+        assert_eq!(
+            bytes,
+            2.0 * ((12.0 + 2.0) * h * h + 256.0 * h) + 4.0 * (2.0 * h + 12.0 * h + 2.0 * h + 256.0)
+        );
     }
 
     #[test]

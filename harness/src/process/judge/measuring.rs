@@ -4,6 +4,7 @@ use super::incumbent::{Incumbent, no_comparison};
 use crate::measure::plan::{LEAST_QUADS, Plan};
 use crate::measure::turns::{Quad, Ratio};
 use crate::measure::{geometric_mean, summarise};
+use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Context, Correctness, Place, Problem, Stop, Timed, in_digits};
 use crate::process::worker::{ModuleId, Worker};
 use crate::report::{Measure, SERIES_POINTS};
@@ -185,6 +186,9 @@ impl Measuring<'_> {
     }
 
     fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
+        if self.held_against_bounds(cx, seat)? == Correctness::Fail {
+            return Ok(Turned::Wrong);
+        }
         seat.timed.write(&self.times.candidate, true, cx.out)?;
         Ok(Turned::Over)
     }
@@ -248,6 +252,21 @@ impl Measuring<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// A time that the device cannot reach is no measurement. Without a probe, and of an emulated device,
+    /// nothing bounds it.
+    fn held_against_bounds(&self, cx: &mut Context, seat: &Seat) -> Result<Correctness, Stop> {
+        let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
+        let demands = seat.timed.demands();
+        let turns = &self.times.candidate;
+        let median = |at: usize| {
+            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+            summarise(&seconds).map(|s| s.median)
+        };
+        let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
+        let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
+        Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
     }
 
     /// Of what is to become narrow: the ratio's interval, or without an incumbent the candidate's own.

@@ -5,6 +5,8 @@ use super::super::incumbent::Incumbent;
 use super::*;
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
 use crate::measure::plan::Trials;
+use crate::probe::Figures;
+use crate::probe::bounds::Demand;
 use crate::problem::BuildNeeds;
 use crate::report::{Report, Speed, Writer};
 use std::cell::RefCell;
@@ -23,6 +25,8 @@ impl Driver for Idle {
             sms: 1,
             arch: String::new(),
             max_shared_bytes: 0,
+            l2_bytes: 1 << 20,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
@@ -84,6 +88,9 @@ struct Scripted {
 }
 
 impl Problem for Script {
+    fn hold_out(&mut self, _: u64) -> Result<(), Stop> {
+        Ok(())
+    }
     fn name(&self) -> &str {
         "script"
     }
@@ -110,6 +117,12 @@ impl Problem for Script {
     fn dump(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
         Ok(())
     }
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        Ok("a script".into())
+    }
+    fn exercise(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 impl Timed for Scripted {
@@ -132,6 +145,10 @@ impl Timed for Scripted {
         let rate = summarise(&rates)?;
         let (low, high) = rate.interval.unzip();
         Some(Measure { value: rate.median, low, high })
+    }
+    /// A step, so that a launch takes a trip to the L2 cache at least.
+    fn demands(&self) -> Vec<Demand> {
+        vec![Demand { steps: 1.0, exchanges: 2.0, ..Demand::default() }]
     }
     fn write(&self, turns: &[Vec<f64>], _: bool, out: &mut Writer) -> Result<(), Stop> {
         let rate = self.throughput(turns).unwrap();
@@ -159,8 +176,12 @@ struct Measured {
     launches: Vec<(Place, u64)>,
 }
 
-/// Measures with an incumbent beside it, or without.
+/// Measures with an incumbent beside it, or without, on a device that was never probed.
 fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+    run_on(None, plan, pool, beside, takes)
+}
+
+fn run_on(figures: Option<Figures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     let launches = Launches::default();
     let mut script = Script { takes, launches: launches.clone(), pool };
     let mut worker_of_candidate = worker().unwrap();
@@ -169,6 +190,7 @@ fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     let mut out = Writer::new(log.clone());
     let mut cx = Context {
         device: &device,
+        figures,
         cache_dir: Path::new("/nowhere"),
         seed: 1,
         out: &mut out,
@@ -303,4 +325,39 @@ fn a_noisy_comparison_says_that_its_time_was_up() {
     assert_eq!(run(&plan, 8, true, takes).launches.len(), 2, "the budget is nothing");
     let measured = run(&Plan { half_width: 0.09, ..least }, 8, true, takes);
     assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+}
+
+/// An L2 round trip of a microsecond: a step cannot take less than half of it.
+const FIGURES: Figures = Figures {
+    copy: 4e12,
+    l2: 6e12,
+    fma: 6e13,
+    tensor: None,
+    l2_round_trip: 1e-6,
+    launch: 2e-6,
+    exchange: 3e-6,
+};
+
+#[test]
+fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
+    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    assert_eq!(measured.verdict, Correctness::Fail);
+    let report = measured.report;
+    let failure = report.value("first_failure").unwrap();
+    assert!(
+        failure.starts_with("0.4000 µs is below the floor of 0.5000 µs, which this device cannot reach"),
+        "{failure}"
+    );
+    assert!(report.measure("throughput_sps").is_none_or(|m| m.value.is_nan()), "{report:?}");
+    assert_eq!((report.value("of_estimate"), report.comparison()), (None, None));
+}
+
+#[test]
+fn an_honest_time_is_shown_beside_the_estimate() {
+    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(20e-6));
+    assert_eq!(measured.verdict, Correctness::Pass);
+    let lines = ["floor_us", "estimate_us", "of_estimate"].map(|key| measured.report.value(key));
+    assert_eq!(lines, [Some("0.5000"), Some("8.000 exchanges=2"), Some("40")]);
+    let unknown = run(&Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    assert_eq!((unknown.verdict, unknown.report.value("floor_us")), (Correctness::Pass, None));
 }

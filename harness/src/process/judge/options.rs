@@ -2,6 +2,7 @@
 
 use crate::device::Target;
 use crate::measure::plan::Plan;
+use crate::process::check::Tool;
 use crate::process::child::Program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,6 +25,12 @@ pub struct Options {
     pub arch: Option<String>,
     /// For what outlives a run; `None` is the user's cache folder.
     pub cache_dir: Option<PathBuf>,
+    /// Only the gates, on a start or on shapes that no run has shown: what `lab keep` asks for.
+    pub held_out: bool,
+    /// Instead of judging, run under these tools; none named are all of the device's.
+    pub check: Option<Vec<Tool>>,
+    /// The compute-sanitizer to use; `None` is the one that is found.
+    pub sanitizer: Option<PathBuf>,
     /// Where to write every tensor as .npy.
     pub dump: Option<PathBuf>,
     /// For the build, and for each launch.
@@ -50,6 +57,9 @@ impl Options {
             compile_options: Vec::new(),
             arch: None,
             cache_dir: None,
+            held_out: false,
+            check: None,
+            sanitizer: None,
             dump: None,
             time_limit: Duration::from_secs(60),
             seed: None,

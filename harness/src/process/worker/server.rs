@@ -7,6 +7,7 @@ use crate::process::link;
 use crate::process::wire::{self, WireError};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 /// Opens the device that the first request names and serves until the judge closes. The error is
 /// one of the wire: a device's error is an answer.
@@ -14,12 +15,14 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), WireError> {
-    let Some((number, Request::Open { target, parent }, _)) = link::next(&mut stream)? else { return Ok(()) };
+    let Some((number, Request::Open { target, parent, watched }, _)) = link::next(&mut stream)? else {
+        return Ok(());
+    };
     if parent.is_some_and(|parent| !crate::process::leash::parent_is(parent)) {
         return Ok(());
     }
     let mut device = match open(target) {
-        Ok(driver) => Device::new(driver),
+        Ok(driver) => Device::new(driver, if watched { Memory::watched() } else { Memory::default() }),
         Err(error) => {
             let failure = Failure::Lab(error.to_string());
             return wire::send(&mut stream, &(number, Answer::Err(failure)), &[]);
@@ -43,10 +46,17 @@ struct Launchable {
     statement: Entry,
 }
 
+/// A module as the judge knows it: the driver's changes whenever it is loaded anew.
+struct Module {
+    image: PathBuf,
+    loaded: u32,
+}
+
 struct Device {
     driver: Box<dyn Driver>,
     info: DeviceInfo,
     memory: Memory,
+    modules: Vec<Module>,
     entries: HashMap<(ModuleId, String), Launchable>,
     /// What the launch statements said, by entry and dims: each is asked once.
     shapes: HashMap<(ModuleId, String, Vec<u8>), Shape>,
@@ -55,12 +65,13 @@ struct Device {
 }
 
 impl Device {
-    fn new(driver: Box<dyn Driver>) -> Self {
+    fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
         Device {
             driver,
             info,
-            memory: Memory::default(),
+            memory,
+            modules: Vec::new(),
             entries: HashMap::new(),
             shapes: HashMap::new(),
             statement: None,
@@ -71,7 +82,15 @@ impl Device {
         let driver = &mut *self.driver;
         let reply = match request {
             Request::Open { .. } => return Err(Failure::Lab("the device is open already".into())),
-            Request::Load { image } => Reply::Module(ModuleId(driver.load(&image)?)),
+            Request::Load { image } => {
+                let loaded = driver.load(&image)?;
+                self.modules.push(Module { image, loaded });
+                Reply::Module(ModuleId(self.modules.len() as u32 - 1))
+            }
+            Request::Renew { module } => {
+                self.renew(module)?;
+                Reply::Done
+            }
             Request::Lacks { module, entry } => Reply::Lacks(self.launchable(module, &entry)?.err()),
             Request::Buffer { name, bytes } => Reply::Buffer(self.memory.allocate(driver, name, bytes)?),
             Request::Write { buffer } => {
@@ -100,6 +119,23 @@ impl Device {
         Ok((reply, Vec::new()))
     }
 
+    fn module(&self, module: ModuleId) -> Result<&Module, DeviceError> {
+        let found = self.modules.get(module.0 as usize);
+        found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
+    }
+
+    /// Loads the module anew: its globals are as they were in the image, and the driver forgets what lies
+    /// beside the buffers.
+    fn renew(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let Module { image, loaded } = self.module(module)?;
+        let (image, loaded) = (image.clone(), *loaded);
+        self.entries.retain(|(of, _), _| *of != module);
+        self.driver.unload(loaded)?;
+        let loaded = self.driver.load(&image)?;
+        self.modules[module.0 as usize].loaded = loaded;
+        self.driver.forget()
+    }
+
     /// The entry and its launch statement, or the name of the one that the module lacks.
     fn launchable(
         &mut self,
@@ -110,19 +146,18 @@ impl Device {
         if let Some(found) = self.entries.get(&key) {
             return Ok(Ok(*found));
         }
-        let Some(entry) = self.driver.entry(module.0, name)? else { return Ok(Err(name.to_owned())) };
+        let loaded = self.module(module)?.loaded;
+        let Some(entry) = self.driver.entry(loaded, name)? else { return Ok(Err(name.to_owned())) };
         let statement = format!("lab_launch_{name}");
-        let Some(statement) = self.driver.entry(module.0, &statement)? else { return Ok(Err(statement)) };
+        let Some(statement) = self.driver.entry(loaded, &statement)? else { return Ok(Err(statement)) };
         let found = Launchable { entry, statement };
         self.entries.insert(key, found);
         Ok(Ok(found))
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(f64, Shape), Failure> {
-        let found = self
-            .launchable(launch.module, &launch.entry)?
-            .map_err(|missing| Failure::Build(super::missing(&launch.entry, &missing)))?;
-        let shape = self.shape(launch, found)?;
+        let shape = self.shape(launch)?;
+        let found = self.required(launch)?;
         let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match arg {
@@ -134,12 +169,19 @@ impl Device {
         Ok((seconds, shape))
     }
 
-    /// Asks the launch statement, once for an entry and dims, and checks what it says.
-    fn shape(&mut self, launch: &Launch, found: Launchable) -> Result<Shape, Failure> {
+    fn required(&mut self, launch: &Launch) -> Result<Launchable, Failure> {
+        self.launchable(launch.module, &launch.entry)?
+            .map_err(|missing| Failure::Build(super::missing(&launch.entry, &missing)))
+    }
+
+    /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
+    /// window, so that whatever it leaves in the module is gone before the launch.
+    fn shape(&mut self, launch: &Launch) -> Result<Shape, Failure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(shape) = self.shapes.get(&key) {
             return Ok(*shape);
         }
+        let found = self.required(launch)?;
         let out = match self.statement {
             Some(address) => address,
             None => *self.statement.insert(self.driver.alloc(STATEMENT_BYTES)?),
@@ -157,6 +199,7 @@ impl Device {
         self.driver.download(out, &mut bytes)?;
         let shape = read_shape(&bytes);
         self.check(&launch.entry, found.entry, &shape)?;
+        self.renew(launch.module)?;
         self.shapes.insert(key, shape);
         Ok(shape)
     }

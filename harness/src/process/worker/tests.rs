@@ -21,6 +21,8 @@ impl Driver for Fake {
             sms: 4,
             arch: String::new(),
             max_shared_bytes: 1000,
+            l2_bytes: 0,
+            uuid: String::new(),
             driver: String::new(),
         }
     }
@@ -247,7 +249,8 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
         wire::receive::<(u64, Request)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
-    let error = Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1)).ready().err().unwrap();
+    let error =
+        Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false).ready().err().unwrap();
     forger.join().unwrap();
     error
 }

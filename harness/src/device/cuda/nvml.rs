@@ -1,0 +1,191 @@
+//! The state of a GPU by NVML, which is loaded at run time like the driver.
+
+use super::devices;
+use crate::device::Finding;
+use crate::device::gauge::{Brake, Gauge, Process, Reading};
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// One GPU.
+pub struct NvmlGauge {
+    device: Device<'static>,
+    /// Microseconds since 1970 when it was opened: usage before that is nobody's business.
+    opened: u64,
+    /// The most that each process was seen to use, in percent.
+    busy: BTreeMap<u32, u32>,
+}
+
+impl NvmlGauge {
+    /// `uuid` as `nvidia-smi -L` writes it. Takes 20 to 50 ms.
+    pub fn open(uuid: &str) -> Result<Self, String> {
+        // Handles borrow the library; it is wanted as long as the process lives.
+        let nvml: &'static Nvml = Box::leak(Box::new(load()?));
+        let device = nvml
+            .device_by_uuid(uuid)
+            .map_err(|e| format!("NVML does not know the device {uuid}: {}", words(&e)))?;
+        Ok(NvmlGauge { device, opened: now(), busy: BTreeMap::new() })
+    }
+
+    /// `None` where NVML does not say who uses the device.
+    fn processes(&mut self) -> Option<Vec<Process>> {
+        let mut found = self.device.running_compute_processes().ok()?;
+        found.extend(self.device.running_graphics_processes().unwrap_or_default());
+        let used = match self.device.process_utilization_stats(self.opened) {
+            Ok(used) => Some(used),
+            // So it says that nobody used it lately.
+            Err(NvmlError::NotFound) => Some(Vec::new()),
+            Err(_) => None,
+        };
+        for sample in used.iter().flatten() {
+            let most = self.busy.entry(sample.pid).or_default();
+            *most = (*most).max(sample.sm_util.min(100));
+        }
+        let mut pids: Vec<u32> = found.iter().map(|p| p.pid).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        let busy = |pid| used.as_ref().map(|_| self.busy.get(&pid).copied().unwrap_or(0));
+        let process =
+            |pid| Process { pid, name: name_of(pid), own: descends_from_this(pid), busy: busy(pid) };
+        Some(pids.into_iter().map(process).collect())
+    }
+}
+
+impl Gauge for NvmlGauge {
+    fn read(&mut self, with_processes: bool) -> Reading {
+        // Where even this is not told, the clocks count as those of a kernel.
+        let reasons = self.device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
+        Reading {
+            sm_clock_mhz: self.device.clock_info(Clock::SM).ok(),
+            memory_clock_mhz: self.device.clock_info(Clock::Memory).ok(),
+            temperature_c: self.device.temperature(TemperatureSensor::Gpu).ok(),
+            power_w: self.device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            idle: reasons.contains(ThrottleReasons::GPU_IDLE),
+            brakes: brakes(reasons),
+            processes: if with_processes { self.processes() } else { None },
+        }
+    }
+
+    fn slowdown_c(&self) -> Option<u32> {
+        self.device.temperature_threshold(TemperatureThreshold::Slowdown).ok()
+    }
+}
+
+fn brakes(reasons: ThrottleReasons) -> Vec<Brake> {
+    let all = [
+        (ThrottleReasons::SW_POWER_CAP, Brake::SwPowerCap),
+        (ThrottleReasons::HW_SLOWDOWN, Brake::HwSlowdown),
+        (ThrottleReasons::SW_THERMAL_SLOWDOWN, Brake::SwThermalSlowdown),
+        (ThrottleReasons::HW_THERMAL_SLOWDOWN, Brake::HwThermalSlowdown),
+        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, Brake::HwPowerBrake),
+        (ThrottleReasons::SYNC_BOOST, Brake::SyncBoost),
+        (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, Brake::ApplicationClocks),
+        (ThrottleReasons::DISPLAY_CLOCK_SETTING, Brake::DisplayClocks),
+    ];
+    all.into_iter().filter(|(flag, _)| reasons.contains(*flag)).map(|(_, brake)| brake).collect()
+}
+
+fn load() -> Result<Nvml, String> {
+    Nvml::init().map_err(|error| match error {
+        NvmlError::LibloadingError(_) => "libnvidia-ml.so.1 was not found".to_owned(),
+        other => format!("NVML does not start: {}", words(&other)),
+    })
+}
+
+/// The library's errors are words already, some with a capital.
+fn words(error: &NvmlError) -> String {
+    error.to_string()
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as u64)
+}
+
+fn name_of(pid: u32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// Whether the process is this one or was started by it, over any number of generations.
+fn descends_from_this(pid: u32) -> bool {
+    let own = std::process::id();
+    let mut at = Some(pid);
+    // A process may change its parent while it is looked at; no chain is that long.
+    for _ in 0..64 {
+        match at {
+            Some(pid) if pid == own => return true,
+            Some(pid) if pid > 1 => at = parent(pid),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The fourth field of `/proc/PID/stat`. The second is a name in brackets, which may hold anything.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// What `lab doctor` says of it.
+pub fn finding() -> Finding {
+    let what = "NVML".to_owned();
+    let state = load().and_then(|nvml| {
+        let version = nvml.sys_driver_version().map_err(|e| words(&e))?;
+        let devices = devices::uuids().unwrap_or_default().into_iter().enumerate();
+        let states = devices.filter_map(|(ordinal, uuid)| {
+            let device = nvml.device_by_uuid(uuid).ok()?;
+            let clock = device.clock_info(Clock::SM).ok()?;
+            let heat = device.temperature(TemperatureSensor::Gpu).ok()?;
+            Some(format!("cuda:{ordinal} at {clock} MHz, {heat} °C"))
+        });
+        let states: Vec<String> = states.collect();
+        Ok(format!(
+            "driver {version}; {}",
+            if states.is_empty() { "no state".into() } else { states.join("; ") }
+        ))
+    });
+    match state {
+        Ok(says) => Finding { what, ok: true, says, remedy: None },
+        Err(why) => Finding {
+            what,
+            ok: false,
+            says: format!("{why}: results say nothing of clocks, heat and other processes"),
+            remedy: Some(
+                "It comes with the NVIDIA driver; in a container ask for the capability `utility`.".into(),
+            ),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn idleness_and_fixed_clocks_are_no_faults() {
+        let seen = brakes(ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING);
+        assert_eq!(seen, [Brake::ApplicationClocks]);
+        assert!(seen.iter().all(|brake| brake.fault().is_none()));
+        let seen = brakes(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
+        assert_eq!(seen, [Brake::SwPowerCap, Brake::HwThermalSlowdown]);
+        assert!(seen.iter().all(|brake| brake.fault().is_some()));
+    }
+
+    #[test]
+    fn children_are_own_and_others_are_not() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        assert!(descends_from_this(std::process::id()) && descends_from_this(child.id()));
+        assert!(
+            !descends_from_this(1)
+                && !descends_from_this(rustix::process::getppid().unwrap().as_raw_pid() as u32)
+        );
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+}

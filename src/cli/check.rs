@@ -1,0 +1,125 @@
+//! `lab check`: the present bytes under tools that watch each access to memory.
+
+use super::run::{end_on_signals, say_batch};
+use super::{Kernel, code, complain, open, say, say_json};
+use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::process::Control;
+use crate::session::project::Project;
+use crate::session::record::Record;
+use crate::session::records::Records;
+use crate::session::run::Reason;
+use crate::session::verdict::{Outcome, Verdict};
+use clap::Args;
+use harness::device::Target;
+use harness::process::Exit;
+use harness::process::check::Tool;
+use harness::report::Report;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    kernel: Kernel,
+    /// Only this tool; may be given several times. On cuda: memcheck, racecheck, initcheck, synccheck; on cpu: address, race
+    #[arg(long = "tool", value_name = "TOOL")]
+    tools: Vec<Tool>,
+    /// Print JSON, and nothing else, on stdout
+    #[arg(long)]
+    json: bool,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[arg(long)]
+    device: Option<Target>,
+}
+
+pub fn main(options: &Options) -> ExitCode {
+    let project = match open(options.kernel.kernel.as_deref()) {
+        Ok(project) => project,
+        Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
+    };
+    let device = options.device.unwrap_or(project.config.device).resolve();
+    if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
+        let there = Tool::of(device).iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ");
+        return failed(
+            options,
+            &format!("{} is no tool of device {device}: there are {there}", tool.name()),
+            Exit::Usage,
+        );
+    }
+    match check(&project, options) {
+        Ok(record) => match record.verdict.as_ref() {
+            Some(verdict) => report(&project, options, &record, verdict),
+            None => failed(options, "the check came to no end", Exit::Crashed),
+        },
+        Err(error) => {
+            let exit = match &error {
+                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+                NotRun::Kernel(_) => Exit::NotBuilt,
+                NotRun::Failed(_) => Exit::Crashed,
+            };
+            failed(options, &error.to_string(), exit)
+        }
+    }
+}
+
+fn check(project: &Project, options: &Options) -> Result<Record, NotRun> {
+    let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
+    end_on_signals(control.clone())?;
+    let order = Order { device: options.device, tools: options.tools.clone(), ..Order::new(Reason::Check) };
+    execute::execute(project, &order, &control, |told| {
+        if let Told::Progress(_, batch) = told
+            && !options.json
+        {
+            say_batch(&batch);
+        }
+    })
+}
+
+fn report(project: &Project, options: &Options, record: &Record, verdict: &Verdict) -> ExitCode {
+    let exit = match verdict.outcome {
+        Outcome::Pass => Exit::Passed,
+        _ => verdict.exit(),
+    };
+    let report = record.report();
+    // A tool's own words, else how the run ended.
+    let says = report.value("check").unwrap_or(&verdict.why);
+    if options.json {
+        say_json(&as_json(project, record, &report, exit));
+    } else {
+        let sign = if exit == Exit::Passed { "✓" } else { "✗" };
+        say(&format!("\n{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+    }
+    code(exit)
+}
+
+fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> Value {
+    let log = Records::new(&project.lab_dir).log(record.start.id);
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let found: Vec<Value> = Report::read(&text)
+        .diagnostics()
+        .iter()
+        .map(|d| json!({ "file": d.file, "line": d.line, "severity": d.severity, "message": d.message }))
+        .collect();
+    let tools: Vec<&str> = report.value("check_tools").unwrap_or("").split(", ").collect();
+    json!({
+        "run": record.start.id,
+        "kernel": record.start.kernel,
+        "fingerprint": record.start.fingerprint,
+        "device": record.device,
+        "tools": tools,
+        "size": report.value("check_size"),
+        "says": report.value("check").or(record.verdict.as_ref().map(|v| v.why.as_str())),
+        "findings": found,
+        "log": log,
+        "exit_code": exit as u8,
+    })
+}
+
+fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
+    if options.json {
+        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
+    }
+    complain(why);
+    code(exit)
+}

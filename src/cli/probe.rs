@@ -1,0 +1,75 @@
+//! `lab probe`: what the device can do, measured anew.
+
+use super::{code, complain, say};
+use crate::session::figures::figure;
+use clap::Args;
+use harness::device::Target;
+use harness::process::Exit;
+use harness::process::judge::{self, probing};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    /// auto, cpu, cuda, cuda:1
+    #[arg(long, default_value = "auto")]
+    device: Target,
+}
+
+/// Exits with 0 where there are figures, else with 3.
+pub fn main(given: &Options) -> ExitCode {
+    let mut options = judge::Options::new(".");
+    options.device = given.device;
+    match probing::probe(&options) {
+        Ok(probed) => {
+            show(&probed);
+            ExitCode::SUCCESS
+        }
+        Err(stop) => {
+            complain(&stop.to_string());
+            code(Exit::Crashed)
+        }
+    }
+}
+
+fn show(probed: &probing::Probed) {
+    let (device, figures) = (&probed.device, &probed.figures);
+    say(&format!("{}, {}", device.name, device.driver));
+    let mut rows = vec![
+        (
+            "copy in memory",
+            format!("{} GB/s", figure(figures.copy / 1e9)),
+            "read and written bytes both count",
+        ),
+        ("reads from L2", format!("{} GB/s", figure(figures.l2 / 1e9)), ""),
+        (
+            "f32 arithmetic",
+            format!("{} TFLOP/s", figure(figures.fma / 1e12)),
+            "multiply-adds, two operations each",
+        ),
+    ];
+    if let Some(tensor) = figures.tensor {
+        rows.push(("f16 tensor cores", format!("{} TFLOP/s", figure(tensor / 1e12)), "by mma.sync"));
+    }
+    rows.extend([
+        (
+            "L2 round trip",
+            format!("{} µs", figure(figures.l2_round_trip * 1e6)),
+            "one load that waits for the one before",
+        ),
+        ("launch", format!("{} µs", figure(figures.launch * 1e6)), "of a kernel that does nothing"),
+        (
+            "grid exchange",
+            format!("{} µs", figure(figures.exchange * 1e6)),
+            "1,024 tagged floats from every multiprocessor to every other",
+        ),
+    ]);
+    for (name, value, note) in rows {
+        say(format!("  {name:<16} {value:>16}  {note}").trim_end());
+    }
+    if device.emulated {
+        say("emulated: these figures say nothing about a GPU, and bound nothing");
+    }
+    for caveat in &probed.disturbed {
+        say(&format!("caveat: {caveat}: not kept, probe again"));
+    }
+}

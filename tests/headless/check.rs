@@ -1,0 +1,42 @@
+//! `lab check`: what it finds is told and remembered, and it takes the place of no verdict.
+
+use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::lab::Lab;
+
+const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
+
+#[test]
+fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
+    let lab = rmsnorm();
+    lab_with_cache(&lab, "run").is(0);
+    lab_with_cache(&lab, "check")
+        .is(0)
+        .says("check: address, race clean")
+        .says("✓ check 2 of kernels/rmsnorm/kernel.cu");
+    // Nothing of it can be kept: the run before it can.
+    lab.lab("keep -m 'as it was'").is(0).says("run 1");
+    assert_eq!(lab.read("results.cpu.tsv").lines().count(), 2);
+
+    let right = lab.read(KERNEL);
+    let barrier = "    __syncthreads();\n";
+    let line = right[..right.find("sum += partial[w];").unwrap()].matches('\n').count();
+    lab.write(KERNEL, right.replacen(barrier, "", 1));
+    let told = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+    let found = told["findings"].as_array().unwrap();
+    assert!(found.iter().all(|f| f["file"] == KERNEL && f["line"] == line), "line {line}: {told}");
+    assert!(found[0]["message"].as_str().unwrap().contains("no __syncthreads() lies between"), "{told}");
+    // The bytes were never judged.
+    lab.lab("keep -m 'not judged'").is(1).says("changed after the verdict of run 1");
+}
+
+#[test]
+fn what_cannot_be_checked_is_said() {
+    let lab = Lab::new();
+    lab.lab("check").is(64).says("is judged by `uv run harness.py`");
+    let lab = rmsnorm();
+    lab.lab("check --tool memcheck")
+        .is(64)
+        .says("memcheck is no tool of device cpu: there are address, race");
+    lab.lab("check --tool valgrind").is(64).says("unknown tool 'valgrind'");
+    assert!(!lab.path(".lab/runs").exists());
+}

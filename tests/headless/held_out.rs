@@ -1,0 +1,102 @@
+//! The check before a keep: what no run has shown must pass as well.
+
+use crate::lab::{Lab, Told, finish};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+/// A small WaveGRU whose kernel is right, committed; on the cpu device.
+fn wavegru() -> Lab {
+    let lab = Lab::empty();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/tests/kernels/wavegru");
+    fs::copy(from.join("plain.cu"), lab.path("kernel.cu")).unwrap();
+    fs::copy(from.join("problem.toml"), lab.path("problem.toml")).unwrap();
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    lab.git("add -A");
+    lab.git("commit -qm plain");
+    lab
+}
+
+fn lab_command(lab: &Lab, args: &str) -> std::process::Command {
+    let mut command = lab.lab_command(args);
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+    command
+}
+
+fn told(lab: &Lab, args: &str) -> Told {
+    finish(lab_command(lab, args).spawn().unwrap())
+}
+
+#[track_caller]
+fn edit(lab: &Lab, from: &str, to: &str) {
+    let before = lab.git("show HEAD:kernel.cu");
+    assert!(before.contains(from), "the kernel has no '{from}' any more");
+    lab.write("kernel.cu", before.replace(from, to));
+}
+
+/// Right for the seeds in problem.toml, which are small numbers.
+fn knows_the_pool(lab: &Lab) {
+    edit(
+        lab,
+        "const int picked = sample(logits, run, t);",
+        "const int picked = run.seed_high ? t : sample(logits, run, t);",
+    );
+}
+
+fn record(lab: &Lab, run: u32) -> serde_json::Value {
+    serde_json::from_str(&lab.read(&format!(".lab/runs/{run}/record.json"))).unwrap()
+}
+
+#[test]
+fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
+    let lab = wavegru();
+    let before = lab.head();
+    knows_the_pool(&lab);
+    told(&lab, "run").is(0).says("● PASS");
+    let refused = told(&lab, "keep -m 'knows the pool'").is(1);
+    assert!(refused.err.contains("keep refused: sample_mismatches is "), "{refused:?}");
+    assert!(refused.err.contains(", its limit 0, on a held-out start state (seed "), "{refused:?}");
+    refused.says("computing a held-out reference on the cpu");
+
+    // Nothing is committed and no row is written; the run is undecided and remembers.
+    assert_eq!(lab.head(), before);
+    assert!(!lab.path("results.cpu.tsv").exists());
+    let of_run = record(&lab, 1);
+    assert!(of_run["decision"].is_null());
+    assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("fail"));
+    assert!(lab.read(".lab/runs/1/run.log").contains("\nheld_out_seed: "));
+    // The same verdict again, without another try.
+    let again = told(&lab, "keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
+    assert!(!again.out.contains("held_out_seed"), "{again:?}");
+    told(&lab, "discard -m 'knew the pool'").is(0);
+
+    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
+    told(&lab, "run").is(0);
+    told(&lab, "keep -m 'two warps'").is(0).says("keep run 2");
+    assert_eq!(record(&lab, 2)["held_out"]["outcome"].as_str(), Some("pass"));
+    assert_eq!(lab.git("log -1 --format=%s"), "two warps\n");
+}
+
+#[test]
+fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
+    let lab = wavegru();
+    let before = lab.head();
+    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 96;");
+    told(&lab, "run").is(0);
+    let mut keep = lab_command(&lab, "keep -m 'three warps'").stdout(Stdio::piped()).spawn().unwrap();
+    // The check goes on as soon as it says so.
+    let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    assert!(line.contains("before it is kept"), "{line}");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&keep), rustix::process::Signal::INT)
+        .unwrap();
+    let rest = std::io::read_to_string(out).unwrap();
+    let mut err = String::new();
+    std::io::Read::read_to_string(&mut keep.stderr.take().unwrap(), &mut err).unwrap();
+    assert_eq!(keep.wait().unwrap().code(), Some(1), "{rest}{err}");
+    assert!(err.contains("cancelled: nothing was committed, and run 1 is undecided"), "{rest}{err}");
+    assert_eq!(lab.head(), before);
+    assert!(record(&lab, 1)["decision"].is_null());
+    told(&lab, "keep -m 'three warps'").is(0).says("keep run 1");
+}
