@@ -134,7 +134,7 @@ impl Measure {
 
 impl Default for Watch {
     fn default() -> Self {
-        Watch { extra: Vec::new(), quiet_ms: 50, ceiling_ms: 500 }
+        Watch { extra: Vec::new(), quiet_ms: 30, ceiling_ms: 500 }
     }
 }
 

@@ -163,7 +163,7 @@ fn text(found: &Found) -> String {
          [watch]\n\
          {extra}\
          # A save is taken up after this much quiet, and no later than the ceiling.\n\
-         # quiet_ms = 50\n\
+         # quiet_ms = 30\n\
          # ceiling_ms = 500\n",
         kernel = string(&found.kernel),
     )

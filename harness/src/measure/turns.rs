@@ -1,9 +1,9 @@
 //! Two kernels timed in turns: the ratio of their speeds, its interval, and the verdict.
 //!
-//! A quad is four turns, A B B A: incumbent, candidate, candidate, incumbent. Its figure is the
-//! logarithm of the ratio of their times, in which a drift that is linear in time cancels; whatever
-//! lasts longer than a quad (clocks, temperature) is in all four. Quads are far more alike than
-//! launches, and nearly independent of each other.
+//! A quad is four turns, A B B A: incumbent, candidate, candidate, incumbent. It holds two pairs of neighbours on
+//! the same inputs, and a pair's figure is the logarithm of the ratio of its times: whatever lasts longer than a pair
+//! (clocks, temperature) is in both. A drift that is linear in time is in the two pairs of a quad with opposite
+//! signs, and so widens the interval a little and cancels in the centre.
 
 use super::centre::{self, Centre};
 use crate::report::Speed;
@@ -17,10 +17,9 @@ pub struct Quad {
 }
 
 impl Quad {
-    /// ln of (incumbent's time / candidate's time): above 0 where the candidate is faster.
-    pub fn log_ratio(&self) -> f64 {
-        let half = |[first, second]: [f64; 2]| (first.ln() + second.ln()) / 2.0;
-        half(self.a) - half(self.b)
+    /// Of each pair ln of (incumbent's time / candidate's time): above 0 where the candidate is faster.
+    pub fn log_ratios(&self) -> [f64; 2] {
+        [self.a[0].ln() - self.b[0].ln(), self.a[1].ln() - self.b[1].ln()]
     }
 }
 
@@ -33,12 +32,12 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Of the quads' figures, those of each trial apart. Where there are trials enough, the interval is
-    /// of the trials' centres: what differs from process to process is no error of a single quad (T.
-    /// Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013). `None` of no quad.
+    /// Of the pairs' figures, those of each trial apart. Where there are trials enough, the interval is
+    /// of the trials' centres: what differs from process to process is no error of a single pair (T.
+    /// Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013). `None` of no pair.
     pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
         const ENOUGH: usize = 3;
-        let quads = trials.iter().map(Vec::len).sum();
+        let quads = trials.iter().map(Vec::len).sum::<usize>() / 2;
         let centres: Vec<f64> = trials.iter().filter_map(|t| Some(centre::centre(t)?.value)).collect();
         let log =
             if centres.len() >= ENOUGH { centre::centre(&centres) } else { centre::centre(&trials.concat()) };
@@ -49,7 +48,7 @@ impl Ratio {
         self.log.value.exp()
     }
 
-    /// The ends of its 95 % interval; `None` of a single quad.
+    /// The ends of its 95 % interval; `None` of a single pair.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.log.half_width.is_finite().then(|| (self.log.low().exp(), self.log.high().exp()))
     }

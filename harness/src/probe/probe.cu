@@ -109,17 +109,32 @@ LAB_LAUNCH(probe_chase) {}
 // ---- Exchange between all multiprocessors: an all-gather of tagged words -------------------------
 
 // One block a multiprocessor. In each exchange every block publishes its share of 1,024 tagged floats (a state of a
-// small recurrent model), reads all of them, and goes on when all its threads have. `words`: two arrays, zeros.
-constexpr unsigned WORDS = 1024;
+// small recurrent model), reads all of them, and goes on when all its threads have. A thread asks for all of its words before
+// it looks at the first. `words`: two arrays, zeros.
+constexpr unsigned WORDS = 1024, EACH = 4;
 
 extern "C" __global__ void probe_exchange(unsigned long long* words, float* out, unsigned exchanges) {
+    const unsigned share = (WORDS + gridDim.x - 1) / gridDim.x, own = blockIdx.x * share + threadIdx.x;
     float sum = 0;
     for (unsigned epoch = 1; epoch <= exchanges; ++epoch) {
         unsigned long long* now = words + epoch % 2 * WORDS;
-        for (unsigned w = blockIdx.x + gridDim.x * threadIdx.x; w < WORDS; w += gridDim.x * blockDim.x) {
-            lab_store_tagged(&now[w], 1.0f, epoch);
+        if (threadIdx.x < share && own < WORDS) lab_store_tagged(&now[own], 1.0f, epoch);
+        for (unsigned first = threadIdx.x; first < WORDS; first += EACH * blockDim.x) {
+            unsigned long long seen[EACH];
+            bool here;
+            do {
+                here = true;
+#pragma unroll
+                for (unsigned i = 0; i < EACH; ++i) {
+                    const unsigned w = first + i * blockDim.x;
+                    seen[i] = w < WORDS ? lab_poll(&now[w]) : static_cast<unsigned long long>(epoch) << 32;
+                }
+#pragma unroll
+                for (unsigned i = 0; i < EACH; ++i) here &= static_cast<unsigned>(seen[i] >> 32) == epoch;
+            } while (!here);
+#pragma unroll
+            for (unsigned i = 0; i < EACH; ++i) sum += __uint_as_float(static_cast<unsigned>(seen[i]));
         }
-        for (unsigned w = threadIdx.x; w < WORDS; w += blockDim.x) sum += lab_load_tagged(&now[w], epoch);
         __syncthreads();
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;

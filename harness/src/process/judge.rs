@@ -32,6 +32,7 @@ use standby::Order;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use turns::Turns;
 
 /// The judge process: dies with what started it, and ends its children when told to end. On
@@ -177,6 +178,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     setting.measure(candidate, &mut build, out, &mut incumbent)
 }
 
+/// The clocks are up within some milliseconds and stay up for seconds; a turn that outlasts the build would be waited for.
+const RAISING: Duration = Duration::from_millis(150);
+
 /// What stays the same for a whole run.
 struct Setting<'a> {
     options: &'a Options,
@@ -220,7 +224,7 @@ impl Setting<'_> {
         self.with_context(build, out, |cx| problem.warm(cx, &mut nobody_waits))
     }
 
-    /// Builds the candidate, while the incumbent runs: that raises the clocks, and its figure is fresh.
+    /// Builds the candidate, while the incumbent runs for a while: that raises the clocks, and its figure is fresh.
     fn build(
         &self,
         build: &mut Build,
@@ -236,7 +240,8 @@ impl Setting<'_> {
         };
         let (built, turns) = std::thread::scope(|scope| {
             let building = scope.spawn(|| build.candidate(snapshot, needs));
-            let turns = running.run_while(|| !building.is_finished());
+            let began = Instant::now();
+            let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISING);
             (building.join(), turns)
         });
         match turns {

@@ -1,7 +1,6 @@
 //! Timed launches: like those of the gates, on further runs of the pool, and their tokens checked too.
 //!
-//! A worker's first finds the module as the gates left it: a kernel that does its work in other launches only is found
-//! out there. Each further one finds it newly loaded: nothing that an earlier launch computed makes it faster.
+//! Each finds its module newly loaded, so that nothing that an earlier launch computed makes it faster.
 
 use super::bench::Bench;
 use super::pool::Pool;
@@ -38,9 +37,7 @@ impl Timed for Timing {
         let run = &self.pool.runs[inputs as usize % self.pool.runs.len()];
         let launch = self.launches;
         self.launches += 1;
-        if launch > 0 {
-            self.bench.renew(worker)?;
-        }
+        self.bench.renew(worker)?;
         let (seconds, tokens) = self.bench.time(worker, run, Order::Forward)?;
         let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
         let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
