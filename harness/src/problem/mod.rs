@@ -163,6 +163,16 @@ pub trait Timed {
     /// kernel. What must be checked before the next turn is: `None` where something was wrong, and `out`
     /// was told what.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
+    /// Numbers of inputs that this worker had launched before any turn.
+    fn spent(&self) -> Vec<u64> {
+        Vec::new()
+    }
+    /// Another kernel's image in the same worker, with the same buffers: where they lie in memory makes a kernel that
+    /// exchanges words faster or slower by a percent, and is then no difference between the two. `None` where a kernel has
+    /// to have a worker of its own.
+    fn beside(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+        Ok(None)
+    }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over some turns, with an interval where they give one.

@@ -134,6 +134,11 @@ impl Bench {
         })
     }
 
+    /// The same buffers for another module.
+    pub fn of(&self, module: ModuleId) -> Bench {
+        Bench { module, weights: self.weights.clone(), ..*self }
+    }
+
     /// The next launch finds nothing that an earlier one left in the kernel's globals.
     pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
         worker.renew(self.module)

@@ -11,6 +11,7 @@ use crate::probe::bounds::Demand;
 use crate::problem::{Correctness, Stop, Timed, in_digits};
 use crate::process::worker::Worker;
 use crate::report::{Measure, Writer};
+use std::path::Path;
 use std::rc::Rc;
 
 /// A kernel set up on a worker. The number of a turn's inputs is the place of a run in the pool.
@@ -45,6 +46,20 @@ impl Timed for Timing {
         out.line("sample_first_mismatch", step)?;
         out.line("first_failure", format_args!("timed launch {launch}: {words}"))?;
         Ok(None)
+    }
+
+    fn spent(&self) -> Vec<u64> {
+        (0..self.pool.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
+    }
+
+    fn beside(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+        let module = worker.load(image)?;
+        Ok(Some(Box::new(Timing {
+            bench: self.bench.of(module),
+            pool: self.pool.clone(),
+            runs: self.runs.clone(),
+            ..*self
+        })))
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {

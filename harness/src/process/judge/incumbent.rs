@@ -26,6 +26,8 @@ pub enum Incumbency {
 
 /// A kernel that was set up for its timed launches, and was right in one.
 pub struct Incumbent {
+    /// `None` where it is no image in a file.
+    pub image: Option<PathBuf>,
     worker: Worker,
     timed: Box<dyn Timed>,
     /// Its failures are nobody's result lines.
@@ -94,7 +96,7 @@ fn set_up(
     let module = worker.load(&image.path)?;
     let timed =
         setting.with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, Place::Incumbent))?;
-    let mut incumbent = Incumbent::new(worker, timed);
+    let mut incumbent = Incumbent { image: Some(image.path), ..Incumbent::new(worker, timed) };
     incumbent.turn(0).map_err(Stop::Lab)?;
     match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.unheard)? {
         Correctness::Pass => Ok(incumbent),
@@ -102,11 +104,18 @@ fn set_up(
     }
 }
 
-const WRONG: &str = "it is wrong itself";
+pub const WRONG: &str = "it is wrong itself";
 
 impl Incumbent {
     pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
-        Incumbent { worker, timed, unheard: Writer::new(io::sink()), turns: 0, took: Duration::ZERO }
+        Incumbent {
+            image: None,
+            worker,
+            timed,
+            unheard: Writer::new(io::sink()),
+            turns: 0,
+            took: Duration::ZERO,
+        }
     }
 
     /// Seconds of a turn; an error is in words.

@@ -1,13 +1,14 @@
 //! The timed launches: the candidate alone, or in turns with the incumbent.
 
-use super::incumbent::{Incumbent, no_comparison};
+use super::incumbent::{Incumbent, WRONG, no_comparison};
 use crate::measure::plan::{LEAST_QUADS, Plan};
 use crate::measure::turns::{Quad, Ratio};
 use crate::measure::{geometric_mean, summarise};
 use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Context, Correctness, Place, Problem, Stop, Timed, in_digits};
 use crate::process::worker::{ModuleId, Worker};
-use crate::report::{Measure, SERIES_POINTS};
+use crate::report::{Measure, SERIES_POINTS, Writer};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,24 @@ pub struct Candidate<'a> {
 struct Seat {
     timed: Box<dyn Timed>,
     inputs: Box<dyn Iterator<Item = u64>>,
+    /// The incumbent in the same worker. It takes inputs that the candidate had already: what it leaves behind is of no
+    /// use any more.
+    beside: Option<Box<dyn Timed>>,
+    spent: Vec<u64>,
+}
+
+impl Seat {
+    fn new(timed: Box<dyn Timed>, worker: &mut Worker, incumbent: Option<&Incumbent>) -> Result<Self, Stop> {
+        let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
+        let beside = image.map(|image| timed.beside(worker, image)).transpose()?.flatten();
+        Ok(Seat { inputs: timed.inputs(), spent: timed.spent(), timed, beside })
+    }
+
+    /// The candidate's turn.
+    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+        self.spent.push(inputs);
+        self.timed.turn(worker, inputs, out)
+    }
 }
 
 #[derive(Default)]
@@ -105,7 +124,7 @@ impl Measuring<'_> {
     fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
         let Candidate { problem, worker, module, image } = candidate;
         let timed = problem.set_up(cx, worker, module, Place::Checked)?;
-        let mut seat = Seat { inputs: timed.inputs(), timed };
+        let mut seat = Seat::new(timed, worker, self.incumbent.as_ref())?;
         let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
         let mut fresh: Option<Worker> = None;
         let mut number = 0;
@@ -130,7 +149,7 @@ impl Measuring<'_> {
             let mut next = (cx.spawn_worker)()?;
             let module = next.load(image)?;
             let timed = problem.set_up(cx, &mut next, module, Place::Fresh(number))?;
-            seat = Seat { inputs: timed.inputs(), timed };
+            seat = Seat::new(timed, &mut next, self.incumbent.as_ref())?;
             warm_up = self.plan.warm_up();
             fresh = Some(next);
         }
@@ -149,8 +168,9 @@ impl Measuring<'_> {
         }
         // A pair must be left.
         let spare = seat.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
-        for inputs in seat.inputs.by_ref().take(warm_up.min(spare)) {
-            if seat.timed.turn(worker, inputs, cx.out)?.is_none() {
+        for _ in 0..warm_up.min(spare) {
+            let Some(inputs) = seat.inputs.next() else { break };
+            if seat.turn(worker, inputs, cx.out)?.is_none() {
                 return Ok(Turned::Wrong);
             }
         }
@@ -199,7 +219,7 @@ impl Measuring<'_> {
     /// Times there say nothing about a GPU: one, to show that it ran.
     fn once(&mut self, cx: &mut Context, worker: &mut Worker, seat: &mut Seat) -> Result<Turned, Stop> {
         let inputs = seat.inputs.next().unwrap_or(0);
-        let Some(seconds) = seat.timed.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+        let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
         self.times.candidate.push(seconds);
         self.over(cx, seat)
     }
@@ -214,10 +234,10 @@ impl Measuring<'_> {
     ) -> Result<Turned, Stop> {
         let began = Instant::now();
         let before = self.in_turns;
-        let first = self.turn_of_incumbent(cx, inputs[0])?;
+        let first = self.turn_of_incumbent(cx, worker, seat, inputs[0])?;
         let mut between = [0.0; 2];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
-            let Some(seconds) = seat.timed.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+            let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
             *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
             self.times.candidate.push(seconds);
             self.in_turns = before + began.elapsed();
@@ -225,7 +245,7 @@ impl Measuring<'_> {
                 return self.over(cx, seat);
             }
         }
-        let last = self.turn_of_incumbent(cx, inputs[1])?;
+        let last = self.turn_of_incumbent(cx, worker, seat, inputs[1])?;
         self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
             let quad = Quad { a: [first, last], b: between };
@@ -238,9 +258,22 @@ impl Measuring<'_> {
     }
 
     /// `None` without one. An incumbent that fails is no fault of the candidate's: it is given up.
-    fn turn_of_incumbent(&mut self, cx: &mut Context, inputs: u64) -> Result<Option<f64>, Stop> {
+    fn turn_of_incumbent(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        seat: &mut Seat,
+        inputs: u64,
+    ) -> Result<Option<f64>, Stop> {
         let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
-        match incumbent.turn(inputs) {
+        let turn = match (&mut seat.beside, seat.spent.last()) {
+            (Some(beside), Some(spent)) => {
+                let turn = beside.turn(worker, *spent, &mut Writer::new(io::sink()))?;
+                turn.ok_or_else(|| WRONG.to_owned())
+            }
+            _ => incumbent.turn(inputs),
+        };
+        match turn {
             Ok(seconds) => {
                 let turn = geometric_mean(seconds.iter().copied());
                 self.times.incumbent.push(seconds);
