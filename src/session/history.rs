@@ -116,6 +116,7 @@ fn experiment(notes: &Notes, row: Row, local: Option<Record>, emulated: bool) ->
         device: record.as_ref().and_then(|r| r.device.clone()),
         emulated,
         decided: record.as_ref().and_then(|r| r.decision.as_ref()).map(|d| d.decided),
+        measured: record.as_ref().and_then(|r| r.verdict.as_ref()).map(Into::into).unwrap_or_default(),
         row,
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that reads and writes disk and git for the screen: one request after the other, so
 //! that a look at the repository never sees half a decision.
 
-use super::event::{Event, Facts, LastLog};
+use super::event::{Event, Facts, LastLog, PutBack};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
@@ -23,12 +23,24 @@ const COMMITS: usize = 500;
 /// Lines of an old run's log that are read at most.
 const LOG_LINES: usize = 20_000;
 
+/// The watcher's thread broke.
+const DEAF: &str = "nothing watches kernel.cu any more: start the lab anew";
+
 #[derive(Debug, PartialEq)]
 pub enum Request {
     Look,
     LoadLog(RunId),
-    Keep { run: RunId, description: String },
-    Discard { run: RunId, description: String, confirmed: bool },
+    Keep {
+        run: RunId,
+        description: String,
+    },
+    Discard {
+        run: RunId,
+        description: String,
+        confirmed: bool,
+    },
+    /// The kernel of a commit, to be put on disk.
+    Restore(String),
     Trust,
     Reopen,
 }
@@ -155,6 +167,7 @@ impl Clerk {
             Request::Discard { run, description, confirmed } => {
                 Event::Decided(self.discard(run, description, confirmed))
             }
+            Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_words)),
             Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
             Request::Reopen => self.reopen(),
         }
@@ -194,11 +207,26 @@ impl Clerk {
     fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || decide::discard(&project, Some(run), &description, confirmed);
+        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+    }
+
+    /// Likewise. Which bytes they are the next look is told, so that they can be judged.
+    fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
+        let project = Arc::clone(&self.project);
+        let act = move || {
+            let restored = decide::restore(&project, &commit)?;
+            let bytes = repo::bytes_of(&project, &restored.commit)?;
+            let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
+            Ok(PutBack { restored, blob })
+        };
+        self.unnoticed(act).unwrap_or_else(|| Err(anyhow::anyhow!(DEAF)))
+    }
+
+    /// Does what puts bytes on disk; `None` where the watcher is gone.
+    fn unnoticed<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
-                Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))
-            }),
-            None => act(),
+            Some(watcher) => watcher.expect(act),
+            None => Some(act()),
         }
     }
 

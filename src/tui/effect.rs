@@ -21,6 +21,8 @@ pub enum Effect {
         description: String,
         confirmed: bool,
     },
+    /// Put the kernel of this commit on disk.
+    Restore(String),
     /// Look at disk and git anew.
     Refresh,
     /// Read the log of a run that this screen did not see.

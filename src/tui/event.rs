@@ -1,6 +1,6 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
-use crate::session::decide::{Decided, Refusal};
+use crate::session::decide::{Decided, Refusal, Restored};
 use crate::session::follow::Batch;
 use crate::session::history::History;
 use crate::session::project::Project;
@@ -10,7 +10,7 @@ use crate::session::runner::RunEvent;
 use crate::session::sanitise::LogLine;
 use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
-use crate::session::whole::Whole;
+use crate::session::whole::{Compared, Whole};
 use harness::report::Report;
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
@@ -31,10 +31,14 @@ pub enum Event {
     LastLog(Box<LastLog>),
     /// One experiment, read whole.
     Whole(Box<Whole>),
+    /// Two experiments beside each other.
+    Compared(Box<Compared>),
     /// The check before a keep goes on.
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.
     Decided(Result<Decided, Refusal>),
+    /// What came of putting an experiment's kernel on disk.
+    Restored(Result<PutBack, String>),
     /// lab.toml changed and was read anew.
     Project(Result<Arc<Project>, String>),
     /// What came of trusting the harness command.
@@ -63,6 +67,13 @@ pub struct Facts {
     pub status: Result<Status, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,
+}
+
+#[derive(Debug)]
+pub struct PutBack {
+    pub restored: Restored,
+    /// Git blob id of what is on disk now, as git would hold it.
+    pub blob: String,
 }
 
 #[derive(Debug)]

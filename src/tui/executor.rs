@@ -43,6 +43,7 @@ impl Executor {
             Effect::Discard { run, description, confirmed } => {
                 self.desk.ask(Request::Discard { run, description, confirmed });
             }
+            Effect::Restore(commit) => self.desk.ask(Request::Restore(commit)),
             Effect::Refresh => {
                 self.runner.look();
                 self.desk.ask(Request::Look);

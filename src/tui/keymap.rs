@@ -117,6 +117,14 @@ actions! {
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
+    In(Results) SortNext "sort-by-next" "sort by the next column" ["o"] "sort";
+    In(Results) SortReverse "sort-reverse" "turn the order round" ["O"] "";
+    In(Results) Filter "filter" "show the rows that hold: words, status:keep, device:h200, >150k; ! before a word: not" ["f"] "filter";
+    In(Results) Mark "mark" "mark the chosen one, to compare it; or take its mark away" ["space"] "mark";
+    In(Results) Compare "compare" "show the two marked ones side by side; with one mark, it and the chosen one" ["C", "="] "compare";
+    In(Results) Restore "restore" "put the chosen one's kernel.cu on disk; what is there is kept in git" ["R"] "restore";
+    In(Results) NextSection "next-section" "to the next part of what is shown whole" ["]"] "";
+    In(Results) PreviousSection "previous-section" "to the part before" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Question Yes "yes" "yes" ["y"] "";

@@ -17,6 +17,7 @@ pub mod reader;
 pub mod screen;
 pub mod signals;
 pub mod status;
+pub mod table;
 pub mod terminal;
 pub mod text;
 pub mod theme;

@@ -26,6 +26,11 @@ pub enum Overlay {
         run: RunId,
         text: String,
     },
+    /// An experiment's kernel is to be put on disk.
+    Restore {
+        commit: String,
+        text: String,
+    },
     /// Why a keep or a discard is not possible. A dialog, not a message: what was typed in the belief
     /// that the line to type is open must not act as keys.
     Refused {
@@ -35,6 +40,12 @@ pub enum Overlay {
     /// A harness command that this user has not trusted yet.
     Trust {
         command: String,
+    },
+    /// The line at the foot of the table: what is typed counts at once.
+    Filter {
+        input: Input,
+        before: String,
+        problem: Option<String>,
     },
     /// The line at the foot of run.log.
     Search {
@@ -47,9 +58,10 @@ impl Overlay {
     /// The line that is typed into, if any.
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {
-            Overlay::Keep { input, .. } | Overlay::Discard { input, .. } | Overlay::Search { input, .. } => {
-                Some(input)
-            }
+            Overlay::Keep { input, .. }
+            | Overlay::Discard { input, .. }
+            | Overlay::Filter { input, .. }
+            | Overlay::Search { input, .. } => Some(input),
             _ => None,
         }
     }

@@ -16,6 +16,8 @@ use std::thread::{self, JoinHandle};
 pub enum Wish {
     /// One experiment whole; answered by [`Event::Whole`].
     Whole(Key),
+    /// Two beside each other, the older first; answered by [`Event::Compared`].
+    Compare([Key; 2]),
 }
 
 pub struct Reader {
@@ -79,6 +81,7 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
 fn answer(project: &Project, wish: Wish) -> Event {
     match wish {
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
+        Wish::Compare(keys) => Event::Compared(Box::new(whole::compare(project, keys))),
     }
 }
 

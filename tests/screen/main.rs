@@ -5,6 +5,7 @@
 
 mod colours;
 mod random;
+mod results;
 mod states;
 mod stories;
 mod world;

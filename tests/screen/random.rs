@@ -34,6 +34,15 @@ fn step() -> impl Strategy<Value = String> {
         "left",
         "delete",
         "ctrl-w",
+        "1",
+        "3",
+        "o",
+        "O",
+        "space",
+        "=",
+        "R",
+        "[",
+        "]",
     ];
     prop_oneof![
         8 => prop::sample::select(keys.to_vec()).prop_map(|k| format!("press {k}")),

@@ -14,15 +14,20 @@ const MEASURE: &str = "say stage: measure | workload: shape=1x8 dtype=f32 us=2.1
     workload: shape=128x4096 dtype=f16 us=6.05 gbs=346.7 ok=pass | throughput_sps: 165210.4 low=164880 high=165540 | \
     kernel_us: 6.05 | correctness: pass | stage: done";
 
-fn check(name: &str, world: &mut World) {
-    for (width, height) in SIZES {
+pub fn check(name: &str, world: &mut World) {
+    check_at(name, world, &SIZES);
+    let tiny = world.screen(20, 5).replace('\n', " ");
+    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
+}
+
+/// A picture at each of these sizes.
+pub fn check_at(name: &str, world: &mut World, sizes: &[(u16, u16)]) {
+    for &(width, height) in sizes {
         let screen = world.screen(width, height);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
         });
     }
-    let tiny = world.screen(20, 5).replace('\n', " ");
-    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
 }
 
 /// A world in which a run passed.

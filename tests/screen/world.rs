@@ -5,8 +5,8 @@ use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
-use lab::session::decide::{Decided, Refusal};
-use lab::session::experiment::{Experiment, Row, Status as Word};
+use lab::session::decide::{Decided, Refusal, Restored};
+use lab::session::experiment::{self, Experiment, Measured, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
 use lab::session::record::{Decision, Record};
@@ -17,10 +17,10 @@ use lab::session::sanitise::LogLine;
 use lab::session::status::Status;
 use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::session::watch::WatchEvent;
-use lab::session::whole::Whole;
+use lab::session::whole::{Compared, Whole};
 use lab::tui::app::{App, Setup};
 use lab::tui::effect::Effect;
-use lab::tui::event::{Event, Facts, LastLog};
+use lab::tui::event::{Event, Facts, LastLog, PutBack};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
 use lab::tui::reader::Wish;
@@ -201,6 +201,7 @@ impl World {
                 Effect::Read(wish) => self.read(wish),
                 Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
                 Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
+                Effect::Restore(commit) => self.restore(&commit),
                 Effect::Trust => {
                     self.trusted = true;
                     self.answers.push_back(Event::Trusted(Ok(())));
@@ -286,11 +287,21 @@ impl World {
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
     }
 
+    fn record(&self, key: &experiment::Key) -> Option<Record> {
+        self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
+    }
+
     fn read(&mut self, wish: Wish) {
         match wish {
+            Wish::Compare(keys) => {
+                let records = keys.each_ref().map(|key| self.record(key));
+                let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
+                let diff = Ok(format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n"));
+                self.answers.push_back(Event::Compared(Box::new(Compared { keys, records, diff })));
+            }
             Wish::Whole(key) => {
                 let whole = Whole {
-                    record: self.records.iter().find(|r| Some(r.start.id) == key.run).cloned(),
+                    record: self.record(&key),
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
                     diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
@@ -299,6 +310,24 @@ impl World {
                 self.answers.push_back(Event::Whole(Box::new(whole)));
             }
         }
+    }
+
+    fn restore(&mut self, commit: &str) {
+        if let Some(why) = self.refusal.take() {
+            self.answers.push_back(Event::Restored(Err(why)));
+            return;
+        }
+        let of = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.commit.as_deref() == Some(commit));
+        let judged = self.records.iter().find(of).map(|r| r.start.blob.clone());
+        let blob = judged.unwrap_or_else(|| format!("bytes of {commit}"));
+        let before = std::mem::replace(&mut self.disk, blob.clone());
+        let restored = Restored {
+            commit: commit.into(),
+            subject: "an older one".into(),
+            saved: (before != blob).then(|| "5a7ed00".into()),
+            changed: before != blob,
+        };
+        self.answers.push_back(Event::Restored(Ok(PutBack { restored, blob })));
     }
 
     fn load_log(&mut self, run: RunId) {
@@ -373,6 +402,7 @@ impl World {
             device: record.device.clone(),
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
+            measured: (&verdict).into(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {
@@ -386,6 +416,11 @@ impl World {
             true => self.late = Some(Event::Decided(Ok(decided))),
             false => self.answers.push_back(Event::Decided(Ok(decided))),
         }
+    }
+
+    /// How many began so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// What the person sees, with its colours.
@@ -443,6 +478,7 @@ impl World {
                 device: Some("NVIDIA H200".into()),
                 emulated: false,
                 decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+                measured: Measured::default(),
             };
             self.history.push(experiment.clone());
             if word == Word::Keep {
@@ -450,6 +486,30 @@ impl World {
             }
         }
         self.runs = 41;
+        self
+    }
+}
+
+/// Experiments of another kernel, of another device, and of the emulated one.
+const STRANGERS: [(&str, &str, bool, f64, &str); 3] = [
+    ("kernels/wavegru/kernel.cu", "NVIDIA H200", false, 52_190.2, "four grid.sync() a step"),
+    (KERNEL, "NVIDIA L40S", false, 88_120.0, "on the small machine"),
+    (KERNEL, "cpu (emulated, 2 threads)", true, 12.5, "is it right at all?"),
+];
+
+impl World {
+    pub fn with_strangers(mut self) -> Self {
+        for (at, (kernel, device, emulated, value, text)) in STRANGERS.into_iter().enumerate() {
+            self.history.push(Experiment {
+                row: row(&format!("{:07x}", 0xa1b2c0 + at), value, Word::Keep, text),
+                run: None,
+                kernel: Some(kernel.into()),
+                device: Some(device.into()),
+                emulated,
+                decided: Some(noon() - Duration::from_secs(60 * (9 - at as u64))),
+                measured: Measured::default(),
+            });
+        }
         self
     }
 }

@@ -27,7 +27,9 @@ impl App {
         self.message.acknowledge();
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
-            Some(Overlay::Trust { .. } | Overlay::DiscardNewer { .. }) => self.on_question_key(key),
+            Some(Overlay::Trust { .. } | Overlay::DiscardNewer { .. } | Overlay::Restore { .. }) => {
+                self.on_question_key(key)
+            }
             Some(_) => self.on_input_key(key),
             None => match self.keymap.find(Place::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
@@ -57,7 +59,7 @@ impl App {
                 insert(input, letter);
             }
         }
-        Vec::new()
+        self.typed()
     }
 
     fn perform(&mut self, action: Action) -> Vec<Effect> {
@@ -85,6 +87,7 @@ impl App {
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Experiments => return self.open_whole(),
             Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),
@@ -103,8 +106,27 @@ impl App {
                 self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
             }
+            Action::ScrollLeft if self.panes.focus() == Pane::Experiment => {
+                self.panes.experiment.scroll_sideways(-8);
+            }
+            Action::ScrollRight if self.panes.focus() == Pane::Experiment => {
+                self.panes.experiment.scroll_sideways(8);
+            }
             Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
             Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
+            Action::SortNext
+            | Action::SortReverse
+            | Action::Filter
+            | Action::Mark
+            | Action::Compare
+            | Action::Restore
+            | Action::NextSection
+            | Action::PreviousSection => {
+                return self.perform_in_results(action);
+            }
+            Action::Close if self.panes.view == View::Results && self.close_in_results() => {
+                return self.want_whole();
+            }
             Action::Close => self.close(),
             Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
             Action::Suspend => return vec![Effect::Suspend],
@@ -120,6 +142,7 @@ impl App {
         let title = match what {
             Deciding::Keep => "Commit: not now",
             Deciding::Discard => "Discard: not now",
+            Deciding::Restore => "Restore: not now",
         };
         self.overlays.push(Overlay::Refused { title, text });
     }
@@ -172,9 +195,7 @@ impl App {
             }
             Pane::Log => self.log.scroll(by),
             Pane::Experiments => {
-                let all: Vec<_> = self.history.iter().map(Experiment::key).collect();
-                // The newest is on top.
-                return self.step_chosen(by.saturating_neg(), &all);
+                return self.step_row(by);
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
             Pane::Source | Pane::Commit | Pane::Gauges | Pane::Build => {}
@@ -235,6 +256,7 @@ impl App {
                 self.say(Level::Warning, "the harness command is not trusted: nothing runs; r asks again");
                 Vec::new()
             }
+            (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
             (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
                 self.open_discard(run, true);
                 Vec::new()
@@ -261,6 +283,7 @@ impl App {
                 "kernel.cu has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             )),
             Deciding::Discard => self.open_discard(run, false),
+            Deciding::Restore => {}
         }
     }
 
@@ -277,8 +300,10 @@ impl App {
         match self.keymap.find(Place::Input, Key::from(key)) {
             Some(Action::Accept) => self.accept(),
             Some(Action::Abandon) => {
-                if let Some(Overlay::Search { before, .. }) = self.overlays.pop() {
-                    self.log.search_for(&before);
+                match self.overlays.pop() {
+                    Some(Overlay::Search { before, .. }) => drop(self.log.search_for(&before)),
+                    Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
+                    _ => {}
                 }
                 Vec::new()
             }
@@ -286,13 +311,18 @@ impl App {
                 if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
                     type_key(input, key);
                 }
-                Vec::new()
+                self.typed()
             }
         }
     }
 
     fn accept(&mut self) -> Vec<Effect> {
         match self.overlays.pop() {
+            // What was typed counts already.
+            Some(Overlay::Filter { input, before, problem: Some(problem) }) => {
+                self.overlays.push(Overlay::Filter { input, before, problem: Some(problem) });
+                Vec::new()
+            }
             Some(Overlay::Search { input, .. }) => {
                 if !self.log.search_for(input.value()) {
                     self.say(Level::Warning, format!("'{}' is nowhere in run.log", input.value()));

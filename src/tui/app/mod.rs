@@ -4,6 +4,7 @@
 mod chosen;
 mod facts;
 mod keys;
+mod results;
 mod runs;
 mod usable;
 
@@ -14,6 +15,7 @@ use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
 use super::status::{Level, StatusLine};
+use super::table::Table;
 use super::text::printable;
 use super::theme::Theme;
 use crate::config::Goal;
@@ -24,7 +26,7 @@ use crate::session::repo::LogEntry;
 use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
 use crate::session::verdict::Verdict;
-use crate::session::whole::Whole;
+use crate::session::whole::{Compared, Whole};
 use harness::report::Report;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
@@ -112,6 +114,17 @@ pub enum Running {
 pub enum Deciding {
     Keep,
     Discard,
+    /// No decision, but bytes are put on disk as well.
+    Restore,
+}
+
+/// Bytes that the lab put on disk itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PutBack {
+    /// By a discard.
+    Incumbent,
+    /// By a restore: their git blob id.
+    Blob(String),
 }
 
 /// The check on what was held out, before a keep.
@@ -137,6 +150,8 @@ pub struct App {
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
     pub history: Vec<Experiment>,
+    /// The history as a table: sorted, filtered, marked.
+    pub table: Table,
     pub commits: Vec<LogEntry>,
     /// The experiment that every pane shows as the selected one.
     pub chosen: Option<Key>,
@@ -150,8 +165,11 @@ pub struct App {
     pub deciding: Option<Deciding>,
     /// The check before a keep, while it goes on.
     pub checking: Option<Checking>,
-    /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
-    restored: bool,
+    /// The two that are shown beside each other instead of the chosen one; the older first.
+    pub comparing: Option<[Key; 2]>,
+    compared: Option<Compared>,
+    /// The lab itself put bytes on disk; the next look at it tells whether they were ever judged.
+    put_back: Option<PutBack>,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
     pub keymap: Keymap,
@@ -179,6 +197,7 @@ impl App {
             present: None,
             status: None,
             history: Vec::new(),
+            table: Table::default(),
             commits: Vec::new(),
             chosen: None,
             whole: None,
@@ -187,7 +206,9 @@ impl App {
             untrusted: None,
             deciding: None,
             checking: None,
-            restored: false,
+            comparing: None,
+            compared: None,
+            put_back: None,
             saved_meanwhile: false,
             keymap: Keymap::built_in(),
             log: LogView::default(),
@@ -226,6 +247,8 @@ impl App {
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
             Event::Whole(whole) => self.on_whole(*whole),
+            Event::Compared(compared) => self.on_compared(*compared),
+            Event::Restored(result) => self.on_restored(result),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),
             Event::Project(result) => self.on_project(result),
@@ -271,16 +294,22 @@ impl App {
     /// emulated device's figures are never beside a GPU's.
     pub fn comparable(&self) -> Vec<&Experiment> {
         let mine: Vec<&Experiment> = self.history.iter().filter(|e| self.is_mine(e)).collect();
-        let (device, emulated) = match (&self.last, mine.last()) {
-            (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
-            (_, Some(newest)) => (newest.device.clone(), newest.emulated),
-            _ => return mine,
-        };
+        let Some((device, emulated)) = self.present_device() else { return mine };
         mine.into_iter()
             .filter(|e| {
-                e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
+                e.emulated == emulated
+                    && (e.device.is_none() || device.is_none() || e.device.as_deref() == device)
             })
             .collect()
+    }
+
+    /// The device that was measured on last, as far as it is known, and whether it is an emulated one.
+    pub fn present_device(&self) -> Option<(Option<&str>, bool)> {
+        let newest = || self.history.iter().rev().find(|e| self.is_mine(e));
+        match &self.last {
+            Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
+            _ => newest().map(|e| (e.device.as_deref(), e.emulated)),
+        }
     }
 
     /// It is about the kernel of this screen; old rows do not say.

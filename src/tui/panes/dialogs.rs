@@ -36,6 +36,9 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
         Overlay::DiscardNewer { text, .. } => {
             question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
         }
+        Overlay::Restore { text, .. } => {
+            question(frame, area, "Put it back?", std::slice::from_ref(text), &app.theme);
+        }
         Overlay::Refused { title, text } => notice(frame, area, title, text, &app.theme),
         Overlay::Trust { command } => {
             let text = [
@@ -48,7 +51,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             question(frame, area, "Trust this harness?", &text, &app.theme);
         }
         // Drawn by the pane that is searched.
-        Overlay::Search { .. } => {}
+        Overlay::Search { .. } | Overlay::Filter { .. } => {}
     }
 }
 

@@ -46,6 +46,7 @@ fn message(app: &App) -> Option<(String, Style)> {
     match app.deciding {
         // Hooks may take their time.
         Some(Deciding::Keep) => return Some(("◐ committing …".to_owned(), theme.accent())),
+        Some(Deciding::Restore) => return Some(("◐ restoring …".to_owned(), theme.accent())),
         Some(Deciding::Discard) => return Some(("◐ discarding …".to_owned(), theme.accent())),
         None => {}
     }
@@ -100,6 +101,10 @@ fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
         _ => b.place == Place::Screen || b.place == here,
     };
     let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
+    // What can be done here alone comes first, where it is not what one works at.
+    if app.panes.view != View::Bench {
+        shown.sort_by_key(|b| b.place == Place::Screen);
+    }
     let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
     let mut spans = Vec::new();
     for reason_columns in REASONS {

@@ -24,6 +24,7 @@ mod commit;
 mod commits;
 mod correctness;
 mod dialogs;
+mod diff;
 mod experiment;
 mod experiments;
 mod foot;

@@ -1,4 +1,5 @@
-//! Results: the table above, the chosen experiment whole below; side by side where there is room.
+//! Results: the table above, the chosen experiment whole below; side by side where there is room for all columns of
+//! the table beside it.
 
 use super::super::app::App;
 use super::super::panes::{Pane, draw_pane};
@@ -6,13 +7,12 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 /// From so many columns on the two stand side by side.
-const WIDE: u16 = 140;
+const WIDE: u16 = 190;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let halves = [Constraint::Fill(1), Constraint::Fill(1)];
     let [first, second] = match area.width >= WIDE {
-        true => Layout::horizontal(halves).spacing(1).areas(area),
-        false => Layout::vertical(halves).areas(area),
+        true => Layout::horizontal([Constraint::Percentage(56), Constraint::Fill(1)]).spacing(1).areas(area),
+        false => Layout::vertical([Constraint::Percentage(45), Constraint::Fill(1)]).areas(area),
     };
     draw_pane(frame, first, app, Pane::Experiments);
     draw_pane(frame, second, app, Pane::Experiment);
