@@ -2,6 +2,7 @@
 //! the terminal ([`screen`]), and threads that carry out what the update wants ([`executor`]).
 
 pub mod app;
+pub mod chart;
 pub mod desk;
 pub mod editor;
 pub mod effect;
