@@ -123,7 +123,7 @@ impl Axis {
             // The range's ends are multiples of the step but for a rounding.
             let slack = 1e-6 * (span / step).min(1.0);
             let first = (self.low / step - slack).ceil();
-            let count = ((self.high / step + slack).floor() - first).max(-1.0) as usize + 1;
+            let count = ((self.high / step + slack).floor() - first + 1.0).max(0.0) as usize;
             if count <= most {
                 break (first, count);
             }
@@ -183,7 +183,7 @@ fn figure(value: f64, largest: f64, step: f64) -> String {
         l if l >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
-    let digits = (-(step / size).log10().floor()).clamp(0.0, 9.0) as usize;
+    let digits = (-(step / size).log10().floor()).clamp(0.0, 15.0) as usize;
     let value = value / size;
     let number = if digits == 0 { thousands(value) } else { format!("{value:.digits$}") };
     format!("{number}{prefix}")
@@ -243,7 +243,7 @@ mod tests {
             let axis = Axis::between(low, low + width, scale);
             let ticks = axis.ticks(most);
             prop_assert!(ticks.len() <= most, "{axis:?} {ticks:?}");
-            let slack = (axis.high() - axis.low()) * 1e-5;
+            let slack = (axis.high() - axis.low()) * 1e-6;
             for pair in ticks.windows(2) {
                 prop_assert!(pair[0].value < pair[1].value && pair[0].label != pair[1].label, "{axis:?} {ticks:?}");
             }
