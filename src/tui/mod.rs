@@ -12,6 +12,7 @@ pub mod format;
 pub mod input;
 pub mod keymap;
 pub mod log;
+pub mod monitor;
 pub mod overlay;
 pub mod panes;
 pub mod reader;
