@@ -4,6 +4,7 @@ use super::{Kernel, complain, open, say, say_json};
 use crate::session::decide;
 use crate::session::experiment::Experiment;
 use crate::session::history;
+use crate::session::shelf::Shelf;
 use crate::session::status::{self, Status};
 use anyhow::Result;
 use clap::Args;
@@ -31,13 +32,14 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut history = history::history(&project)?;
+    let mut shelf = Shelf::open(&project);
+    let mut history = history::look(&project, &mut shelf);
     let everything = history.experiments.len();
     // Whose row has no record here may be of any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || ours(e));
     let others = everything - history.experiments.len();
-    let status = status::status(&project)?;
+    let status = status::look(&project, &shelf)?;
     if options.json {
         let experiments: Vec<Value> = history.experiments.iter().map(as_json).collect();
         let undecided = undecided(&status);

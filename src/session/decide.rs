@@ -14,6 +14,7 @@ use super::records::Records;
 use super::repo;
 use super::room;
 use super::run::RunId;
+use super::shelf::{Brief, Shelf};
 use super::verdict::Outcome;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -371,16 +372,15 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
             }
             Ok(Some(record))
         }
-        None => Ok(last(project, records)),
+        None => Ok(last(project, &Shelf::open(project))),
     }
 }
 
 /// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
 /// for the last verdict before it, if there is any.
-pub fn last(project: &Project, records: &Records) -> Option<Record> {
-    let ours = |r: &Record| r.start.kernel == project.kernel_name && !r.start.is_check();
-    let void = |r: &Record| r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Void);
-    records.find(|r| ours(r) && !void(r)).or_else(|| records.find(ours))
+pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
+    let ours = |b: &Brief| b.judges(project);
+    shelf.find(|b| ours(b) && b.outcome() != Some(Outcome::Void)).or_else(|| shelf.find(ours))
 }
 
 fn said(description: &str) -> StdResult<String, Refusal> {
@@ -463,7 +463,8 @@ fn finish(
         mark_written(&mut record);
         attempt(records.write(&record));
     }
-    let owed = records.find(|r| r.start.id != record.start.id && r.missing_row().is_some());
+    let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
+    let owed = Shelf::open(project).find(|b| b.id != record.start.id && owes(b));
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)

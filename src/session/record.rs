@@ -91,9 +91,4 @@ impl Record {
     pub fn emulated(&self) -> bool {
         self.verdict.as_ref().is_some_and(|v| v.emulated)
     }
-
-    /// The row that the decision owes to its ledger.
-    pub fn missing_row(&self) -> Option<&Row> {
-        self.decision.as_ref().filter(|d| !d.row_written)?.row.as_ref()
-    }
 }
