@@ -37,12 +37,12 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     fs::write(folder.join("lab.toml"), LAB_TOML)?;
     fs::write(folder.join(".git/info/exclude"), "/.lab/\n/results.tsv\n/results.cpu.tsv\n/run.log\n")?;
 
-    let marks = folder.join(".git/marks");
+    let marks = fs::canonicalize(folder)?.join(".git/marks");
     let mut import = Command::new("git")
         .arg("-C")
         .arg(folder)
-        .args(["fast-import", "--quiet", "--force", "--export-marks"])
-        .arg(&marks)
+        .args(["fast-import", "--quiet", "--force"])
+        .arg(format!("--export-marks={}", marks.display()))
         .stdin(Stdio::piped())
         .spawn()
         .context("git fast-import")?;
@@ -245,8 +245,10 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
         decision: Some(Decision {
             status: row.status,
             description: row.description.clone(),
+            trailers: Vec::new(),
             decided: when,
             commit: Some(commit.to_owned()),
+            made: row.status == Status::Keep,
             row: Some(row),
             row_written: true,
         }),

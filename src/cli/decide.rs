@@ -4,6 +4,7 @@ use super::{Kernel, complain, open, say};
 use crate::session::decide::{self, Decided, Refusal};
 use crate::session::execute;
 use crate::session::held_out::Asked;
+use crate::session::message::Message;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::repo::short;
@@ -49,13 +50,21 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
         program: execute::own_program(),
         tell: &mut |_, batch| super::run::say_batch(&batch),
     };
-    let kept = decide::keep(&project, options.run.map(RunId), &options.message, &mut asked);
+    let kept = decide::keep(&project, options.run.map(RunId), &Message::from(&*options.message), &mut asked);
     Ok(told(&project, kept))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    Ok(told(&project, decide::discard(&project, options.run.map(RunId), &options.message, options.unjudged)))
+    Ok(told(
+        &project,
+        decide::discard(
+            &project,
+            options.run.map(RunId),
+            &Message::from(&*options.message),
+            options.unjudged,
+        ),
+    ))
 }
 
 fn told(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {

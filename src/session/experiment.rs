@@ -1,5 +1,6 @@
 //! An *experiment*: a run that was decided, kept or discarded.
 
+use super::message::Trailer;
 use super::run::RunId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -48,4 +49,7 @@ pub struct Experiment {
     pub device: Option<String>,
     pub emulated: bool,
     pub decided: Option<Timestamp>,
+    /// What the commit's message says under its subject, as the record remembers it.
+    #[serde(default)]
+    pub trailers: Vec<Trailer>,
 }

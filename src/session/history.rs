@@ -129,13 +129,15 @@ fn in_words(project: &Project, emulated: bool, missing: &[&Brief]) -> Option<Str
 impl Experiment {
     /// `brief` is of the record, here or as a note: it has more to say than the row.
     fn new(row: Row, run: Option<RunId>, emulated: bool, brief: Option<&Brief>) -> Self {
+        let decision = brief.and_then(|b| b.decision.as_ref());
         Experiment {
             row,
             run,
             kernel: brief.map(|b| b.kernel.clone()),
             device: brief.and_then(|b| b.device.clone()),
             emulated,
-            decided: brief.and_then(|b| b.decision.as_ref()).map(|d| d.decided),
+            decided: decision.map(|d| d.decided),
+            trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
         }
     }
 }

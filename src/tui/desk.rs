@@ -5,6 +5,7 @@ use super::event::{Event, Facts, LastLog};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
+use crate::session::message::Message;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::records::Records;
@@ -196,7 +197,7 @@ impl Clerk {
             program: execute::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
-        let came = decide::keep(&self.project, Some(run), description, &mut asked);
+        let came = decide::keep(&self.project, Some(run), &Message::from(description), &mut asked);
         lock(&self.keep).going_on = None;
         came
     }
@@ -204,7 +205,7 @@ impl Clerk {
     /// Puts bytes on disk, which the watcher must not take for a save.
     fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::discard(&project, Some(run), &description, confirmed);
+        let act = move || decide::discard(&project, Some(run), &Message::from(&*description), confirmed);
         match &self.watcher {
             Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
                 Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))

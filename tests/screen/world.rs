@@ -343,8 +343,10 @@ impl World {
         record.decision = Some(Decision {
             status,
             description: description.clone(),
+            trailers: Vec::new(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
+            made: word == Word::Keep,
             row: Some(row.clone()),
             row_written: true,
         });
@@ -355,6 +357,7 @@ impl World {
             device: record.device.clone(),
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
+            trailers: Vec::new(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {
@@ -425,6 +428,7 @@ impl World {
                 device: Some("NVIDIA H200".into()),
                 emulated: false,
                 decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+                trailers: Vec::new(),
             };
             self.history.push(experiment.clone());
             if word == Word::Keep {
