@@ -32,6 +32,7 @@ pub mod standby;
 pub mod status;
 pub mod supervise;
 mod surroundings;
+pub mod trailers;
 pub mod trust;
 pub mod verdict;
 pub mod watch;

@@ -2,6 +2,7 @@
 
 use super::{Project, blob_in, find, form, head_commit, open};
 use crate::session::experiment::Experiment;
+use crate::session::message::{self, Trailer};
 use crate::session::{history, sanitise};
 use anyhow::Result;
 use git2::DiffOptions;
@@ -85,6 +86,13 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
 
 pub(super) fn subject(commit: &git2::Commit) -> String {
     sanitise::text(&String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()))
+}
+
+/// The trailers under the message of a commit.
+pub fn trailers_of(project: &Project, commit: &str) -> Result<Vec<Trailer>> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    Ok(message::trailers(&String::from_utf8_lossy(commit.message_bytes())))
 }
 
 /// kernel.cu of a commit, as text for the screen.
