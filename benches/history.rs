@@ -43,6 +43,11 @@ fn main() -> Result<()> {
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
     median("log, its first 500", || repo::log_page(&project, &marks, None, 500))?;
+    median("graph, its first 500", || repo::Graph::open(&project)?.page(&marks, 500))?;
+    let mut graph = repo::Graph::open(&project)?;
+    timed("graph, its first 100,000", || graph.page(&marks, 100_000).map(drop))?;
+    timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
+    median("details of a commit", || repo::commit_details(&project, "HEAD"))?;
     median("all of it, from nothing", || {
         let mut shelf = Shelf::open(&project);
         let history = history::look(&project, &mut shelf);

@@ -9,6 +9,7 @@ mod bad_ledger;
 mod built_in;
 mod check;
 mod circle;
+mod commits;
 mod experiments;
 mod held_out;
 mod lab;
