@@ -9,6 +9,7 @@ pub mod effect;
 pub mod event;
 pub mod executor;
 pub mod format;
+pub mod highlight;
 pub mod input;
 pub mod keymap;
 pub mod log;
