@@ -2,6 +2,7 @@
 
 use crate::session::project::Project;
 use crate::session::{repo, screen_lock};
+use crate::tui::chart::Glyphs;
 use crate::tui::desk::Opening;
 use crate::tui::screen;
 use crate::tui::theme::{ColorDepth, Theme, color_depth};
@@ -36,7 +37,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
     // One screen a repository; held until the end.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let ended = screen::run(project, opening, theme).context("the terminal could not be used")?;
+    let ended = screen::run(project, opening, theme, Glyphs::choose(None, env))
+        .context("the terminal could not be used")?;
     Ok(match ended.signal {
         // As a shell would say it.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),

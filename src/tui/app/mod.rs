@@ -7,6 +7,7 @@ mod keys;
 mod runs;
 mod usable;
 
+use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
 use super::keymap::Keymap;
@@ -124,6 +125,8 @@ pub struct Checking {
 pub struct App {
     pub setup: Setup,
     pub theme: Theme,
+    /// What charts are made of.
+    pub glyphs: Glyphs,
     pub zone: TimeZone,
     /// Of the last event.
     pub now: Now,
@@ -170,6 +173,7 @@ impl App {
         App {
             setup,
             theme,
+            glyphs: Glyphs::default(),
             zone,
             now: Duration::ZERO,
             running: Running::No,
