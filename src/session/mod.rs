@@ -33,3 +33,4 @@ mod surroundings;
 pub mod trust;
 pub mod verdict;
 pub mod watch;
+pub mod whole;

@@ -10,6 +10,7 @@ use crate::session::runner::RunEvent;
 use crate::session::sanitise::LogLine;
 use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
+use crate::session::whole::Whole;
 use harness::report::Report;
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub enum Event {
     Facts(Box<Facts>),
     /// The lines of the last run, read from its folder.
     LastLog(Box<LastLog>),
+    /// One experiment, read whole.
+    Whole(Box<Whole>),
     /// The check before a keep goes on.
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.

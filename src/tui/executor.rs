@@ -3,6 +3,7 @@
 use super::desk::{Desk, Opening, Request};
 use super::effect::Effect;
 use super::event::Event;
+use super::reader::Reader;
 use crate::session::project::Project;
 use crate::session::runner::Runner;
 use std::io;
@@ -13,6 +14,7 @@ use std::sync::mpsc::Sender;
 pub struct Executor {
     runner: Runner,
     desk: Desk,
+    reader: Reader,
 }
 
 impl Executor {
@@ -21,12 +23,14 @@ impl Executor {
         let runner =
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
-        Ok(Executor { runner, desk })
+        let reader = Reader::start(Arc::clone(project), events.clone())?;
+        Ok(Executor { runner, desk, reader })
     }
 
     /// Further runs are of this project: lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         self.runner.set_project(Arc::clone(project));
+        self.reader.adopt(project);
     }
 
     /// Effects on the terminal are the loop's; it hands them back.
@@ -44,6 +48,7 @@ impl Executor {
                 self.desk.ask(Request::Look);
             }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
+            Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),
             Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => {

@@ -2,6 +2,7 @@
 //! the terminal ([`screen`]), and threads that carry out what the update wants ([`executor`]).
 
 pub mod app;
+pub mod chart;
 pub mod desk;
 pub mod editor;
 pub mod effect;
@@ -13,10 +14,12 @@ pub mod keymap;
 pub mod log;
 pub mod overlay;
 pub mod panes;
+pub mod reader;
 pub mod screen;
 pub mod signals;
 pub mod status;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod views;
 mod watchdog;

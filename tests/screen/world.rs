@@ -17,11 +17,13 @@ use lab::session::sanitise::LogLine;
 use lab::session::status::Status;
 use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::session::watch::WatchEvent;
+use lab::session::whole::Whole;
 use lab::tui::app::{App, Setup};
 use lab::tui::effect::Effect;
 use lab::tui::event::{Event, Facts, LastLog};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
+use lab::tui::reader::Wish;
 use lab::tui::theme::Theme;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -196,6 +198,7 @@ impl World {
                 }
                 Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
                 Effect::LoadLog(run) => self.load_log(run),
+                Effect::Read(wish) => self.read(wish),
                 Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
                 Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
                 Effect::Trust => {
@@ -281,6 +284,21 @@ impl World {
         let record = record(start, &report, Ending::Exited(0), verdict);
         self.records.push(record.clone());
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
+    }
+
+    fn read(&mut self, wish: Wish) {
+        match wish {
+            Wish::Whole(key) => {
+                let whole = Whole {
+                    record: self.records.iter().find(|r| Some(r.start.id) == key.run).cloned(),
+                    source: Ok("__global__ void rmsnorm() {}\n".into()),
+                    diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
+                    log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    key,
+                };
+                self.answers.push_back(Event::Whole(Box::new(whole)));
+            }
+        }
     }
 
     fn load_log(&mut self, run: RunId) {

@@ -17,7 +17,7 @@ mod refs;
 pub use commit::{Committed, commit_kernel, obstacle};
 pub use exclude::{exclude, tracked};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
-pub use log::{LogEntry, diff, log, show};
+pub use log::{LogEntry, change, diff, log, show};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, link_target, put_back, staged};
 pub use refs::{Kept, keep_discarded, kept_aside, save};

@@ -1,6 +1,7 @@
 //! The state of the screen and the one function that changes it. `update` is pure: it reads no
 //! clock, no disk and no git; what it wants done it returns as effects.
 
+mod chosen;
 mod facts;
 mod keys;
 mod runs;
@@ -8,6 +9,7 @@ mod usable;
 
 use super::effect::Effect;
 use super::event::Event;
+use super::keymap::Keymap;
 use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
@@ -15,13 +17,14 @@ use super::status::{Level, StatusLine};
 use super::text::printable;
 use super::theme::Theme;
 use crate::config::Goal;
-use crate::session::experiment::{Experiment, Status as Decision};
+use crate::session::experiment::{Experiment, Key, Status as Decision};
 use crate::session::project::Project;
 use crate::session::record::{self, Record};
 use crate::session::repo::LogEntry;
 use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
 use crate::session::verdict::Verdict;
+use crate::session::whole::Whole;
 use harness::report::Report;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
@@ -135,6 +138,10 @@ pub struct App {
     pub status: Option<Status>,
     pub history: Vec<Experiment>,
     pub commits: Vec<LogEntry>,
+    /// The experiment that every pane shows as the selected one.
+    pub chosen: Option<Key>,
+    /// The chosen one, or the one that was, read whole.
+    pub whole: Option<Whole>,
     /// The first look at disk and git was taken.
     pub loaded: bool,
     pub paused: bool,
@@ -147,6 +154,7 @@ pub struct App {
     restored: bool,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
+    pub keymap: Keymap,
     pub log: LogView,
     pub panes: Panes,
     pub overlays: Vec<Overlay>,
@@ -172,6 +180,8 @@ impl App {
             status: None,
             history: Vec::new(),
             commits: Vec::new(),
+            chosen: None,
+            whole: None,
             loaded: false,
             paused: false,
             untrusted: None,
@@ -179,6 +189,7 @@ impl App {
             checking: None,
             restored: false,
             saved_meanwhile: false,
+            keymap: Keymap::built_in(),
             log: LogView::default(),
             panes: Panes::default(),
             overlays: Vec::new(),
@@ -214,6 +225,7 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),
             Event::Project(result) => self.on_project(result),

@@ -28,19 +28,7 @@ const AXIS: u16 = 7;
 const STEP: usize = 8;
 
 #[derive(Clone, Debug, Default)]
-pub struct HistoryState {
-    /// Counted from the oldest of those that are shown together.
-    pub selected: Option<usize>,
-}
-
-impl HistoryState {
-    /// Down is to the newer ones. Nothing selected counts as the newest.
-    pub fn select(&mut self, by: isize, count: usize) {
-        let Some(newest) = count.checked_sub(1) else { return };
-        let at = self.selected.unwrap_or(newest).min(newest);
-        self.selected = Some(at.saturating_add_signed(by).min(newest));
-    }
-}
+pub struct HistoryState;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let experiments = app.comparable();
@@ -55,7 +43,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
-    let selected = app.panes.history.selected.map(|at| at.min(experiments.len() - 1));
+    let chosen = app.chosen.as_ref();
+    let selected = chosen.and_then(|key| experiments.iter().rposition(|e| e.is(key)));
     let [chart, detail] = [
         Rect { height: inner.height.saturating_sub(1), ..inner },
         Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
