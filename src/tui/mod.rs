@@ -2,6 +2,7 @@
 //! the terminal ([`screen`]), and threads that carry out what the update wants ([`executor`]).
 
 pub mod app;
+pub mod chart;
 pub mod desk;
 pub mod editor;
 pub mod effect;
@@ -11,6 +12,7 @@ pub mod format;
 pub mod input;
 pub mod keymap;
 pub mod log;
+pub mod monitor;
 pub mod overlay;
 pub mod panes;
 pub mod reader;
