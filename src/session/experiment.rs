@@ -1,5 +1,6 @@
 //! An *experiment*: a run that was decided, kept or discarded.
 
+use super::message::Trailer;
 use super::run::RunId;
 use super::verdict::{Change, Verdict};
 use harness::report::Measure;
@@ -7,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The word in results.tsv.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Keep,
@@ -59,6 +60,9 @@ pub struct Experiment {
     pub device: Option<String>,
     pub emulated: bool,
     pub decided: Option<Timestamp>,
+    /// What the commit's message says under its subject, as the record remembers it.
+    #[serde(default)]
+    pub trailers: Vec<Trailer>,
     #[serde(default)]
     pub measured: Measured,
 }

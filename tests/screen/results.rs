@@ -160,7 +160,7 @@ fn with_one_mark_it_is_compared_with_the_chosen_one() {
     world.tell("press =");
     assert!(world.words().contains("compare: mark two with Space"), "{}", world.screen(160, 45));
     // One of the past measured nothing that this repository remembers.
-    world.tell("press space; press G; press C");
+    world.tell("press space; press G; press =");
     assert!(
         world.words().contains("none: the record of one of them is not here"),
         "{}",

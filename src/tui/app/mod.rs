@@ -2,12 +2,14 @@
 //! clock, no disk and no git; what it wants done it returns as effects.
 
 mod chosen;
+mod device;
 mod facts;
 mod keys;
 mod results;
 mod runs;
 mod usable;
 
+use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
 use super::keymap::Keymap;
@@ -31,6 +33,8 @@ use harness::report::Report;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use device::DeviceCourse;
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
 pub type Now = Duration;
@@ -137,6 +141,8 @@ pub struct Checking {
 pub struct App {
     pub setup: Setup,
     pub theme: Theme,
+    /// What charts are made of.
+    pub glyphs: Glyphs,
     pub zone: TimeZone,
     /// Of the last event.
     pub now: Now,
@@ -172,6 +178,10 @@ pub struct App {
     put_back: Option<PutBack>,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
+    /// The GPU's state while its view is shown.
+    pub device: DeviceCourse,
+    /// The GPU that the monitor was told to look at.
+    looked_at: Option<String>,
     pub keymap: Keymap,
     pub log: LogView,
     pub panes: Panes,
@@ -188,6 +198,7 @@ impl App {
         App {
             setup,
             theme,
+            glyphs: Glyphs::default(),
             zone,
             now: Duration::ZERO,
             running: Running::No,
@@ -210,6 +221,8 @@ impl App {
             compared: None,
             put_back: None,
             saved_meanwhile: false,
+            device: DeviceCourse::default(),
+            looked_at: None,
             keymap: Keymap::built_in(),
             log: LogView::default(),
             panes: Panes::default(),
@@ -228,6 +241,12 @@ impl App {
     pub fn update(&mut self, event: Event, now: Now) -> Vec<Effect> {
         self.now = self.now.max(now);
         self.dirty = true;
+        let mut effects = self.on_event(event);
+        effects.extend(self.look_at_device());
+        effects
+    }
+
+    fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Key(key) => {
                 self.urgent = true;
@@ -246,6 +265,7 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Device(heard) => self.on_device(*heard),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::Compared(compared) => self.on_compared(*compared),
             Event::Restored(result) => self.on_restored(result),

@@ -35,6 +35,7 @@ fn history(rows: &str) -> Vec<Experiment> {
             device: Some(words[3].into()),
             emulated: words[3] == "cpu",
             decided: None,
+            trailers: Vec::new(),
             measured: Measured { objective: None, change: Some(change), caveated: figure == 60.0 },
         }
     };
