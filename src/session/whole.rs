@@ -2,6 +2,7 @@
 
 use super::experiment::Key;
 use super::follow::read_log;
+use super::message::Trailer;
 use super::project::Project;
 use super::record::Record;
 use super::records::Records;
@@ -21,6 +22,8 @@ pub struct Whole {
     pub key: Key,
     /// `None` where neither this repository's runs nor the notes hold it.
     pub record: Option<Record>,
+    /// What its commit says under the subject.
+    pub trailers: Vec<Trailer>,
     /// kernel.cu as it was judged.
     pub source: Result<String, String>,
     /// What the experiment changed in kernel.cu, as a unified diff.
@@ -36,6 +39,7 @@ pub fn whole(project: &Project, key: &Key) -> Whole {
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
     Whole {
         record,
+        trailers: repo::trailers_of(&project, &key.commit).unwrap_or_default(),
         source: repo::show(&project, &key.commit).map_err(in_words),
         diff: repo::change(&project, &key.commit).map_err(in_words),
         log,

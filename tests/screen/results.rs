@@ -2,6 +2,7 @@
 
 use super::states::{check, check_at};
 use super::world::World;
+use lab::session::experiment::Status;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
 
@@ -208,4 +209,18 @@ fn a_restore_that_fails_is_said() {
     world.tell("press j R y");
     assert!(world.words().contains("Restore: not now"), "{}", world.screen(160, 45));
     assert!(world.words().contains("make room"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn ten_thousand_rows() {
+    let row = |at: u32| {
+        (f64::from(40_000 + at * 37 % 9_973), Status::Keep, "unroll, and stage through shared memory")
+    };
+    let past: Vec<_> = (0..10_000).map(row).collect();
+    let mut world = World::new().with_experiments(&past);
+    world.tell("open; press 3; press G");
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("Experiments 10,000 · by when ▼") && screen.contains("▸ 9f8e7d0"), "{screen}");
+    world.tell("press f; type >49960");
+    assert!(world.screen(160, 45).contains("Experiments 13 of 10,000 · >49960"), "{}", world.screen(160, 45));
 }

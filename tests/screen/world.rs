@@ -9,6 +9,7 @@ use lab::session::decide::{Decided, Refusal, Restored};
 use lab::session::experiment::{self, Experiment, Measured, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
+use lab::session::message;
 use lab::session::record::{Decision, Record};
 use lab::session::repo::{Head, LogEntry};
 use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
@@ -302,6 +303,11 @@ impl World {
             Wish::Whole(key) => {
                 let whole = Whole {
                     record: self.record(&key),
+                    trailers: vec![
+                        (message::Key::Constraint, "48 kB of shared memory".into()),
+                        (message::Key::Confidence, "high".into()),
+                        (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                    ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
                     diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],

@@ -11,6 +11,7 @@ use super::super::text::{fit, pad, pad_left, printable, width, wrap_to};
 use super::dialogs::draw_input;
 use super::{Pane, titled};
 use crate::session::experiment::Experiment;
+use crate::session::figures::thousands;
 use columns::Shown;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -78,7 +79,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
 
 /// How many there are, and in which order.
 fn note(app: &App) -> String {
-    let (shown, all) = (app.table.len(), app.history.len());
+    let [shown, all] = [app.table.len(), app.history.len()].map(|count| thousands(count as f64));
     let sort = app.table.sort();
     let arrow = arrow(sort.descending);
     let order = format!("by {} {arrow}", columns::name(sort.column, app));

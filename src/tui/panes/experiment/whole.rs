@@ -3,12 +3,13 @@
 
 use super::super::super::app::App;
 use super::super::super::format;
-use super::super::super::text::{printable, wrap};
+use super::super::super::text::{printable, width, wrap};
 use super::super::super::theme::Theme;
 use super::super::commits::mark;
 use super::super::correctness::{self, state};
 use super::document::{Body, Document, Section, labelled};
 use crate::session::experiment::Experiment;
+use crate::session::message::Trailer;
 use crate::session::record::{HeldOut, Record};
 use crate::session::verdict::Outcome;
 use crate::session::whole::Whole;
@@ -28,9 +29,11 @@ pub fn sections<'a>(
     let record = whole.and_then(|w| w.record.as_ref());
     let mut all = vec![Section::new("", head(experiment, record, app, columns))];
     let Some(whole) = whole else {
+        all.push(Section::new("trailers", trailers(&experiment.trailers, columns, theme)));
         all.push(Section::new("", vec![Line::styled("reading …", theme.quiet())]));
         return Document::new(all);
     };
+    all.push(Section::new("trailers", trailers(&whole.trailers, columns, theme)));
     match record {
         Some(record) => all.extend(measured(record, app, columns)),
         None => {
@@ -125,6 +128,20 @@ fn figures(experiment: &Experiment, app: &App) -> Option<Line<'static>> {
         spans.push(Span::styled("  emulated: the times say nothing about a GPU", theme.warn()));
     }
     Some(Line::from(spans))
+}
+
+/// `Constraint  fits into 48 kB of shared memory`.
+fn trailers(trailers: &[Trailer], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let label = trailers.iter().map(|(key, _)| width(key.word())).max().unwrap_or(0).min(columns / 3);
+    let mut out = Vec::new();
+    for (key, value) in trailers {
+        let rows = value.lines().flat_map(|line| wrap(&printable(line), columns.saturating_sub(label + 4)));
+        for (at, text) in rows.enumerate() {
+            let key = if at == 0 { printable(key.word()) } else { "".into() };
+            out.push(labelled(&key, label, text, theme));
+        }
+    }
+    out
 }
 
 /// What the record holds of the run.
