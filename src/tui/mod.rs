@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod desk;
+pub mod diff;
 pub mod editor;
 pub mod effect;
 pub mod event;
@@ -10,6 +11,7 @@ pub mod executor;
 pub mod format;
 pub mod input;
 pub mod keymap;
+pub mod lay;
 pub mod log;
 pub mod overlay;
 pub mod panes;
