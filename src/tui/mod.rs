@@ -2,6 +2,7 @@
 //! the terminal ([`screen`]), and threads that carry out what the update wants ([`executor`]).
 
 pub mod app;
+pub mod chart;
 pub mod desk;
 pub mod diff;
 pub mod editor;
@@ -9,10 +10,12 @@ pub mod effect;
 pub mod event;
 pub mod executor;
 pub mod format;
+pub mod highlight;
 pub mod input;
 pub mod keymap;
 pub mod lay;
 pub mod log;
+pub mod monitor;
 pub mod overlay;
 pub mod panes;
 pub mod reader;

@@ -361,8 +361,10 @@ impl World {
         record.decision = Some(Decision {
             status,
             description: description.clone(),
+            trailers: Vec::new(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
+            made: word == Word::Keep,
             row: Some(row.clone()),
             row_written: true,
         });
@@ -373,6 +375,7 @@ impl World {
             device: record.device.clone(),
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
+            trailers: Vec::new(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {
@@ -443,6 +446,7 @@ impl World {
                 device: Some("NVIDIA H200".into()),
                 emulated: false,
                 decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+                trailers: Vec::new(),
             };
             self.history.push(experiment.clone());
             if word == Word::Keep {

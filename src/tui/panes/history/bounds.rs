@@ -19,7 +19,7 @@ pub fn line(app: &App) -> Option<Line<'static>> {
     words.map(|words| Line::styled(format!("  {words}"), app.theme.quiet()))
 }
 
-fn in_words(report: &Report) -> Option<String> {
+pub fn in_words(report: &Report) -> Option<String> {
     let estimate = format::count(report.number("estimate_us")?);
     let of_estimate = format::count(report.number("of_estimate")?.round());
     let of_estimate = of_estimate.strip_suffix(".00").unwrap_or(&of_estimate);
