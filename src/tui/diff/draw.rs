@@ -4,10 +4,10 @@ use super::{Diff, Line as DiffLine, Row, Side, Sign, View};
 use crate::tui::lay::{Look, laid, lay};
 use crate::tui::log::find_all;
 use crate::tui::text::{fit, pad_left, printable};
-use crate::tui::theme::Theme;
+use crate::tui::theme::{DiffRole, Theme};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Below so many columns a row has one number only.
@@ -105,7 +105,7 @@ impl Brush<'_> {
         };
         let range = hunk.range();
         let section = self.fit(&format!(" {}", hunk.section), 1 + range.len());
-        vec![Span::styled(range, self.theme.accent()), Span::styled(section, self.theme.quiet())]
+        vec![Span::styled(range, self.theme.diff(DiffRole::Hunk)), Span::styled(section, self.theme.quiet())]
     }
 
     fn unified(&self, line: &DiffLine, here: bool) -> Vec<Span<'static>> {
@@ -135,7 +135,7 @@ impl Brush<'_> {
             let used = laid(&text);
             spans.extend(text);
             if side == Side::Old {
-                let filling = if line.is_some() { self.ground(line) } else { Style::new() };
+                let filling = line.map_or(Style::new(), |line| self.theme.diff_ground(role(line.sign)));
                 spans.push(Span::styled(" ".repeat(room.saturating_sub(used)), filling));
                 spans.push(Span::styled("│", self.theme.quiet()));
             }
@@ -145,17 +145,20 @@ impl Brush<'_> {
 
     fn number(&self, number: Option<u32>, here: bool) -> Span<'static> {
         let text = number.map(|number| number.to_string()).unwrap_or_default();
-        let style = if here { self.theme.strong() } else { self.theme.quiet() };
-        Span::styled(format!("{} ", pad_left(&text, self.digits)), style)
+        Span::styled(format!("{} ", pad_left(&text, self.digits)), self.theme.gutter(here))
     }
 
     /// The sign and the source.
     fn text(&self, line: &DiffLine, side: Side, room: usize) -> Vec<Span<'static>> {
         let number = if side == Side::Old { line.old } else { line.new };
         let ink = number.map_or_else(Vec::new, |number| (self.ink)(side, number));
-        let sign = role(self.theme, line.sign);
-        let base = if ink.is_empty() { sign } else { self.ground(Some(line)) };
-        let part = part(self.theme, line.sign);
+        let sign = self.theme.diff(role(line.sign));
+        let ground = self.theme.diff_ground(role(line.sign));
+        // Source that is coloured keeps its colours; the ground behind it tells what became of the line.
+        let (base, part) = match ink.is_empty() {
+            true => (sign.patch(ground), self.theme.diff(part(line.sign))),
+            false => (self.theme.text().patch(ground), self.theme.diff_ground(part(line.sign))),
+        };
         let parts: Vec<Look> = line.parts.iter().map(|range| (range.clone(), part)).collect();
         let found = find_all(&line.text, self.search);
         let found: Vec<Look> = found.into_iter().map(|range| (range, self.theme.found())).collect();
@@ -171,22 +174,21 @@ impl Brush<'_> {
         }
         spans
     }
-
-    /// What lies behind a line whose source is coloured.
-    fn ground(&self, _line: Option<&DiffLine>) -> Style {
-        Style::new()
-    }
 }
 
-fn role(theme: &Theme, sign: Sign) -> Style {
+fn role(sign: Sign) -> DiffRole {
     match sign {
-        Sign::Same => theme.text(),
-        Sign::Removed => theme.bad().remove_modifier(Modifier::BOLD),
-        Sign::Added => theme.good(),
+        Sign::Same => DiffRole::Same,
+        Sign::Removed => DiffRole::Removed,
+        Sign::Added => DiffRole::Added,
     }
 }
 
 /// What differs within a line.
-fn part(theme: &Theme, sign: Sign) -> Style {
-    role(theme, sign).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
+fn part(sign: Sign) -> DiffRole {
+    match sign {
+        Sign::Same => DiffRole::Same,
+        Sign::Removed => DiffRole::RemovedPart,
+        Sign::Added => DiffRole::AddedPart,
+    }
 }
