@@ -140,6 +140,8 @@ actions! {
     In(Results) Restore "restore" "put the chosen one's kernel.cu on disk; what is there is kept in git" ["R"] "restore";
     In(Results) NextSection "next-section" "to the next part of what is shown whole" ["]"] "";
     In(Results) PreviousSection "previous-section" "to the part before" ["["] "";
+    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Question Yes "yes" "yes" ["y"] "";

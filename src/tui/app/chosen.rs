@@ -56,6 +56,7 @@ impl App {
     /// An answer to an older wish is dropped.
     pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&whole.key)) {
+            self.panes.experiment.read(&whole);
             self.whole = Some(whole);
         } else {
             self.dirty = false;

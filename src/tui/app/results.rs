@@ -78,6 +78,7 @@ impl App {
     }
 
     pub(super) fn on_compared(&mut self, compared: Compared) -> Vec<Effect> {
+        self.panes.experiment.read_both(&compared);
         self.compared = Some(compared);
         Vec::new()
     }

@@ -5,29 +5,32 @@ mod document;
 mod whole;
 
 use super::super::app::App;
+use super::super::diff::{Diff, Form, View};
 use super::super::text::printable;
 use super::{Pane, titled};
+use crate::session::whole::{Compared, Whole};
 use document::Document;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentState {
     pub scroll: usize,
     /// First column of the diff and of the log that is shown.
-    left: usize,
+    pub left: usize,
     /// Where the sections began at the last frame.
     starts: Vec<usize>,
+    /// What the one changed that was read whole last.
+    change: View,
+    /// From the first to the second of the two that were compared last.
+    between: View,
 }
 
 impl ExperimentState {
     pub fn scroll(&mut self, by: isize) {
         self.scroll = self.scroll.saturating_add_signed(by);
-    }
-
-    pub fn scroll_sideways(&mut self, by: isize) {
-        self.left = self.left.saturating_add_signed(by).min(2_000);
     }
 
     /// To the beginning of the next section, or back to where this one or the one before it begins.
@@ -41,20 +44,33 @@ impl ExperimentState {
 
     /// Something else is shown.
     pub fn reset(&mut self) {
-        *self = ExperimentState::default();
+        (self.scroll, self.left) = (0, 0);
     }
+
+    pub fn read(&mut self, whole: &Whole) {
+        self.change = view(&whole.diff);
+    }
+
+    pub fn read_both(&mut self, both: &Compared) {
+        self.between = view(&both.diff);
+    }
+}
+
+fn view(diff: &Result<String, String>) -> View {
+    let text = diff.as_deref().unwrap_or_default();
+    View::new(Arc::new(Diff::parse(text)), Form::Unified)
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let room = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let (rows, columns) = (usize::from(room.height), usize::from(room.width.saturating_sub(2)));
-    let state = app.panes.experiment.clone();
+    let (wanted, left) = (app.panes.experiment.scroll, app.panes.experiment.left);
     let (note, document) = document(app, columns);
     let length = document.len();
-    let scroll = state.scroll.min(length.saturating_sub(rows));
+    let scroll = wanted.min(length.saturating_sub(rows));
     let below = length.saturating_sub(scroll + rows);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let lines = document.lines(scroll, rows, state.left, columns, &app.theme);
+    let lines = document.lines(scroll, rows, left, columns, &app.theme);
     let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
     for (row, line) in lines.into_iter().enumerate() {
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });

@@ -15,7 +15,7 @@ use harness::report::{Gate, Report};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-pub fn sections<'a>(both: &'a Compared, app: &App, columns: usize) -> Document<'a> {
+pub fn sections<'a>(both: &'a Compared, app: &'a App, columns: usize) -> Document<'a> {
     let theme = &app.theme;
     let of = |key: &Key| app.history.iter().find(|e| e.is(key));
     let experiments = both.keys.each_ref().map(of);
@@ -26,7 +26,13 @@ pub fn sections<'a>(both: &'a Compared, app: &App, columns: usize) -> Document<'
         Section::new("ratio, the second over the first", ratio(both, app, columns)),
         Section::new("gates", gates(&reports, &table)),
         Section::new("measured", measures(&reports, &table)),
-        changes(&both.diff, "from the first kernel to the second", columns, theme),
+        changes(
+            &both.diff,
+            &app.panes.experiment.between,
+            "from the first kernel to the second",
+            columns,
+            theme,
+        ),
     ])
 }
 

@@ -1,9 +1,9 @@
 //! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
 
+use super::super::super::diff::{Brush, View, plain};
 use super::super::super::text::{fit, pad};
 use super::super::super::theme::Theme;
 use super::super::correctness::fit_line;
-use super::super::diff;
 use super::super::run_log;
 use crate::session::sanitise::LogLine;
 use ratatui::text::{Line, Span};
@@ -16,8 +16,7 @@ pub struct Section<'a> {
 
 pub enum Body<'a> {
     Lines(Vec<Line<'static>>),
-    /// A unified diff.
-    Diff(&'a str),
+    Diff(&'a View),
     Log(&'a [LogLine]),
 }
 
@@ -108,9 +107,10 @@ impl<'a> Section<'a> {
             Body::Lines(lines) => {
                 out.extend(lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns)));
             }
-            Body::Diff(text) => {
-                let lines = text.lines().skip(skip).take(take);
-                out.extend(lines.map(|line| diff::line(line, left, columns, theme)));
+            Body::Diff(view) => {
+                let brush = Brush { theme, ink: &plain, search: "", columns, left, digits: view.digits() };
+                let rows = view.rows().iter().skip(skip).take(take);
+                out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
                 let lines = lines.iter().skip(skip).take(take);
@@ -127,7 +127,7 @@ impl Body<'_> {
     fn len(&self) -> usize {
         match self {
             Body::Lines(lines) => lines.len(),
-            Body::Diff(text) => text.lines().count(),
+            Body::Diff(view) => view.rows().len(),
             Body::Log(lines) => lines.len(),
         }
     }

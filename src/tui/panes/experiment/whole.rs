@@ -2,6 +2,7 @@
 //! and what its run printed.
 
 use super::super::super::app::App;
+use super::super::super::diff::View;
 use super::super::super::format;
 use super::super::super::text::{printable, width, wrap};
 use super::super::super::theme::Theme;
@@ -22,7 +23,7 @@ const LABEL: usize = 12;
 pub fn sections<'a>(
     experiment: &Experiment,
     whole: Option<&'a Whole>,
-    app: &App,
+    app: &'a App,
     columns: usize,
 ) -> Document<'a> {
     let theme = &app.theme;
@@ -43,14 +44,15 @@ pub fn sections<'a>(
             all.push(Section::new("", lines.collect()));
         }
     }
-    all.push(changes(&whole.diff, "what it changed", columns, theme));
+    all.push(changes(&whole.diff, &app.panes.experiment.change, "what it changed", columns, theme));
     all.push(Section { title: "run.log".to_owned(), body: Body::Log(&whole.log) });
     Document::new(all)
 }
 
 /// A diff, or why there is none.
 pub fn changes<'a>(
-    diff: &'a Result<String, String>,
+    diff: &Result<String, String>,
+    view: &'a View,
     title: &str,
     columns: usize,
     theme: &Theme,
@@ -61,7 +63,7 @@ pub fn changes<'a>(
     };
     let body = match diff {
         Ok(diff) if diff.is_empty() => says("nothing: the kernel is the same"),
-        Ok(diff) => Body::Diff(diff),
+        Ok(_) => Body::Diff(view),
         Err(why) => says(why),
     };
     Section { title: title.to_owned(), body }
