@@ -8,6 +8,7 @@
 pub mod about;
 pub mod debounce;
 pub mod decide;
+mod deciding;
 pub mod execute;
 pub mod experiment;
 pub mod figures;

@@ -24,7 +24,7 @@ use super::run::RunId;
 use super::shelf::{Brief, Shelf};
 use super::verdict::Outcome;
 use anyhow::{Context, Result};
-use std::fs::{self, File};
+use std::fs;
 use std::result::Result as StdResult;
 
 /// What came of a decision.
@@ -130,16 +130,4 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());
     anyhow::ensure!(known == Some(hash.as_str()), "{} is not what was judged: judge again", path.display());
     Ok(bytes)
-}
-
-/// One decision at a time, also beside a screen.
-fn lock(project: &Project) -> Result<File> {
-    let path = project.lab_dir.join("decide.lock");
-    let open = || -> std::io::Result<File> {
-        fs::create_dir_all(&project.lab_dir)?;
-        let file = File::options().create(true).append(true).open(&path)?;
-        file.lock()?;
-        Ok(file)
-    };
-    open().with_context(|| format!("cannot lock {}", path.display()))
 }

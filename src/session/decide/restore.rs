@@ -1,6 +1,7 @@
 //! Putting a kernel on disk; what was there is saved first.
 
-use super::{lock, present};
+use super::present;
+use crate::session::deciding::Deciding;
 use crate::session::project::Project;
 use crate::session::{repo, room};
 use anyhow::Result;
@@ -17,7 +18,7 @@ pub struct Restored {
 
 /// Puts kernel.cu of any commit or experiment on disk; the present bytes are saved first.
 pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
-    let _deciding = lock(project)?;
+    let _deciding = Deciding::begin(project)?;
     let (commit, subject) = repo::resolve(project, commit)?;
     let before = present(project)?;
     let wanted = repo::bytes_of(project, &commit)?;
