@@ -252,9 +252,10 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             trailers: Vec::new(),
             decided: when,
             commit: Some(commit.to_owned()),
-            made: row.status == Status::Keep,
+            made: (row.status == Status::Keep).then_some(true),
             row: Some(row),
             row_written: true,
         }),
+        undone: Vec::new(),
     })
 }

@@ -2,8 +2,7 @@
 
 use super::finish::{finish, intend};
 use super::restore::{NOT_REPLACED, ON_DISK, put_back, save};
-use super::{Decided, Refusal, judged, judged_bytes, newer, no, pick, present, said};
-use crate::session::deciding::Deciding;
+use super::{Decided, Refusal, begin, judged, judged_bytes, newer, no, pick, present, said, saved_note};
 use crate::session::experiment::Status;
 use crate::session::message::Message;
 use crate::session::project::Project;
@@ -20,7 +19,7 @@ pub fn discard(
     message: &Message,
     confirmed: bool,
 ) -> StdResult<Decided, Refusal> {
-    let deciding = Deciding::begin(project)?;
+    let deciding = begin(project)?;
     let message = said(message)?;
     let records = &deciding.records;
     let name = &project.kernel_name;
@@ -111,9 +110,4 @@ fn discard_unjudged(
 fn link_note(project: &Project) -> Option<String> {
     let target = repo::link_target(project)?;
     Some(format!("{} is a link and stays one: {} was written", project.kernel_name, target.display()))
-}
-
-fn saved_note(id: String) -> String {
-    let short = repo::short(&id);
-    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }

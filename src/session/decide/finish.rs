@@ -1,6 +1,6 @@
 //! What every decision goes through: the intention in the record, then note, row and record.
 
-use super::{Decided, Refusal};
+use super::{Decided, Refusal, begin};
 use crate::session::deciding::Deciding;
 use crate::session::experiment::{Row, Status};
 use crate::session::message::Message;
@@ -15,7 +15,7 @@ use std::result::Result as StdResult;
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
-    let deciding = Deciding::begin(project)?;
+    let deciding = begin(project)?;
     let missing = history::missing(project);
     let added = missing.len();
     for mut record in missing {
@@ -46,7 +46,7 @@ pub(super) fn intend(
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
         commit: None,
-        made: false,
+        made: None,
         row: None,
         row_written: false,
     });

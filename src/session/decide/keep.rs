@@ -1,7 +1,7 @@
 //! Keep: the judged bytes become a commit, once they have passed on what was held out.
 
 use super::finish::{finish, intend};
-use super::{Decided, Refusal, changed_since, judged_bytes, no, pick, said};
+use super::{Decided, Refusal, begin, changed_since, judged_bytes, no, pick, said};
 use crate::session::deciding::Deciding;
 use crate::session::experiment::Status;
 use crate::session::inputs::{self, Inputs, KernelError};
@@ -23,7 +23,7 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::Asked,
 ) -> StdResult<Decided, Refusal> {
-    let deciding = Deciding::begin(project)?;
+    let deciding = begin(project)?;
     let message = said(message)?;
     let records = &deciding.records;
     let Some(mut record) = pick(project, records, run)? else {
@@ -55,7 +55,7 @@ pub fn keep(
         }
     };
     if let Some(decision) = &mut record.decision {
-        decision.made = !committed.already;
+        decision.made = Some(!committed.already);
     }
     let mut notes = committed.notes;
     if committed.already {

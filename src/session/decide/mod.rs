@@ -4,22 +4,30 @@
 //! The decision is in the record before git is touched, the commit before the row, so that a lab
 //! that ends halfway can say what is missing and add it.
 
+mod describe;
 mod discard;
 mod finish;
 mod keep;
 mod restore;
+mod undo;
+mod unfinished;
 
+pub use describe::{Described, describe};
 pub use discard::discard;
 pub use finish::{append_missing, missing};
 pub use keep::{keep, may_keep};
 pub use restore::{Restored, restore};
+pub use undo::{Undoable, Undone, undo, undoable};
+pub use unfinished::mend;
 
+use super::deciding::Deciding;
 use super::experiment::{Row, Status};
 use super::inputs::{self, Inputs, KernelError};
 use super::message::Message;
 use super::project::Project;
 use super::record::Record;
 use super::records::Records;
+use super::repo;
 use super::run::RunId;
 use super::shelf::{Brief, Shelf};
 use super::verdict::Outcome;
@@ -104,6 +112,13 @@ pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
     shelf.find(|b| ours(b) && b.outcome() != Some(Outcome::Void)).or_else(|| shelf.find(ours))
 }
 
+/// Takes the lock, and finishes first what a lab that ended halfway began.
+fn begin(project: &Project) -> Result<Deciding> {
+    let deciding = Deciding::begin(project)?;
+    unfinished::complete(project, &deciding)?;
+    Ok(deciding)
+}
+
 fn said(message: &Message) -> StdResult<&Message, Refusal> {
     if message.subject().is_empty() {
         return no("say in a few words what you tried (`-m TEXT`)");
@@ -130,4 +145,9 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());
     anyhow::ensure!(known == Some(hash.as_str()), "{} is not what was judged: judge again", path.display());
     Ok(bytes)
+}
+
+fn saved_note(id: String) -> String {
+    let short = repo::short(&id);
+    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }
