@@ -38,6 +38,15 @@ pub struct Row {
     pub description: String,
 }
 
+/// Names one experiment: a commit that was kept twice has two rows, and an old row has no run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// As the row has it.
+    pub commit: String,
+    pub run: Option<RunId>,
+    pub decided: Option<Timestamp>,
+}
+
 /// What the history shows of an experiment: its row and, where its record is still here, more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
@@ -52,4 +61,14 @@ pub struct Experiment {
     /// What the commit's message says under its subject, as the record remembers it.
     #[serde(default)]
     pub trailers: Vec<Trailer>,
+}
+
+impl Experiment {
+    pub fn key(&self) -> Key {
+        Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
+    }
+
+    pub fn is(&self, key: &Key) -> bool {
+        self.row.commit == key.commit && self.run == key.run && self.decided == key.decided
+    }
 }

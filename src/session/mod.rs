@@ -37,3 +37,4 @@ pub mod trailers;
 pub mod trust;
 pub mod verdict;
 pub mod watch;
+pub mod whole;

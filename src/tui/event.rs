@@ -1,5 +1,6 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
+use super::monitor::Heard;
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::Batch;
 use crate::session::history::History;
@@ -10,6 +11,7 @@ use crate::session::runner::RunEvent;
 use crate::session::sanitise::LogLine;
 use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
+use crate::session::whole::Whole;
 use harness::report::Report;
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
@@ -28,6 +30,10 @@ pub enum Event {
     Facts(Box<Facts>),
     /// The lines of the last run, read from its folder.
     LastLog(Box<LastLog>),
+    /// The state of the GPU that is looked at.
+    Device(Box<Heard>),
+    /// One experiment, read whole.
+    Whole(Box<Whole>),
     /// The check before a keep goes on.
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.

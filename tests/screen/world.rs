@@ -17,11 +17,13 @@ use lab::session::sanitise::LogLine;
 use lab::session::status::Status;
 use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::session::watch::WatchEvent;
+use lab::session::whole::Whole;
 use lab::tui::app::{App, Setup};
 use lab::tui::effect::Effect;
 use lab::tui::event::{Event, Facts, LastLog};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
+use lab::tui::reader::Wish;
 use lab::tui::theme::Theme;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -196,6 +198,7 @@ impl World {
                 }
                 Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
                 Effect::LoadLog(run) => self.load_log(run),
+                Effect::Read(wish) => self.read(wish),
                 Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
                 Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
                 Effect::Trust => {
@@ -281,6 +284,21 @@ impl World {
         let record = record(start, &report, Ending::Exited(0), verdict);
         self.records.push(record.clone());
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
+    }
+
+    fn read(&mut self, wish: Wish) {
+        match wish {
+            Wish::Whole(key) => {
+                let whole = Whole {
+                    record: self.records.iter().find(|r| Some(r.start.id) == key.run).cloned(),
+                    source: Ok("__global__ void rmsnorm() {}\n".into()),
+                    diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
+                    log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    key,
+                };
+                self.answers.push_back(Event::Whole(Box::new(whole)));
+            }
+        }
     }
 
     fn load_log(&mut self, run: RunId) {
@@ -373,6 +391,14 @@ impl World {
         }
     }
 
+    /// The last verdict's objective has an interval of so much on either side.
+    pub fn wide_interval(&mut self, share: f64) {
+        let last = self.app.last.as_mut().unwrap();
+        let objective = last.verdict.objective.as_mut().unwrap();
+        objective.low = Some(objective.value * (1.0 - share));
+        objective.high = Some(objective.value * (1.0 + share));
+    }
+
     /// What the person sees, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -408,7 +434,7 @@ impl World {
     }
 
     /// A history to look at: kept ones, discarded ones, a crash, one that was wrong.
-    pub fn with_history(mut self) -> Self {
+    pub fn with_history(self) -> Self {
         let past = [
             (42_013.0, Word::Keep, "baseline"),
             (39_500.0, Word::Discard, "two rows a block"),
@@ -419,7 +445,13 @@ impl World {
             (95_000.0, Word::Discard, "shared staging"),
             (142_050.0, Word::Keep, "rsqrt in fp32, scale fused"),
         ];
-        for (at, (value, word, text)) in past.into_iter().enumerate() {
+        self.with_experiments(&past)
+    }
+
+    /// Experiments, an hour apart: figure, decision, description. One whose figure is NaN was wrong.
+    pub fn with_experiments(mut self, past: &[(f64, Word, &str)]) -> Self {
+        let count = past.len();
+        for (at, (value, word, text)) in past.iter().copied().enumerate() {
             let id = format!("{:07x}", 0x9f8e7d0 + at);
             let experiment = Experiment {
                 row: row(&id, value, word, text),
@@ -427,7 +459,7 @@ impl World {
                 kernel: Some(KERNEL.into()),
                 device: Some("NVIDIA H200".into()),
                 emulated: false,
-                decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+                decided: Some(noon() - Duration::from_secs(3600 * (count + 1 - at) as u64)),
                 trailers: Vec::new(),
             };
             self.history.push(experiment.clone());
@@ -447,9 +479,9 @@ fn measure(value: f64) -> Measure {
 fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
     Row {
         commit: commit.into(),
-        throughput_sps: value,
+        throughput_sps: if value.is_nan() { 0.0 } else { value },
         kernel_us: if value > 0.0 { 1e6 / value } else { 0.0 },
-        correctness: if status == Word::Crash { "fail" } else { "pass" }.into(),
+        correctness: if status == Word::Crash || value.is_nan() { "fail" } else { "pass" }.into(),
         status,
         description: description.into(),
     }

@@ -5,7 +5,7 @@ use crate::session::experiment::Experiment;
 use crate::session::message::{self, Trailer};
 use crate::session::{history, sanitise};
 use anyhow::Result;
-use git2::DiffOptions;
+use git2::{DiffOptions, Repository};
 use jiff::Timestamp;
 use std::collections::HashMap;
 
@@ -103,14 +103,24 @@ pub fn show(project: &Project, commit: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// What a commit changed in kernel.cu, against its first parent, as a unified diff.
+pub fn change(project: &Project, commit: &str) -> Result<String> {
+    let repo = open(project)?;
+    let new = find(&repo, commit)?;
+    let old = new.parent(0).ok();
+    let name = project.kernel_name.as_str();
+    unified(&repo, name, old.and_then(|old| held(&repo, &old, name)), held(&repo, &new, name))
+}
+
+fn held<'r>(repo: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
+    blob_in(commit, name).and_then(|(id, _)| repo.find_blob(id).ok())
+}
+
 /// The change of kernel.cu from one commit to another, or to the present bytes, as a unified diff.
 pub fn diff(project: &Project, from: &str, to: Option<&str>) -> Result<String> {
     let repo = open(project)?;
     let name = project.kernel_name.as_str();
-    let blob = |commit: &str| -> Result<Option<git2::Blob>> {
-        let held = blob_in(&find(&repo, commit)?, name);
-        Ok(held.map(|(id, _)| repo.find_blob(id)).transpose()?)
-    };
+    let blob = |commit: &str| -> Result<_> { Ok(held(&repo, &find(&repo, commit)?, name)) };
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,
@@ -119,6 +129,15 @@ pub fn diff(project: &Project, from: &str, to: Option<&str>) -> Result<String> {
             Err(_) => None,
         },
     };
+    unified(&repo, name, old, new)
+}
+
+fn unified(
+    repo: &Repository,
+    name: &str,
+    old: Option<git2::Blob>,
+    new: Option<git2::Blob>,
+) -> Result<String> {
     let mut text = String::new();
     let mut how = DiffOptions::new();
     how.context_lines(3);
