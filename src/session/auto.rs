@@ -108,7 +108,10 @@ mod tests {
         let wrong = |v: &mut Verdict| (v.outcome, v.change) = (Outcome::Fail, None);
         says(&with(Speed::Faster, wrong), "discard");
         // Wrong is wrong on an emulated device too.
-        says(&with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)), "discard");
+        says(
+            &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
+            "discard",
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! stand ([`status`]) · decide ([`decide`]) · what was decided so far ([`history`]) · commits ([`repo`]).
 
 pub mod about;
+pub mod auto;
 pub mod debounce;
 pub mod decide;
 mod deciding;

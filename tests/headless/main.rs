@@ -2,6 +2,7 @@
 //! repository of its own in a temporary folder, with its own home, configuration and identity.
 #![allow(clippy::unwrap_used)]
 
+mod auto;
 mod bad_git;
 mod bad_harness;
 mod bad_kernel;
