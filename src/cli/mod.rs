@@ -2,6 +2,7 @@
 
 mod check;
 mod decide;
+mod describe;
 mod doctor;
 mod harness;
 mod init;
@@ -12,6 +13,7 @@ mod restore;
 mod run;
 pub mod screen;
 mod trust;
+mod undo;
 
 use crate::session::project::Project;
 use crate::tui::theme::Wish;
@@ -76,6 +78,10 @@ enum Command {
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
     Discard(decide::Discard),
+    /// Take the last keep or discard back, as long as nothing was built on it
+    Undo(undo::Options),
+    /// Give an experiment another description: its record, its note and its row
+    Describe(describe::Options),
     /// List the experiments
     Log(log::Options),
     /// Put kernel.cu of an experiment or a commit on disk
@@ -118,6 +124,8 @@ pub fn main() -> ExitCode {
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
+        Some(Command::Undo(options)) => undo::main(&options),
+        Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor) => doctor::main(),
