@@ -17,5 +17,6 @@ mod processes;
 mod runner;
 mod several;
 mod standby;
+mod theme;
 mod trust;
 mod watch;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod colours;
+mod looks;
 mod random;
 mod states;
 mod stories;
