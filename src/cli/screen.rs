@@ -2,6 +2,7 @@
 
 use crate::session::project::Project;
 use crate::session::{repo, screen_lock};
+use crate::tui::chart::Glyphs;
 use crate::tui::desk::Opening;
 use crate::tui::screen;
 use crate::tui::theme::{Catalogue, Looks, Wish};
@@ -21,6 +22,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
+    let env = |name: &str| std::env::var(name).ok();
     let Looks { theme, .. } = looks(wish)?;
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
@@ -33,7 +35,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
     // One screen a repository; held until the end.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let ended = screen::run(project, opening, theme).context("the terminal could not be used")?;
+    let ended = screen::run(project, opening, theme, Glyphs::choose(None, env))
+        .context("the terminal could not be used")?;
     Ok(match ended.signal {
         // As a shell would say it.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),

@@ -1,5 +1,6 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
+use super::monitor::Heard;
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::Batch;
 use crate::session::history::History;
@@ -29,6 +30,8 @@ pub enum Event {
     Facts(Box<Facts>),
     /// The lines of the last run, read from its folder.
     LastLog(Box<LastLog>),
+    /// The state of the GPU that is looked at.
+    Device(Box<Heard>),
     /// One experiment, read whole.
     Whole(Box<Whole>),
     /// The check before a keep goes on.

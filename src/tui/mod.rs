@@ -13,6 +13,7 @@ pub mod highlight;
 pub mod input;
 pub mod keymap;
 pub mod log;
+pub mod monitor;
 pub mod overlay;
 pub mod panes;
 pub mod reader;

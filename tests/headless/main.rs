@@ -9,6 +9,7 @@ mod bad_ledger;
 mod built_in;
 mod check;
 mod circle;
+mod commits;
 mod experiments;
 mod held_out;
 mod lab;
@@ -17,6 +18,10 @@ mod processes;
 mod runner;
 mod several;
 mod standby;
+<<<<<<< HEAD
 mod theme;
+=======
+mod trailers;
+>>>>>>> main
 mod trust;
 mod watch;

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod charts;
 mod colours;
+mod device;
 mod looks;
 mod random;
 mod states;

@@ -173,7 +173,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     if is_tall {
         banner::draw_large(frame, verdict, app);
     } else {
-        banner::draw_line(frame, verdict, app);
+        banner::draw_line(frame, verdict, app, is_large);
     }
     views::draw(frame, body, app, is_large);
     foot::draw(frame, foot, app, is_large);
