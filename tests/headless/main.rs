@@ -18,10 +18,7 @@ mod processes;
 mod runner;
 mod several;
 mod standby;
-<<<<<<< HEAD
 mod theme;
-=======
 mod trailers;
->>>>>>> main
 mod trust;
 mod watch;
