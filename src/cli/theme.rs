@@ -2,7 +2,7 @@
 
 use super::{Looks, complain, say, screen};
 use crate::tui::highlight::{Cache, Highlighter, SyntaxRole};
-use crate::tui::text::{pad, printable};
+use crate::tui::text::{pad, printable, width};
 use crate::tui::theme::{self, Catalogue, ColorDepth, DiffRole, Origin, Theme};
 use anyhow::{Error, Result};
 use clap::Args;
@@ -22,6 +22,9 @@ pub struct Options {
     #[arg(long)]
     paint: bool,
 }
+
+/// Columns of what is shown, so that a painted ground is a block.
+const WIDTH: usize = 96;
 
 /// A kernel with one piece of each role.
 const SAMPLE: &str = include_str!("../tui/theme/sample.cu");
@@ -73,22 +76,28 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
         ("+ added", theme.diff(DiffRole::Added)),
         ("- removed", theme.diff(DiffRole::Removed)),
     ];
+    let line = |text: String, columns: usize| {
+        let rest = if theme.text().bg.is_some() { WIDTH.saturating_sub(columns) } else { 0 };
+        say(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
+    };
     let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
-    say(&format!("{}\n", shown.join("  ")));
+    let columns = words.iter().map(|(word, _)| width(word) + 2).sum();
+    line(shown.map(|word| word + &painted("  ", theme.text())).concat(), columns);
+    line(String::new(), 0);
     let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut Cache::default());
-    for (index, line) in SAMPLE.lines().enumerate() {
+    for (index, text) in SAMPLE.lines().enumerate() {
         let mut out = painted(&format!("{:>3} ", index + 1), theme.text().patch(theme.gutter(false)));
         let mut from = 0;
         let mut put = |to: usize, role| {
-            out += &painted(&line[from..to], theme.text().patch(theme.syntax(role)));
+            out += &painted(&text[from..to], theme.text().patch(theme.syntax(role)));
             from = to;
         };
         for span in found.line(index) {
             put(span.range.start, SyntaxRole::Plain);
             put(span.range.end, span.role);
         }
-        put(line.len(), SyntaxRole::Plain);
-        say(&out);
+        put(text.len(), SyntaxRole::Plain);
+        line(out, width(text) + 4);
     }
     Ok(())
 }

@@ -47,7 +47,8 @@ impl Palette {
     }
 
     /// The terminal's own sixteen colours, on its own ground. Yellow is also what orange and brown become:
-    /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals.
+    /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals, and
+    /// blue ink too: it is all but black on most dark grounds.
     pub fn ansi() -> Self {
         use Color::{Black, Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
         Palette {
@@ -62,8 +63,8 @@ impl Palette {
             on_block: Some(Black),
             added: [None; 2],
             removed: [None; 2],
-            hues: [Yellow, Yellow, Green, Cyan, Blue, Magenta, Yellow].map(Some),
-            series: [Cyan, Magenta, Yellow, Blue, Green, Red].map(Some),
+            hues: [Some(Yellow), Some(Yellow), Some(Green), Some(Cyan), None, Some(Magenta), Some(Yellow)],
+            series: [Cyan, Magenta, Yellow, Green, Blue, Red].map(Some),
         }
     }
 
