@@ -4,6 +4,7 @@
 pub mod app;
 pub mod chart;
 pub mod desk;
+pub mod diff;
 pub mod editor;
 pub mod effect;
 pub mod event;
@@ -12,6 +13,7 @@ pub mod format;
 pub mod highlight;
 pub mod input;
 pub mod keymap;
+pub mod lay;
 pub mod log;
 pub mod monitor;
 pub mod overlay;
