@@ -4,8 +4,10 @@
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab::session::experiment::{Row, Status};
+use lab::session::project::Project;
 use lab::session::record::{Decision, InputFile, Record};
 use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab::session::shelf::Shelf;
 use lab::session::verdict::{Outcome, Verdict};
 use lab::session::{ledger, repo};
 use std::fs;
@@ -56,6 +58,8 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     git(&["reset", "-q", "--hard"])?;
     write_records(folder, experiments, &commits_by_mark(&marks)?)?;
     fs::remove_file(&marks)?;
+    // The lab that decided so much has an index of it.
+    Shelf::open(&Project::open(folder, None)?);
     Ok(())
 }
 
@@ -248,9 +252,10 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             trailers: Vec::new(),
             decided: when,
             commit: Some(commit.to_owned()),
-            made: row.status == Status::Keep,
+            made: (row.status == Status::Keep).then_some(true),
             row: Some(row),
             row_written: true,
         }),
+        undone: Vec::new(),
     })
 }

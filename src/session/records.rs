@@ -173,6 +173,7 @@ pub(super) mod tests {
             log_bytes: 0,
             held_out: None,
             decision: None,
+            undone: Vec::new(),
         }
     }
 
