@@ -2,7 +2,7 @@
 //! that a look at the repository never sees half a decision.
 
 use super::event::{Event, Facts, LastLog, PutBack};
-use crate::session::decide::{Decided, Refusal};
+use crate::session::decide::{Decided, Refusal, Undone};
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
 use crate::session::message::Message;
@@ -35,12 +35,18 @@ pub enum Request {
     LoadLog(RunId),
     Keep {
         run: RunId,
-        description: String,
+        message: Message,
     },
     Discard {
         run: RunId,
-        description: String,
+        message: Message,
         confirmed: bool,
+    },
+    AskUndo,
+    Undo(RunId),
+    Describe {
+        commit: String,
+        description: String,
     },
     /// The kernel of a commit, to be put on disk.
     Restore(String),
@@ -178,9 +184,17 @@ impl Clerk {
                 }))
             }
             Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, description } => Event::Decided(self.keep(run, &description)),
-            Request::Discard { run, description, confirmed } => {
-                Event::Decided(self.discard(run, description, confirmed))
+            Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
+            Request::Discard { run, message, confirmed } => {
+                Event::Decided(self.discard(run, message, confirmed))
+            }
+            Request::AskUndo => {
+                self.shelf.refresh();
+                Event::Undoable(decide::undoable(project, &self.shelf))
+            }
+            Request::Undo(run) => Event::Undone(self.undo(run)),
+            Request::Describe { commit, description } => {
+                Event::Described(decide::describe(project, &commit, &description))
             }
             Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_words)),
             Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
@@ -200,7 +214,7 @@ impl Clerk {
         }
     }
 
-    fn keep(&self, run: RunId, description: &str) -> Result<Decided, Refusal> {
+    fn keep(&self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut keep = lock(&self.keep);
@@ -214,15 +228,22 @@ impl Clerk {
             program: execute::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
-        let came = decide::keep(&self.project, Some(run), &Message::from(description), &mut asked);
+        let came = decide::keep(&self.project, Some(run), message, &mut asked);
         lock(&self.keep).going_on = None;
         came
     }
 
     /// Puts bytes on disk, which the watcher must not take for a save.
-    fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
+    fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::discard(&project, Some(run), &Message::from(&*description), confirmed);
+        let act = move || decide::discard(&project, Some(run), &message, confirmed);
+        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+    }
+
+    /// Likewise.
+    fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
+        let project = Arc::clone(&self.project);
+        let act = move || decide::undo(&project, Some(run));
         self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
     }
 

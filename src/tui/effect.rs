@@ -2,6 +2,7 @@
 //! answers by events.
 
 use super::reader::Wish;
+use crate::session::message::Message;
 use crate::session::run::{Reason, RunId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,14 +13,23 @@ pub enum Effect {
     KillRun,
     Keep {
         run: RunId,
-        description: String,
+        message: Message,
     },
     /// End the check that goes on before a keep; nothing is kept.
     StopKeep,
     Discard {
         run: RunId,
-        description: String,
+        message: Message,
         confirmed: bool,
+    },
+    /// Say what undoing the last decision would do.
+    AskUndo,
+    /// Take the decision about this run back, as long as it is the last.
+    Undo(RunId),
+    /// Another description for the experiment of a commit.
+    Describe {
+        commit: String,
+        description: String,
     },
     /// Put the kernel of this commit on disk.
     Restore(String),

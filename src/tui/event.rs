@@ -1,7 +1,7 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
 use super::monitor::Heard;
-use crate::session::decide::{Decided, Refusal, Restored};
+use crate::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use crate::session::follow::Batch;
 use crate::session::history::History;
 use crate::session::project::Project;
@@ -44,6 +44,11 @@ pub enum Event {
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.
     Decided(Result<Decided, Refusal>),
+    /// What undoing the last decision would do, or why it cannot be undone.
+    Undoable(Result<Undoable, String>),
+    Undone(Result<Undone, Refusal>),
+    /// What came of giving an experiment another description.
+    Described(Result<Described, Refusal>),
     /// What came of putting an experiment's kernel on disk.
     Restored(Result<PutBack, String>),
     /// lab.toml changed and was read anew.

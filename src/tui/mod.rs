@@ -5,6 +5,7 @@ pub mod app;
 pub mod chart;
 pub mod desk;
 pub mod diff;
+pub mod draft;
 pub mod editor;
 pub mod effect;
 pub mod event;

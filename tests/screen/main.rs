@@ -5,6 +5,7 @@
 
 mod charts;
 mod colours;
+mod deciding;
 mod device;
 mod git;
 mod looks;

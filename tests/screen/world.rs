@@ -5,11 +5,11 @@ use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
-use lab::session::decide::{Decided, Refusal, Restored};
+use lab::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab::session::experiment::{self, Experiment, Measured, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
-use lab::session::message;
+use lab::session::message::{self, Message};
 use lab::session::record::{Decision, Record};
 use lab::session::repo::{
     ChangeKind, CommitDetails, FileChange, GraphEntry, Head, Label, LabelKind, LogEntry,
@@ -73,6 +73,7 @@ impl World {
             objective: "throughput_sps".into(),
             goal: Goal::Maximize,
             external: None,
+            auto: false,
         };
         World {
             app: App::new(setup, Theme::plain(), TimeZone::UTC),
@@ -202,9 +203,15 @@ impl World {
                 Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
                 Effect::LoadLog(run) => self.load_log(run),
                 Effect::Read(wish) => self.read(wish),
-                Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
-                Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
+                Effect::Keep { run, message } => self.decide(run, &message, Word::Keep),
+                Effect::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
                 Effect::Restore(commit) => self.restore(&commit),
+                Effect::AskUndo => {
+                    let undoable = self.undoable();
+                    self.answers.push_back(Event::Undoable(undoable));
+                }
+                Effect::Undo(run) => self.undo(run),
+                Effect::Describe { commit, description } => self.describe(&commit, description),
                 Effect::Trust => {
                     self.trusted = true;
                     self.answers.push_back(Event::Trusted(Ok(())));
@@ -421,6 +428,42 @@ impl World {
         self.answers.push_back(Event::Restored(Ok(PutBack { restored, blob })));
     }
 
+    fn undoable(&self) -> Result<Undoable, String> {
+        let decided = |r: &&Record| r.decision.is_some();
+        let record = self.records.iter().rfind(decided).ok_or("nothing was decided yet")?;
+        let decision = record.decision.as_ref().unwrap();
+        Ok(Undoable {
+            run: record.start.id,
+            status: decision.status,
+            description: decision.description.clone(),
+            commit: decision.commit.clone().unwrap_or_default(),
+            question: format!("Take back that '{}' was {}?", decision.description, decision.status.word()),
+        })
+    }
+
+    fn undo(&mut self, run: RunId) {
+        if let Some(why) = self.refusal.take() {
+            self.answers.push_back(Event::Undone(Err(Refusal::No(why))));
+            return;
+        }
+        let Undoable { status, description, commit, .. } = self.undoable().unwrap();
+        let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
+        record.decision = None;
+        self.disk = record.start.blob.clone();
+        self.head = "bytes-0".into();
+        self.history.retain(|e| e.run != Some(run));
+        self.commits.retain(|c| c.id != commit);
+        let notes = vec!["the commit stays in git".to_owned()];
+        self.answers.push_back(Event::Undone(Ok(Undone { run, status, description, commit, notes })));
+    }
+
+    fn describe(&mut self, commit: &str, description: String) {
+        let experiment = self.history.iter_mut().rev().find(|e| e.row.commit == commit).unwrap();
+        let before = std::mem::replace(&mut experiment.row.description, description);
+        let described = Described { row: experiment.row.clone(), before, notes: Vec::new() };
+        self.answers.push_back(Event::Described(Ok(described)));
+    }
+
     fn load_log(&mut self, run: RunId) {
         let record = self.records.iter().find(|r| r.start.id == run).unwrap();
         let lines = vec![LogLine { text: format!("the log of run {run}"), result: false }];
@@ -464,7 +507,8 @@ impl World {
         }
     }
 
-    fn decide(&mut self, run: RunId, description: String, word: Word) {
+    fn decide(&mut self, run: RunId, message: &Message, word: Word) {
+        let description = message.subject().to_owned();
         if let Some(why) = self.refusal.take() {
             let refused = Event::Decided(Err(Refusal::No(why)));
             match self.slow {
@@ -481,7 +525,7 @@ impl World {
         record.decision = Some(Decision {
             status,
             description: description.clone(),
-            trailers: Vec::new(),
+            trailers: message.trailers().to_vec(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
             made: (word == Word::Keep).then_some(true),
@@ -496,7 +540,7 @@ impl World {
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
             measured: (&verdict).into(),
-            trailers: Vec::new(),
+            trailers: message.trailers().to_vec(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {

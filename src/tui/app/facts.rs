@@ -95,6 +95,8 @@ impl App {
             effects.extend(self.start(Reason::Restored));
         } else if unjudged && saved && !self.paused {
             effects.extend(self.start(Reason::Saved));
+        } else if is_idle {
+            effects.extend(self.decide_by_rule());
         }
         effects
     }
@@ -117,7 +119,9 @@ impl App {
 
     pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
         let was = self.deciding.take();
+        let by_rule = std::mem::take(&mut self.by_rule);
         self.checking = None;
+        self.whole = None;
         match result {
             Ok(decided) => {
                 self.say_decided(&decided);
@@ -125,6 +129,10 @@ impl App {
                 if let Some(last) = self.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
                     last.decided = Some(decided.status);
                 }
+                vec![Effect::Refresh]
+            }
+            Err(refusal) if by_rule => {
+                self.say(Level::Warning, format!("auto-decide leaves the run to you: {refusal}"));
                 vec![Effect::Refresh]
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
@@ -155,7 +163,12 @@ impl App {
     pub(super) fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
         match result {
             Ok(project) => {
-                self.setup = Setup::of(&project);
+                let setup = Setup::of(&project);
+                // What the screen was told by hand stands until the file says otherwise.
+                if setup.auto != self.setup.auto {
+                    self.auto = setup.auto;
+                }
+                self.setup = setup;
                 if self.paused {
                     return vec![Effect::Refresh];
                 }

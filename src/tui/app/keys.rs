@@ -9,7 +9,7 @@ use super::super::text::printable;
 use super::super::views::View;
 use super::{App, Deciding, Judged};
 use crate::session::experiment::Experiment;
-use crate::session::run::{Reason, RunId};
+use crate::session::run::Reason;
 use crate::session::verdict::Outcome;
 use harness::report::Severity;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
@@ -27,9 +27,12 @@ impl App {
         self.message.acknowledge();
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
-            Some(Overlay::Trust { .. } | Overlay::DiscardNewer { .. } | Overlay::Restore { .. }) => {
-                self.on_question_key(key)
-            }
+            Some(
+                Overlay::Trust { .. }
+                | Overlay::DiscardNewer { .. }
+                | Overlay::Restore { .. }
+                | Overlay::Undo { .. },
+            ) => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
             None => match self.keymap.find(Place::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
@@ -74,6 +77,8 @@ impl App {
         match action {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
+            Action::Undo => return vec![Effect::AskUndo],
+            Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
@@ -121,6 +126,7 @@ impl App {
             | Action::Mark
             | Action::Compare
             | Action::Restore
+            | Action::Describe
             | Action::NextSection
             | Action::PreviousSection => {
                 return self.perform_in_results(action);
@@ -133,7 +139,13 @@ impl App {
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Repaint],
             Action::Quit => return vec![Effect::KillRun, Effect::Quit],
-            Action::Accept | Action::Abandon | Action::Yes | Action::No => {}
+            Action::Accept
+            | Action::Abandon
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
+            | Action::Yes
+            | Action::No => {}
         }
         Vec::new()
     }
@@ -144,6 +156,8 @@ impl App {
             Deciding::Keep => "Commit: not now",
             Deciding::Discard => "Discard: not now",
             Deciding::Restore => "Restore: not now",
+            Deciding::Undo => "Undo: not now",
+            Deciding::Describe => "Describe: not now",
         };
         self.overlays.push(Overlay::Refused { title, text });
     }
@@ -275,6 +289,7 @@ impl App {
                 self.say(Level::Warning, "the harness command is not trusted: nothing runs; r asks again");
                 Vec::new()
             }
+            (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
             (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
             (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
                 self.open_discard(run, true);
@@ -284,40 +299,17 @@ impl App {
         }
     }
 
-    fn ask_description(&mut self, what: Deciding) {
-        let Some(last) = &self.last else { return };
-        let run = last.start.id;
-        let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
-        let newer = self.is_stale() || self.status.as_ref().is_some_and(|s| s.discard_asks);
-        match what {
-            Deciding::Keep => {
-                self.overlays.push(Overlay::Keep { run, input: Input::default(), problem: None });
-            }
-            Deciding::Discard if newer && !judged => self.ask_discard(format!(
-                "No verdict belongs to the present bytes of {}. Discard them unjudged? They are kept in git, but no \
-                 row is written.",
-                self.setup.kernel
-            )),
-            Deciding::Discard if newer => self.ask_discard(format!(
-                "kernel.cu has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
-            )),
-            Deciding::Discard => self.open_discard(run, false),
-            Deciding::Restore => {}
-        }
-    }
-
-    pub(super) fn ask_discard(&mut self, text: String) {
-        let Some(run) = self.last.as_ref().map(|last| last.start.id) else { return };
-        self.overlays.push(Overlay::DiscardNewer { run, text });
-    }
-
-    fn open_discard(&mut self, run: RunId, confirmed: bool) {
-        self.overlays.push(Overlay::Discard { run, input: Input::default(), confirmed, problem: None });
-    }
-
     fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.keymap.find(Place::Input, Key::from(key)) {
             Some(Action::Accept) => self.accept(),
+            Some(action @ (Action::NextField | Action::PreviousField | Action::Fold)) => {
+                match (self.overlays.last_mut().and_then(Overlay::draft), action) {
+                    (Some(draft), Action::Fold) => draft.fold(),
+                    (Some(draft), _) => draft.step(action == Action::NextField),
+                    (None, _) => {}
+                }
+                Vec::new()
+            }
             Some(Action::Abandon) => {
                 match self.overlays.pop() {
                     Some(Overlay::Search { before, .. }) => drop(self.log.search_for(&before)),
@@ -348,49 +340,10 @@ impl App {
                 }
                 Vec::new()
             }
-            Some(Overlay::Keep { run, input, .. }) => {
-                let description = input.value().trim().to_owned();
-                let problem = if description.is_empty() {
-                    Some("say what you tried: it becomes the commit's subject".to_owned())
-                } else {
-                    self.not_any_more(Action::Keep, run)
-                };
-                if problem.is_some() {
-                    self.overlays.push(Overlay::Keep { run, input, problem });
-                    return Vec::new();
-                }
-                self.deciding = Some(Deciding::Keep);
-                vec![Effect::Keep { run, description }]
-            }
-            Some(Overlay::Discard { run, input, confirmed, .. }) => {
-                let problem = self.not_any_more(Action::Discard, run);
-                if problem.is_some() {
-                    self.overlays.push(Overlay::Discard { run, input, confirmed, problem });
-                    return Vec::new();
-                }
-                let typed = input.value().trim();
-                let description = if typed.is_empty() { self.own_words() } else { typed.to_owned() };
-                self.deciding = Some(Deciding::Discard);
-                vec![Effect::Discard { run, description, confirmed }]
-            }
+            Some(Overlay::Keep { draft }) => self.accept_keep(draft),
+            Some(Overlay::Discard { draft, confirmed }) => self.accept_discard(draft, confirmed),
+            Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
             _ => Vec::new(),
-        }
-    }
-
-    /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
-    fn not_any_more(&self, action: Action, run: RunId) -> Option<String> {
-        let last = self.last.as_ref().map(|last| last.start.id);
-        if last != Some(run) {
-            return Some("a newer run has judged newer bytes: close this and look again".to_owned());
-        }
-        self.usable(action).err()
-    }
-
-    /// The description of a discard that nobody described: what the run came to.
-    pub fn own_words(&self) -> String {
-        match &self.last {
-            Some(last) if !last.verdict.why.is_empty() => printable(&last.verdict.why).into_owned(),
-            _ => "no reason given".to_owned(),
         }
     }
 }

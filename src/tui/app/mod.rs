@@ -2,6 +2,7 @@
 //! clock, no disk and no git; what it wants done it returns as effects.
 
 mod chosen;
+mod deciding;
 mod device;
 mod facts;
 mod git;
@@ -52,6 +53,8 @@ pub struct Setup {
     pub goal: Goal,
     /// The user's own harness command.
     pub external: Option<String>,
+    /// It asks for decisions by rule.
+    pub auto: bool,
 }
 
 impl Setup {
@@ -62,6 +65,7 @@ impl Setup {
             objective: project.config.objective.clone(),
             goal: project.config.goal,
             external: project.config.harness.clone(),
+            auto: project.config.auto.decide,
         }
     }
 }
@@ -73,6 +77,8 @@ pub struct Judged {
     pub verdict: Verdict,
     pub report: Arc<Report>,
     pub seconds: Option<f64>,
+    /// What is remembered of it.
+    record: Arc<Record>,
     /// Its name as the history has it.
     device: Option<String>,
     pub decided: Option<Decision>,
@@ -81,8 +87,11 @@ pub struct Judged {
 impl Judged {
     /// `None` while the run goes on.
     fn of(record: Record, report: Arc<Report>) -> Option<Self> {
+        let verdict = record.verdict.clone()?;
+        let kept = Arc::new(record.clone());
         Some(Judged {
-            verdict: record.verdict?,
+            verdict,
+            record: kept,
             report,
             seconds: record.seconds,
             device: record.device,
@@ -119,8 +128,12 @@ pub enum Running {
 pub enum Deciding {
     Keep,
     Discard,
+    /// The last decision is taken back.
+    Undo,
     /// No decision, but bytes are put on disk as well.
     Restore,
+    /// No decision either, but its record and its row are written.
+    Describe,
 }
 
 /// Bytes that the lab put on disk itself.
@@ -170,6 +183,12 @@ pub struct App {
     /// A harness command that waits to be trusted.
     pub untrusted: Option<String>,
     pub deciding: Option<Deciding>,
+    /// What goes on was decided by rule: nobody waits for a dialog.
+    by_rule: bool,
+    /// Runs are decided by rule where nobody would decide otherwise.
+    pub auto: bool,
+    /// The run that has just ended, for the rule; its place is known after the next look at the disk.
+    to_be_ruled: Option<RunId>,
     /// The check before a keep, while it goes on.
     pub checking: Option<Checking>,
     /// The two that are shown beside each other instead of the chosen one; the older first.
@@ -197,7 +216,6 @@ pub struct App {
 impl App {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         App {
-            setup,
             theme,
             glyphs: Glyphs::default(),
             zone,
@@ -217,6 +235,10 @@ impl App {
             paused: false,
             untrusted: None,
             deciding: None,
+            by_rule: false,
+            auto: setup.auto,
+            to_be_ruled: None,
+            setup,
             checking: None,
             comparing: None,
             compared: None,
@@ -272,6 +294,9 @@ impl App {
             Event::Whole(whole) => self.on_whole(*whole),
             Event::Compared(compared) => self.on_compared(*compared),
             Event::Restored(result) => self.on_restored(result),
+            Event::Undoable(undoable) => self.on_undoable(undoable),
+            Event::Undone(result) => self.on_undone(result),
+            Event::Described(result) => self.on_described(result),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),
             Event::Project(result) => self.on_project(result),

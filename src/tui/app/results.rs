@@ -10,6 +10,7 @@ use super::super::status::Level;
 use super::super::table::{Filter, Here};
 use super::super::text::printable;
 use super::{App, Deciding, PutBack};
+use crate::session::decide::{Described, Refusal};
 use crate::session::experiment::{Experiment, Key};
 use crate::session::repo::short;
 use crate::session::whole::Compared;
@@ -46,6 +47,7 @@ impl App {
             }
             Action::Compare => return self.compare(),
             Action::Restore => self.ask_restore(),
+            Action::Describe => self.ask_words(),
             Action::NextSection => self.panes.experiment.step_section(true),
             Action::PreviousSection => self.panes.experiment.step_section(false),
             _ => {}
@@ -133,6 +135,50 @@ impl App {
                 self.put_back = Some(PutBack::Blob(blob));
             }
             Err(why) => self.refuse(Deciding::Restore, why),
+        }
+        vec![Effect::Refresh]
+    }
+
+    /// The commit of the experiment that can be described, and what it is called now.
+    pub(super) fn can_describe(&self) -> Result<(String, String), String> {
+        let experiment = self.shown().ok_or("no experiment yet")?;
+        let row = &experiment.row;
+        let newest = self.history.iter().rev().find(|e| e.row.commit == row.commit);
+        if newest.is_some_and(|newest| !newest.is(&experiment.key())) {
+            return Err(format!("a newer row names {} too: describe that one", row.commit));
+        }
+        self.is_calm()?;
+        Ok((row.commit.clone(), row.description.clone()))
+    }
+
+    fn ask_words(&mut self) {
+        let Ok((commit, words)) = self.can_describe() else { return };
+        self.overlays.push(Overlay::Describe { commit, input: Input::new(words), problem: None });
+    }
+
+    pub(super) fn accept_description(&mut self, commit: String, input: Input) -> Vec<Effect> {
+        let description = input.value().trim().to_owned();
+        let empty = description.is_empty().then(|| "say in a few words what was tried".to_owned());
+        if let Some(problem) = empty.or_else(|| self.is_calm().err()) {
+            self.overlays.push(Overlay::Describe { commit, input, problem: Some(problem) });
+            return Vec::new();
+        }
+        self.deciding = Some(Deciding::Describe);
+        vec![Effect::Describe { commit, description }]
+    }
+
+    pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {
+        self.deciding = None;
+        self.whole = None;
+        match result {
+            Ok(Described { row, notes, .. }) => {
+                let mut text = format!("{} is now '{}'", row.commit, row.description);
+                for note in &notes {
+                    text.push_str(&format!(" · {note}"));
+                }
+                self.say(Level::Info, text);
+            }
+            Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
         }
         vec![Effect::Refresh]
     }

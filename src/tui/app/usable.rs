@@ -23,6 +23,8 @@ impl App {
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
+            Action::Undo => self.is_calm(),
+            Action::Describe => self.can_describe().map(drop),
             Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
