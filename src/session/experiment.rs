@@ -1,11 +1,12 @@
 //! An *experiment*: a run that was decided, kept or discarded.
 
+use super::message::Trailer;
 use super::run::RunId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The word in results.tsv.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Keep,
@@ -37,6 +38,15 @@ pub struct Row {
     pub description: String,
 }
 
+/// Names one experiment: a commit that was kept twice has two rows, and an old row has no run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// As the row has it.
+    pub commit: String,
+    pub run: Option<RunId>,
+    pub decided: Option<Timestamp>,
+}
+
 /// What the history shows of an experiment: its row and, where its record is still here, more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
@@ -48,4 +58,17 @@ pub struct Experiment {
     pub device: Option<String>,
     pub emulated: bool,
     pub decided: Option<Timestamp>,
+    /// What the commit's message says under its subject, as the record remembers it.
+    #[serde(default)]
+    pub trailers: Vec<Trailer>,
+}
+
+impl Experiment {
+    pub fn key(&self) -> Key {
+        Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
+    }
+
+    pub fn is(&self, key: &Key) -> bool {
+        self.row.commit == key.commit && self.run == key.run && self.decided == key.decided
+    }
 }

@@ -1,6 +1,7 @@
 //! What `update` wants done. It does none of it itself: the executor carries effects out and
 //! answers by events.
 
+use super::reader::Wish;
 use crate::session::run::{Reason, RunId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub enum Effect {
     Refresh,
     /// Read the log of a run that this screen did not see.
     LoadLog(RunId),
+    /// Read the state of this GPU from now on, or of none.
+    LookAt(Option<String>),
+    /// Read for a view.
+    Read(Wish),
     /// lab.toml changed: open the project anew.
     ReopenProject,
     /// Trust the harness command of lab.toml as it now is.

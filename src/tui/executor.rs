@@ -3,6 +3,8 @@
 use super::desk::{Desk, Opening, Request};
 use super::effect::Effect;
 use super::event::Event;
+use super::monitor::Monitor;
+use super::reader::Reader;
 use crate::session::project::Project;
 use crate::session::runner::Runner;
 use std::io;
@@ -13,6 +15,8 @@ use std::sync::mpsc::Sender;
 pub struct Executor {
     runner: Runner,
     desk: Desk,
+    reader: Reader,
+    monitor: Monitor,
 }
 
 impl Executor {
@@ -21,12 +25,15 @@ impl Executor {
         let runner =
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
-        Ok(Executor { runner, desk })
+        let reader = Reader::start(Arc::clone(project), events.clone())?;
+        let monitor = Monitor::start(events.clone())?;
+        Ok(Executor { runner, desk, reader, monitor })
     }
 
     /// Further runs are of this project: lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         self.runner.set_project(Arc::clone(project));
+        self.reader.adopt(project);
     }
 
     /// Effects on the terminal are the loop's; it hands them back.
@@ -44,6 +51,8 @@ impl Executor {
                 self.desk.ask(Request::Look);
             }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
+            Effect::LookAt(uuid) => self.monitor.look(uuid),
+            Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),
             Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => {

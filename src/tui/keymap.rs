@@ -2,16 +2,20 @@
 //! hint bar and KEYS.md are made from it, so that they cannot disagree.
 
 mod key;
+mod map;
 
 pub use key::Key;
+pub use map::{Clash, Keymap};
+
+use super::views::View;
 
 /// Where an action can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Anywhere but in a dialog.
     Screen,
-    /// While run.log has the focus.
-    Log,
+    /// While this view is shown.
+    In(View),
     /// In a dialog with a line to type.
     Input,
     /// In a question.
@@ -19,15 +23,43 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Place; 4] = [Place::Screen, Place::Log, Place::Input, Place::Question];
+    pub const ALL: [Place; 8] = [
+        Place::Screen,
+        Place::In(View::Bench),
+        Place::In(View::Source),
+        Place::In(View::Results),
+        Place::In(View::Git),
+        Place::In(View::Device),
+        Place::Input,
+        Place::Question,
+    ];
 
-    pub fn heading(self) -> &'static str {
+    pub fn heading(self) -> String {
         match self {
-            Place::Screen => "Everywhere",
-            Place::Log => "In run.log",
-            Place::Input => "Where a line is typed",
-            Place::Question => "In a question",
+            Place::Screen => "Everywhere".to_owned(),
+            Place::In(view) => format!("In the view {}", view.name()),
+            Place::Input => "Where a line is typed".to_owned(),
+            Place::Question => "In a question".to_owned(),
         }
+    }
+
+    /// Its name in the user's config; what is heard everywhere needs none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Screen => "",
+            Place::In(View::Bench) => "bench",
+            Place::In(View::Source) => "source",
+            Place::In(View::Results) => "results",
+            Place::In(View::Git) => "git",
+            Place::In(View::Device) => "device",
+            Place::Input => "input",
+            Place::Question => "question",
+        }
+    }
+
+    /// The action of `binding` can be asked for here.
+    pub fn hears(self, binding: &Binding) -> bool {
+        self == binding.place || matches!((self, binding.place), (Place::In(_), Place::Screen))
     }
 }
 
@@ -47,13 +79,13 @@ pub struct Binding {
 }
 
 macro_rules! actions {
-    ($($place:ident $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
+    ($($place:ident$(($view:ident))? $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Action { $($action),* }
 
         pub const TABLE: &[Binding] = &[$(Binding {
             action: Action::$action,
-            place: Place::$place,
+            place: Place::$place$((View::$view))?,
             name: $name,
             doc: $doc,
             keys: &[$($key),*],
@@ -69,27 +101,39 @@ actions! {
     Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
     Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the first error of a failed build" ["e"] "edit";
+    Screen Bench "show-bench" "the view Bench: right, fast, git log, run.log" ["1"] "";
+    Screen Source "show-source" "the view Source: kernel.cu, its changes and the compiler's words" ["2"] "";
+    Screen Results "show-results" "the view Results: every experiment, and one whole" ["3"] "";
+    Screen Git "show-git" "the view Git: commits and what they changed" ["4"] "";
+    Screen Device "show-device" "the view Device: its state over time, and the kernel as built" ["5"] "";
     Screen Pause "pause" "stop watching kernel.cu, or go on" ["p"] "pause";
     Screen FocusNext "next-pane" "focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "focus the previous pane" ["shift-tab", "h", "left"] "";
-    Screen Zoom "zoom" "give the focused pane the whole screen, or take it back" ["z", "enter"] "zoom";
+    Screen Zoom "zoom" "give the focused pane the whole screen, or take it back" ["z"] "zoom";
+    Screen Open "open" "open what is selected; where nothing is, zoom" ["enter"] "";
     Screen Up "up" "scroll up, or select the one above" ["k", "up"] "";
     Screen Down "down" "scroll down, or select the one below" ["j", "down"] "";
     Screen HalfUp "half-page-up" "half a page up" ["ctrl-u", "pageup"] "";
     Screen HalfDown "half-page-down" "half a page down" ["ctrl-d", "pagedown"] "";
     Screen Top "top" "to the beginning" ["g", "home"] "";
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
-    Screen Search "search" "search in run.log; small letters find capitals too" ["/"] "search";
+    Screen Search "search" "search in the focused text or list; small letters find capitals too" ["/"] "search";
     Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
     Screen Help "help" "show these keys" ["?", "f1"] "help";
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";
     Screen Quit "quit" "quit; a run that is going on is ended" ["q", "ctrl-c"] "quit";
-    Log NextMatch "next-match" "to the next line that the search finds" ["n"] "";
-    Log PreviousMatch "previous-match" "to the previous one" ["N"] "";
-    Log Freeze "freeze" "hold this text still while the run goes on, or let go" ["f"] "freeze";
-    Log ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
-    Log ScrollRight "scroll-right" "long lines: to the right" [">"] "";
+    Screen NextMatch "next-match" "to the next line that the search finds" ["n"] "";
+    Screen PreviousMatch "previous-match" "to the previous one" ["N"] "";
+    Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
+    Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
+    In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
+    In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
+    In(Bench) More "more" "the chart shows more of them" ["-"] "";
+    In(Bench) All "all" "the chart shows all of them" ["0"] "";
+    In(Bench) LogScale "log-scale" "a logarithmic scale for the chart, or a linear one" ["L"] "";
+    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Question Yes "yes" "yes" ["y"] "";
@@ -100,50 +144,6 @@ impl Action {
     pub fn binding(self) -> &'static Binding {
         TABLE.iter().find(|b| b.action == self).expect("the table and the enum are made by one macro")
     }
-
-    /// The key that hints show.
-    pub fn key(self) -> &'static str {
-        self.binding().keys.first().copied().unwrap_or("")
-    }
-}
-
-/// What `key` asks for in `place`. A log key works on the whole screen where nothing else wants it.
-pub fn find(place: Place, key: Key) -> Option<Action> {
-    let in_place = |place: Place| {
-        TABLE
-            .iter()
-            .find(|b| b.place == place && b.keys.iter().any(|k| Key::parse(k) == Some(key)))
-            .map(|b| b.action)
-    };
-    match place {
-        Place::Screen | Place::Log => in_place(Place::Log).or_else(|| in_place(Place::Screen)),
-        place => in_place(place),
-    }
-}
-
-/// How a key is shown: `esc` as `Esc`, `ctrl-z` as `Ctrl-Z`, a letter as it is.
-pub fn label(key: &str) -> String {
-    if key.chars().count() == 1 {
-        return key.to_owned();
-    }
-    let part = |part: &str| {
-        let mut letters = part.chars();
-        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-    };
-    match key {
-        "up" => "↑".to_owned(),
-        "down" => "↓".to_owned(),
-        "left" => "←".to_owned(),
-        "right" => "→".to_owned(),
-        "pageup" => "PgUp".to_owned(),
-        "pagedown" => "PgDn".to_owned(),
-        _ => key.split('-').map(part).collect::<Vec<_>>().join("-"),
-    }
-}
-
-/// All keys of a binding, for the help page.
-pub fn labels(binding: &Binding) -> String {
-    binding.keys.iter().map(|k| label(k)).collect::<Vec<_>>().join(" ")
 }
 
 /// The text of KEYS.md.
@@ -152,9 +152,16 @@ pub fn manual() -> String {
         "# Keys\n\nMade from the table in `src/tui/keymap.rs`; a test says so when this file is out of date.\n",
     );
     for place in Place::ALL {
+        if TABLE.iter().all(|b| b.place != place) {
+            continue;
+        }
         out.push_str(&format!("\n## {}\n\n| key | action | |\n|---|---|---|\n", place.heading()));
         for binding in TABLE.iter().filter(|b| b.place == place) {
-            let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", label(k))).collect();
+            let keys: Vec<String> = binding
+                .keys
+                .iter()
+                .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
+                .collect();
             out.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), binding.name, binding.doc));
         }
     }
@@ -164,31 +171,20 @@ pub fn manual() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
 
     #[test]
-    fn no_key_has_two_meanings_in_one_place() {
-        let mut taken: HashMap<(&str, Key), &str> = HashMap::new();
+    fn every_key_of_the_table_is_one() {
         for binding in TABLE {
             for name in binding.keys {
-                let key = Key::parse(name).unwrap_or_else(|| panic!("'{name}' is no key ({})", binding.name));
-                // The log's keys are heard beside the screen's.
-                let place = match binding.place {
-                    Place::Screen | Place::Log => "screen",
-                    Place::Input => "input",
-                    Place::Question => "question",
-                };
-                if let Some(other) = taken.insert((place, key), binding.name) {
-                    panic!("'{name}' is bound to both {other} and {}", binding.name);
-                }
+                assert!(Key::parse(name).is_some(), "'{name}' is no key ({})", binding.name);
             }
         }
     }
 
     #[test]
-    fn every_action_has_a_key_a_name_of_its_own_and_a_sentence() {
+    fn every_action_has_a_name_of_its_own_and_a_sentence() {
         for binding in TABLE {
-            assert!(!binding.keys.is_empty() && !binding.doc.is_empty(), "{}", binding.name);
+            assert!(!binding.doc.is_empty(), "{}", binding.name);
             let same = TABLE.iter().filter(|b| b.name == binding.name).count();
             assert_eq!(same, 1, "{} is the name of {same} actions", binding.name);
         }

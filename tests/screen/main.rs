@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod charts;
 mod colours;
+mod device;
+mod git;
 mod random;
 mod states;
 mod stories;

@@ -410,3 +410,23 @@ fn a_check_waits_for_a_run_and_for_the_built_in_harness() {
     world.tell(&format!("open; press y; {PASS}; press s"));
     assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));
 }
+
+#[test]
+fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
+    let mut world = World::new().with_history();
+    // The third from the right of the chart.
+    world.tell("open; press tab k k k; press 3");
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("+the bytes of 9f8e7d4"), "{screen}");
+    world.tell("press j; press 1");
+    assert!(world.screen(160, 45).contains("▸ 4 of 8  9f8e7d3"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn each_view_keeps_its_own_focus() {
+    let mut world = World::new().with_history();
+    world.tell("open; press tab tab; press 3; press tab; press 1");
+    assert_eq!(world.app.panes.focus().name(), "Git log");
+    world.tell("press 3");
+    assert_eq!(world.app.panes.focus().name(), "Experiment");
+}

@@ -1,12 +1,14 @@
 //! What keys do.
 
 use super::super::effect::Effect;
-use super::super::keymap::{self, Action, Key, Place};
+use super::super::keymap::{Action, Key, Place};
 use super::super::overlay::Overlay;
 use super::super::panes::Pane;
 use super::super::status::Level;
 use super::super::text::printable;
+use super::super::views::View;
 use super::{App, Deciding, Judged};
+use crate::session::experiment::Experiment;
 use crate::session::run::{Reason, RunId};
 use crate::session::verdict::Outcome;
 use harness::report::Severity;
@@ -27,7 +29,7 @@ impl App {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
             Some(Overlay::Trust { .. } | Overlay::DiscardNewer { .. }) => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
-            None => match keymap::find(Place::Screen, key.into()) {
+            None => match self.keymap.find(Place::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
                 None => Vec::new(),
             },
@@ -36,7 +38,7 @@ impl App {
 
     /// Where nothing can be shown, nothing can be decided; only what leaves the screen acts.
     fn on_blind_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match keymap::find(Place::Screen, key.into()) {
+        match self.keymap.find(Place::Screen, key.into()) {
             Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
             _ => Vec::new(),
         }
@@ -76,28 +78,40 @@ impl App {
             Action::Stop => return vec![Effect::KillRun],
             Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
             Action::Pause => return self.toggle_pause(),
-            Action::FocusNext => self.panes.focus = self.panes.focus.next(),
-            Action::FocusPrevious => self.panes.focus = self.panes.focus.previous(),
-            Action::Zoom => self.panes.zoom = !self.panes.zoom,
-            Action::Up => self.scroll(-1),
-            Action::Down => self.scroll(1),
-            Action::HalfUp => self.scroll(-self.half_page()),
-            Action::HalfDown => self.scroll(self.half_page()),
-            Action::Top => self.jump(false),
-            Action::Bottom => self.jump(true),
+            Action::Bench => return self.show(View::Bench),
+            Action::Source => return self.show(View::Source),
+            Action::Results => return self.show(View::Results),
+            Action::Git => return self.show(View::Git),
+            Action::Device => return self.show(View::Device),
+            Action::FocusNext => self.panes.step_focus(true),
+            Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
+            Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
+            Action::Up => return self.scroll(-1),
+            Action::Down => return self.scroll(1),
+            Action::HalfUp => return self.scroll(-self.half_page()),
+            Action::HalfDown => return self.scroll(self.half_page()),
+            Action::Top => return self.jump(false),
+            Action::Bottom => return self.jump(true),
             Action::Search => {
-                self.panes.focus = Pane::Log;
+                self.panes.set_focus(Pane::Log);
                 let before = self.log.search().to_owned();
                 self.overlays.push(Overlay::Search { input: Input::default(), before });
             }
             Action::NextMatch => self.step_search(true),
             Action::PreviousMatch => self.step_search(false),
             Action::Freeze => {
-                self.panes.focus = Pane::Log;
+                self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
             }
-            Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
-            Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
+            Action::ScrollLeft => self.scroll_side(-8),
+            Action::ScrollRight => self.scroll_side(8),
+            Action::NextChange => self.step_change(true),
+            Action::PreviousChange => self.step_change(false),
+            Action::Fewer => self.zoom_history(true),
+            Action::More => self.zoom_history(false),
+            Action::All => self.panes.history.newest = None,
+            Action::LogScale => self.panes.history.toggle_scale(),
             Action::Close => self.close(),
             Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
             Action::Suspend => return vec![Effect::Suspend],
@@ -144,29 +158,66 @@ impl App {
         isize::try_from(self.panes.height() / 2).unwrap_or(isize::MAX).max(1)
     }
 
-    fn scroll(&mut self, by: isize) {
-        match self.panes.focus {
-            Pane::Correctness => self.panes.correctness.scroll(by),
-            Pane::History => {
-                let count = self.comparable().len();
-                self.panes.history.select(by, count);
-            }
-            Pane::Commits => self.panes.commits.select(by, self.commits.len()),
-            Pane::Log => self.log.scroll(by),
-        }
+    fn show(&mut self, view: View) -> Vec<Effect> {
+        self.panes.view = view;
+        let mut effects = self.want_whole();
+        effects.extend(self.open_graph());
+        effects
     }
 
-    fn jump(&mut self, bottom: bool) {
-        match self.panes.focus {
+    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+        match self.panes.focus() {
+            Pane::Correctness => self.panes.correctness.scroll(by),
+            Pane::History => {
+                let all: Vec<_> = self.comparable().into_iter().map(Experiment::key).collect();
+                return self.step_chosen(by, &all);
+            }
+            Pane::Commits => {
+                self.panes.commits.select(by, self.commits.len());
+                let holds = self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_ref());
+                if let Some(key) = holds.map(Experiment::key) {
+                    return self.choose(Some(key));
+                }
+            }
+            Pane::Log => self.log.scroll(by),
+            Pane::Experiments => {
+                let all: Vec<_> = self.history.iter().map(Experiment::key).collect();
+                // The newest is on top.
+                return self.step_chosen(by.saturating_neg(), &all);
+            }
+            Pane::Experiment => self.panes.experiment.scroll(by),
+            Pane::Graph => return self.step_graph(by),
+            Pane::Commit => self.panes.commit.scroll(by),
+            Pane::Source | Pane::Gauges | Pane::Build => {}
+        }
+        Vec::new()
+    }
+
+    fn scroll_side(&mut self, by: isize) {
+        let left = match self.panes.focus() {
+            Pane::Commit => &mut self.panes.commit.left,
+            _ => &mut self.log.left,
+        };
+        *left = left.saturating_add_signed(by).min(2_000);
+    }
+
+    fn zoom_history(&mut self, closer: bool) {
+        let count = self.comparable().len();
+        self.panes.history.zoom(closer, count);
+    }
+
+    fn jump(&mut self, bottom: bool) -> Vec<Effect> {
+        match self.panes.focus() {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),
-            _ if bottom => self.scroll(1_000_000),
-            _ => self.scroll(-1_000_000),
+            _ if bottom => return self.scroll(1_000_000),
+            _ => return self.scroll(-1_000_000),
         }
+        Vec::new()
     }
 
     fn step_search(&mut self, forward: bool) {
-        self.panes.focus = Pane::Log;
+        self.panes.set_focus(Pane::Log);
         if !self.log.step(forward) {
             let text = format!("'{}' is nowhere in run.log", self.log.search());
             self.say(Level::Warning, text);
@@ -177,8 +228,8 @@ impl App {
     fn close(&mut self) {
         if !self.log.search().is_empty() {
             self.log.search_for("");
-        } else if self.panes.history.selected.is_some() {
-            self.panes.history.selected = None;
+        } else if self.panes.view == View::Bench && self.chosen.is_some() {
+            self.chosen = None;
         } else {
             self.panes.zoom = false;
         }
@@ -186,7 +237,7 @@ impl App {
 
     fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
-        match keymap::find(Place::Screen, key.into()) {
+        match self.keymap.find(Place::Screen, key.into()) {
             Some(Action::Up) => *scroll = scroll.saturating_sub(1),
             Some(Action::Down) => *scroll += 1,
             Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
@@ -198,7 +249,7 @@ impl App {
     }
 
     fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let answer = keymap::find(Place::Question, key.into());
+        let answer = self.keymap.find(Place::Question, key.into());
         if !matches!(answer, Some(Action::Yes | Action::No)) {
             return Vec::new();
         }
@@ -247,7 +298,7 @@ impl App {
     }
 
     fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match keymap::find(Place::Input, Key::from(key)) {
+        match self.keymap.find(Place::Input, Key::from(key)) {
             Some(Action::Accept) => self.accept(),
             Some(Action::Abandon) => {
                 if let Some(Overlay::Search { before, .. }) = self.overlays.pop() {

@@ -3,6 +3,7 @@
 
 use super::super::app::{App, Judged, Live, Running};
 use super::super::text::{fit, printable, width};
+use super::super::views::View;
 use super::super::{format, theme::Theme};
 use super::big;
 use crate::session::experiment::Status;
@@ -33,10 +34,30 @@ pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) {
             left.push(Span::styled(format!("  {busy} going on"), theme.warn()));
         }
     }
-    frame.render_widget(Line::from(left), area);
+    let left = Line::from(left);
     let right = Line::styled(format!("{} ", which_run(app)), theme.quiet());
     let taken = (right.width() as u16).min(area.width / 2);
+    let room = usize::from(area.width - taken).saturating_sub(left.width());
+    let fits = |line: &Line| line.width() + 2 <= room;
+    let named = [views(app, true), views(app, false)].into_iter().find(fits);
+    let middle = usize::from(area.width - taken) - named.as_ref().map_or(0, Line::width);
+    frame.render_widget(left, area);
+    if let Some(named) = named {
+        frame.render_widget(named, Rect { x: area.x + middle as u16, ..area });
+    }
     frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
+}
+
+/// The views with their keys, the present one marked; or that one alone.
+fn views(app: &App, all: bool) -> Line<'static> {
+    let here = app.panes.view;
+    let shown = View::ALL.into_iter().filter(|view| all || *view == here);
+    let spans = shown.map(|view| {
+        let sign = if view == here { "▸" } else { " " };
+        let style = if view == here { app.theme.title(true) } else { app.theme.quiet() };
+        Span::styled(format!("{sign}{} {} ", app.keymap.key(view.action()), view.name()), style)
+    });
+    Line::from(spans.chain([Span::raw("  ")]).collect::<Vec<_>>())
 }
 
 /// `NVIDIA H200 emulated=1` without its attributes.
@@ -186,8 +207,8 @@ fn third_line(app: &App) -> Vec<Span<'static>> {
     vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
 }
 
-/// All of it in one row, for a small screen.
-pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
+/// All of it in one row; below a head that names the run it does not say so again.
+pub fn draw_line(frame: &mut Frame, area: Rect, app: &App, has_head: bool) {
     let theme = &app.theme;
     let mut line = vec![Span::raw(" ")];
     match (&app.running, &app.last) {
@@ -212,7 +233,7 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
             line.extend(tags(app));
         }
     }
-    let right = which_run(app);
+    let right = if has_head { String::new() } else { which_run(app) };
     let used: usize = line.iter().map(Span::width).sum();
     frame.render_widget(Line::from(line), area);
     if used + width(&right) + 3 < usize::from(area.width) {

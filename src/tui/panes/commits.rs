@@ -38,7 +38,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
-    let is_focused = app.panes.focus == Pane::Commits;
+    let is_focused = app.panes.focus() == Pane::Commits;
     // The focused pane says more of the selected commit in its last row.
     let rows = usize::from(inner.height.saturating_sub(u16::from(is_focused)));
     let first = app.panes.commits.bring_into_view(rows, app.commits.len());

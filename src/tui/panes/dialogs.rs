@@ -2,7 +2,7 @@
 
 use super::super::app::App;
 use super::super::format;
-use super::super::keymap::{Place, TABLE, labels};
+use super::super::keymap::{Binding, Place, TABLE};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
@@ -24,7 +24,7 @@ const HELP_WINDOW: u16 = 104;
 pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let Some(top) = app.overlays.last() else { return };
     match top {
-        Overlay::Help { scroll } => help(frame, area, *scroll, &app.theme),
+        Overlay::Help { scroll } => help(frame, area, *scroll, app),
         Overlay::Keep { run, input, problem } => {
             let ask = "What did you try? This becomes the commit's subject.";
             describe(frame, area, app, "Keep", *run, ask, input, problem.as_deref());
@@ -206,10 +206,15 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
     frame.set_cursor_position(cursor(area, column));
 }
 
-fn help(frame: &mut Frame, area: Rect, scroll: usize, theme: &Theme) {
+fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
+    let theme = &app.theme;
+    let labels = |binding: &Binding| app.keymap.keys(binding.action);
     let mut lines = Vec::new();
     let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
     for place in Place::ALL {
+        if TABLE.iter().all(|b| b.place != place) {
+            continue;
+        }
         lines.push(Line::styled(place.heading(), theme.strong()));
         for binding in TABLE.iter().filter(|b| b.place == place) {
             let room = usize::from(area.width.saturating_sub(8).min(HELP_WINDOW - 4));

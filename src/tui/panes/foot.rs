@@ -1,9 +1,10 @@
 //! The foot: a message or where things stand, and below it the hints with their reasons.
 
 use super::super::app::{App, Deciding};
-use super::super::keymap::{Action, Binding, Place, TABLE, label};
+use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::status::Level;
 use super::super::text::{fit, printable, width, wrap_to};
+use super::super::views::View;
 use super::Pane;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -31,11 +32,11 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
     let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
     if has_hints(frame.area()) {
         draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area }, app, is_large);
-        draw_hints(frame, hints, app);
+        draw_hints(frame, hints, app, is_large);
     } else if message(app).is_some() {
         draw_message(frame, area, app, is_large);
     } else {
-        draw_hints(frame, hints, app);
+        draw_hints(frame, hints, app, is_large);
     }
 }
 
@@ -91,14 +92,18 @@ fn draw_message(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
 
 /// Every hint of the table; one that cannot be used now is dim and says why. Where the row is too
 /// short the reasons are cut first, then left out, then hints from the back; help and quit stay.
-fn draw_hints(frame: &mut Frame, area: Rect, app: &App) {
-    let in_log = app.panes.focus == Pane::Log;
-    let mut shown: Vec<&Binding> =
-        TABLE.iter().filter(|b| !b.hint.is_empty() && (b.place == Place::Screen || in_log)).collect();
+fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+    let here = Place::In(app.panes.view);
+    let in_log = app.panes.focus() == Pane::Log;
+    let is_heard = |b: &&Binding| match b.action {
+        Action::Freeze => in_log,
+        _ => b.place == Place::Screen || b.place == here,
+    };
+    let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
     let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
     let mut spans = Vec::new();
     for reason_columns in REASONS {
-        spans = hints(app, &shown, reason_columns);
+        spans = hints(app, &shown, reason_columns, is_large);
         if !too_long(&spans) {
             break;
         }
@@ -107,16 +112,22 @@ fn draw_hints(frame: &mut Frame, area: Rect, app: &App) {
         && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
     {
         shown.remove(last);
-        spans = hints(app, &shown, 0);
+        spans = hints(app, &shown, 0, is_large);
     }
     frame.render_widget(Line::from(spans), area);
 }
 
-fn hints(app: &App, shown: &[&Binding], reason_columns: usize) -> Vec<Span<'static>> {
+fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -> Vec<Span<'static>> {
     let theme = &app.theme;
     let mut spans = vec![Span::raw(" ")];
+    // A large screen names the views in its head.
+    if app.panes.view != View::Bench && !is_large {
+        let view = app.panes.view;
+        let name = format!("{} {}  ", app.keymap.key(view.action()), view.name());
+        spans.push(Span::styled(name, theme.title(true)));
+    }
     for binding in shown {
-        let key = label(binding.action.key());
+        let key = app.keymap.key(binding.action);
         match app.usable(binding.action) {
             Ok(()) => {
                 spans.push(Span::styled(key, theme.key()));

@@ -19,19 +19,31 @@
 
 mod banner;
 mod big;
+mod build;
+mod commit;
 mod commits;
 mod correctness;
 mod dialogs;
+mod experiment;
+mod experiments;
 mod foot;
+mod gauges;
+mod graph;
 mod history;
 mod run_log;
+mod source;
 
+pub use commit::CommitState;
 pub use commits::CommitsState;
-pub use correctness::CorrectnessState;
+pub use correctness::{CorrectnessState, rows as correctness_rows};
+pub use experiment::ExperimentState;
+pub use experiments::ExperimentsState;
+pub use graph::GraphState;
 pub use history::HistoryState;
 
 use super::app::App;
 use super::theme::Theme;
+use super::views::{self, View};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -40,45 +52,58 @@ use ratatui::widgets::{Block, Paragraph};
 /// Smaller than this nothing can be read.
 const SMALLEST: (u16, u16) = (40, 10);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pane {
-    #[default]
+    // Bench
     Correctness,
     History,
     Commits,
     Log,
+    // Source
+    Source,
+    // Results
+    Experiments,
+    Experiment,
+    // Git
+    Graph,
+    Commit,
+    // Device
+    Gauges,
+    Build,
 }
 
 impl Pane {
-    /// In the order of the focus: as one reads.
-    pub const ALL: [Pane; 4] = [Pane::Correctness, Pane::History, Pane::Commits, Pane::Log];
-
     pub fn name(self) -> &'static str {
         match self {
             Pane::Correctness => "Correctness",
             Pane::History => "Throughput",
             Pane::Commits => "Git log",
             Pane::Log => "run.log",
+            Pane::Source => "Source",
+            Pane::Experiments => "Experiments",
+            Pane::Experiment => "Experiment",
+            Pane::Graph => "Commits",
+            Pane::Commit => "Commit",
+            Pane::Gauges => "Device",
+            Pane::Build => "Kernel as built",
         }
-    }
-
-    pub fn next(self) -> Pane {
-        Pane::ALL[(self as usize + 1) % Pane::ALL.len()]
-    }
-
-    pub fn previous(self) -> Pane {
-        Pane::ALL[(self as usize + Pane::ALL.len() - 1) % Pane::ALL.len()]
     }
 }
 
 /// What the panes remember between frames.
 #[derive(Clone, Debug, Default)]
 pub struct Panes {
-    pub focus: Pane,
+    pub view: View,
+    /// Which pane of each view has the focus, as a place in [`View::panes`].
+    focus: [usize; View::ALL.len()],
     pub zoom: bool,
     pub correctness: CorrectnessState,
     pub history: HistoryState,
     pub commits: CommitsState,
+    pub experiments: ExperimentsState,
+    pub experiment: ExperimentState,
+    pub graph: GraphState,
+    pub commit: CommitState,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -86,6 +111,26 @@ pub struct Panes {
 }
 
 impl Panes {
+    /// The pane that hears the keys.
+    pub fn focus(&self) -> Pane {
+        let panes = self.view.panes();
+        panes[self.focus[self.view as usize].min(panes.len() - 1)]
+    }
+
+    /// Focuses a pane of the present view; any other is left alone.
+    pub fn set_focus(&mut self, pane: Pane) {
+        if let Some(at) = self.view.panes().iter().position(|p| *p == pane) {
+            self.focus[self.view as usize] = at;
+        }
+    }
+
+    /// Moves the focus among the panes of the view, round the end.
+    pub fn step_focus(&mut self, forward: bool) {
+        let count = self.view.panes().len();
+        let at = &mut self.focus[self.view as usize];
+        *at = (*at + if forward { 1 } else { count - 1 }) % count;
+    }
+
     pub fn height(&self) -> usize {
         self.height
     }
@@ -93,6 +138,11 @@ impl Panes {
     /// Nobody sees what keys would act on.
     pub fn too_small(&self) -> bool {
         self.too_small
+    }
+
+    /// The pane is on the screen, as far as its view is.
+    pub fn shows(&self, pane: Pane) -> bool {
+        self.view.panes().contains(&pane)
     }
 }
 
@@ -106,7 +156,13 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
         return;
     }
     let is_large = area.width >= 100 && area.height >= 30;
-    let rows = if is_large { [1, 4] } else { [0, 1] };
+    // Only Bench is looked at from across the room.
+    let is_tall = is_large && app.panes.view == View::Bench;
+    let rows = match (is_large, is_tall) {
+        (_, true) => [1, 4],
+        (true, false) => [1, 1],
+        _ => [0, 1],
+    };
     let foot = foot::rows(app, area);
     let [head, verdict, body, foot] = Layout::vertical([
         Constraint::Length(rows[0]),
@@ -117,74 +173,22 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     .areas(area);
     if is_large {
         banner::draw_head(frame, head, app);
+    }
+    if is_tall {
         banner::draw_large(frame, verdict, app);
     } else {
-        banner::draw_line(frame, verdict, app);
+        banner::draw_line(frame, verdict, app, is_large);
     }
-    draw_body(frame, body, app, is_large);
+    views::draw(frame, body, app, is_large);
     foot::draw(frame, foot, app, is_large);
     dialogs::draw(frame, body, app);
 }
 
-fn draw_body(frame: &mut Frame, area: Rect, app: &mut App, is_large: bool) {
-    let focus = app.panes.focus;
-    if app.panes.zoom || area.width < 60 || area.height < 13 {
-        draw_pane(frame, area, app, focus);
-    } else if is_large {
-        draw_four(frame, area, app);
-    } else {
-        let other = if focus == Pane::Correctness { Pane::Log } else { focus };
-        let wanted = correctness::rows(app) as u16 + 1;
-        let above = wanted.clamp(5, area.height / 2);
-        let [top, bottom] = Layout::vertical([Constraint::Length(above), Constraint::Fill(1)]).areas(area);
-        draw_pane(frame, top, app, Pane::Correctness);
-        draw_pane(frame, bottom, app, other);
-    }
-}
-
-/// All four: left what is right, right what is fast.
-fn draw_four(frame: &mut Frame, area: Rect, app: &mut App) {
-    let [left, bar, right] =
-        Layout::horizontal([Constraint::Percentage(44), Constraint::Length(1), Constraint::Fill(1)])
-            .areas(area);
-    let wanted = correctness::rows(app) as u16 + 1;
-    let half = area.height / 2;
-    // What does not need its half leaves it to the other.
-    let upper_left = wanted.clamp(half, (area.height * 3 / 4).max(half));
-    let [correctness, commits] =
-        Layout::vertical([Constraint::Length(upper_left), Constraint::Fill(1)]).areas(left);
-    let [history, log] = Layout::vertical([Constraint::Length(half), Constraint::Fill(1)]).areas(right);
-    for (pane, area) in [
-        (Pane::Correctness, correctness),
-        (Pane::History, history),
-        (Pane::Commits, commits),
-        (Pane::Log, log),
-    ] {
-        draw_pane(frame, area, app, pane);
-    }
-    draw_bar(frame, bar, app, &[commits.y, log.y]);
-}
-
-/// The line between left and right, with a joint where a pane's title meets it.
-fn draw_bar(frame: &mut Frame, area: Rect, app: &App, titles: &[u16]) {
-    let style = app.theme.quiet();
-    for y in area.top()..area.bottom() {
-        let sign = match (y == area.top(), titles.iter().filter(|t| **t == y).count()) {
-            (true, _) => "┬",
-            (false, 0) => "│",
-            (false, 2..) => "┼",
-            (false, _) if titles.first() == Some(&y) => "┤",
-            (false, _) => "├",
-        };
-        frame.buffer_mut().set_string(area.x, y, sign, style);
-    }
-}
-
-fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane) {
+pub(super) fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane) {
     if area.height == 0 {
         return;
     }
-    if app.panes.focus == pane {
+    if app.panes.focus() == pane {
         app.panes.height = usize::from(area.height.saturating_sub(1));
     }
     match pane {
@@ -192,12 +196,19 @@ fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane) {
         Pane::History => history::draw(frame, area, app),
         Pane::Commits => commits::draw(frame, area, app),
         Pane::Log => run_log::draw(frame, area, app),
+        Pane::Source => source::draw(frame, area, app),
+        Pane::Experiments => experiments::draw(frame, area, app),
+        Pane::Experiment => experiment::draw(frame, area, app),
+        Pane::Graph => graph::draw(frame, area, app),
+        Pane::Commit => commit::draw(frame, area, app),
+        Pane::Gauges => gauges::draw(frame, area, app),
+        Pane::Build => build::draw(frame, area, app),
     }
 }
 
 /// A pane's title in a rule; returns the room below it, with a blank column at either side.
 fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> Rect {
-    let is_focused = app.panes.focus == pane;
+    let is_focused = app.panes.focus() == pane;
     let rule = if is_focused { "━" } else { "─" };
     let style = app.theme.rule(is_focused);
     let row = Rect { height: 1, ..area };

@@ -1,0 +1,57 @@
+//! The experiment that is chosen: one for the whole screen, so that what is chosen in one pane is shown in
+//! all of them.
+
+use super::super::effect::Effect;
+use super::super::panes::Pane;
+use super::super::reader::Wish;
+use super::App;
+use crate::session::experiment::{Experiment, Key};
+use crate::session::whole::Whole;
+
+impl App {
+    /// The chosen experiment, as long as the history has it.
+    pub fn chosen(&self) -> Option<&Experiment> {
+        let key = self.chosen.as_ref()?;
+        self.history.iter().rev().find(|experiment| experiment.is(key))
+    }
+
+    /// The chosen one whole; `None` while it is being read.
+    pub fn whole(&self) -> Option<&Whole> {
+        self.whole.as_ref().filter(|whole| Some(&whole.key) == self.chosen.as_ref())
+    }
+
+    /// Chooses an experiment, or none, and has it read where a pane shows it whole.
+    pub fn choose(&mut self, key: Option<Key>) -> Vec<Effect> {
+        self.chosen = key;
+        self.want_whole()
+    }
+
+    /// By so many places among `all`, from oldest to newest. Nothing chosen counts as the newest.
+    pub(super) fn step_chosen(&mut self, by: isize, all: &[Key]) -> Vec<Effect> {
+        let Some(newest) = all.len().checked_sub(1) else { return Vec::new() };
+        let known = self.chosen.as_ref().and_then(|key| all.iter().position(|k| k == key));
+        let at = known.unwrap_or(newest).saturating_add_signed(by).min(newest);
+        self.choose(all.get(at).cloned())
+    }
+
+    /// What has to be read for what is shown now.
+    pub(super) fn want_whole(&mut self) -> Vec<Effect> {
+        let is_known = self.whole().is_some();
+        match &self.chosen {
+            Some(key) if !is_known && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::Read(Wish::Whole(key.clone()))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// An answer to an older wish is dropped.
+    pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
+        if self.chosen.as_ref() == Some(&whole.key) {
+            self.whole = Some(whole);
+        } else {
+            self.dirty = false;
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,94 @@
+//! What charts are made of: braille and blocks, or ASCII where those cannot be shown.
+
+use ratatui::symbols::Marker;
+
+/// Chosen once, when the screen is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Glyphs {
+    #[default]
+    Braille,
+    Ascii,
+}
+
+impl Glyphs {
+    /// `asked` is `ascii = …` of the user's configuration; `env` looks a variable up. `LAB_ASCII=1` comes
+    /// first, `LAB_ASCII=0` asks for braille; then the configuration; then the locale, where the first of
+    /// LC_ALL, LC_CTYPE and LANG that is not empty counts (POSIX, XBD 8.2). Where none says anything braille
+    /// is taken: containers set no locale, and their terminals show it.
+    pub fn choose(asked: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
+        let said = |name: &str| env(name).filter(|value| !value.is_empty());
+        let is_ascii = match (said("LAB_ASCII"), asked) {
+            (Some(word), _) => !matches!(word.as_str(), "0" | "no" | "false"),
+            (None, Some(asked)) => asked,
+            (None, None) => {
+                let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+                locale.is_some_and(|locale| !is_utf8(&locale))
+            }
+        };
+        if is_ascii { Glyphs::Ascii } else { Glyphs::Braille }
+    }
+
+    /// The one or the other of two signs.
+    pub fn pick<'a>(self, braille: &'a str, ascii: &'a str) -> &'a str {
+        match self {
+            Glyphs::Braille => braille,
+            Glyphs::Ascii => ascii,
+        }
+    }
+
+    /// Dots of a cell, across and down.
+    pub(super) fn dots(self) -> (u16, u16) {
+        match self {
+            Glyphs::Braille => (2, 4),
+            Glyphs::Ascii => (1, 1),
+        }
+    }
+
+    pub(super) fn marker(self, ascii: char) -> Marker {
+        match self {
+            Glyphs::Braille => Marker::Braille,
+            Glyphs::Ascii => Marker::Custom(ascii),
+        }
+    }
+
+    /// A cell filled to `eighths` of its height, 0 to 8.
+    pub fn filled(self, eighths: usize) -> &'static str {
+        const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+        const ASCII: [&str; 9] = [" ", "_", ".", ".", ":", ":", "|", "|", "#"];
+        let eighths = eighths.min(8);
+        match self {
+            Glyphs::Braille => BLOCKS[eighths],
+            Glyphs::Ascii => ASCII[eighths],
+        }
+    }
+}
+
+/// `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1` are not.
+fn is_utf8(locale: &str) -> bool {
+    let codeset = locale.split('@').next().and_then(|locale| locale.split_once('.')).map(|(_, set)| set);
+    codeset.is_some_and(|set| matches!(set.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_and_the_configuration_decide() {
+        let choose = |asked, vars: &[(&str, &str)]| {
+            Glyphs::choose(asked, |name| {
+                vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(choose(None, &[]), Glyphs::Braille);
+        assert_eq!(choose(None, &[("LANG", "C.UTF-8")]), Glyphs::Braille);
+        assert_eq!(choose(None, &[("LANG", "en_US.utf8@euro")]), Glyphs::Braille);
+        assert_eq!(choose(None, &[("LANG", "C")]), Glyphs::Ascii);
+        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "POSIX")]), Glyphs::Ascii);
+        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "")]), Glyphs::Braille);
+        assert_eq!(choose(Some(true), &[("LANG", "C.UTF-8")]), Glyphs::Ascii);
+        assert_eq!(choose(Some(false), &[("LANG", "C")]), Glyphs::Braille);
+        assert_eq!(choose(Some(true), &[("LAB_ASCII", "0")]), Glyphs::Braille);
+        assert_eq!(choose(Some(false), &[("LAB_ASCII", "1")]), Glyphs::Ascii);
+    }
+}
