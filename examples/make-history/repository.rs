@@ -77,7 +77,7 @@ const PLAIN: usize = 100_000_000;
 
 /// The last kept one is what HEAD holds.
 fn is_kept(experiment: usize) -> bool {
-    experiment % KEPT == 0
+    experiment.is_multiple_of(KEPT)
 }
 
 fn kernel(experiment: usize) -> String {
@@ -182,8 +182,7 @@ fn write_records(folder: &Path, experiments: usize, commits: &[String]) -> Resul
     let series: Vec<String> = (0..64).map(|at| format!("{}e-7", at + 1)).collect();
     let series = series.join(",");
     let runs = folder.join(".lab/runs");
-    for at in 0..experiments {
-        let commit = &commits[at];
+    for (at, commit) in commits.iter().enumerate().take(experiments) {
         let (sps, us) = (40_000.0 + at as f64, 25.0 - at as f64 * 1e-4);
         let status = if is_kept(at) { Status::Keep } else { Status::Discard };
         let row = Row {
