@@ -157,11 +157,8 @@ impl Config {
 
     /// `shown_as` is what errors call the file.
     pub fn parse(text: &str, shown_as: &str) -> Result<Config> {
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start).min(text.len());
-            let row = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-            anyhow::anyhow!("{shown_as}:{row}: {}", in_words(error.message()))
-        })?;
+        let config: Config =
+            toml::from_str(text).map_err(|error| anyhow::anyhow!(complaint(text, shown_as, &error)))?;
         config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
         Ok(config)
     }
@@ -191,6 +188,17 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// What the parser says of a file, with its line.
+pub(crate) fn complaint(text: &str, shown_as: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start);
+    format!("{shown_as}:{}: {}", row(text, at), in_words(error.message()))
+}
+
+/// The line that this byte is in.
+pub(crate) fn row(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }
 
 /// The parser's message, with a suggestion where a name is not known.

@@ -20,6 +20,10 @@
 //! - `y_diff_series: v0,v1,… cells=1024`: the largest difference of each of so many cells, thinned to 512 points;
 //! - `y_diff_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how large, counts of
 //!   octaves from 2^from upwards ([`Histogram`]); equal ones, and those that are no number, beside them.
+//!
+//! Of the kernel as built: `registers:`, `spill_bytes:`, `shared_bytes:`, and how its launch statement launches it
+//! `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`, the occupancy
+//! in percent of a multiprocessor's threads. `device_uuid:` names the GPU.
 
 mod diagnostic;
 pub mod histogram;

@@ -5,6 +5,8 @@
 
 mod charts;
 mod colours;
+mod device;
+mod git;
 mod random;
 mod states;
 mod stories;

@@ -7,6 +7,8 @@ mod state;
 mod strip;
 mod table;
 
+pub use state::line as device_state;
+
 use super::super::app::{App, Running};
 use super::super::chart::Glyphs;
 use super::super::format;

@@ -1,7 +1,7 @@
 //! Does it get faster? Every experiment as a mark, the best so far as a step line. Kept ones are
 //! prominent, discarded ones faint, a crash and a wrong result are signs on the ground line.
 
-mod bounds;
+pub(super) mod bounds;
 mod points;
 
 use super::super::app::App;

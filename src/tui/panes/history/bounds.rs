@@ -37,7 +37,7 @@ pub fn levels(app: &App) -> Vec<(f64, String)> {
     [level("floor_us", "floor"), level("estimate_us", "estimate")].into_iter().flatten().collect()
 }
 
-fn in_words(report: &Report) -> Option<String> {
+pub fn in_words(report: &Report) -> Option<String> {
     let estimate = format::count(report.number("estimate_us")?);
     let of_estimate = format::count(report.number("of_estimate")?.round());
     let of_estimate = of_estimate.strip_suffix(".00").unwrap_or(&of_estimate);
