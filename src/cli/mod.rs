@@ -12,6 +12,7 @@ mod probe;
 mod restore;
 mod run;
 pub mod screen;
+mod theme;
 mod trust;
 mod undo;
 
@@ -92,6 +93,8 @@ enum Command {
     Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
+    /// List the colour schemes, or show one in this terminal
+    Theme(theme::Options),
     /// Judge one problem folder and print the run.log lines
     Harness(Box<harness::Options>),
     #[command(hide = true)]
@@ -130,6 +133,7 @@ pub fn main() -> ExitCode {
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
+        Some(Command::Theme(options)) => theme::main(&options),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

@@ -20,6 +20,7 @@ mod processes;
 mod runner;
 mod several;
 mod standby;
+mod theme;
 mod trailers;
 mod trust;
 mod undo;

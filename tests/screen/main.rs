@@ -6,6 +6,8 @@
 mod charts;
 mod colours;
 mod device;
+mod git;
+mod looks;
 mod random;
 mod states;
 mod stories;

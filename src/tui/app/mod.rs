@@ -4,6 +4,7 @@
 mod chosen;
 mod device;
 mod facts;
+mod git;
 mod keys;
 mod runs;
 mod usable;
@@ -244,6 +245,8 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Graph(page) => self.on_graph(page),
+            Event::Commit(id, details) => self.on_commit(id, *details),
             Event::Device(heard) => self.on_device(*heard),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
