@@ -34,6 +34,15 @@ pub struct Config {
     pub compile: Compile,
     pub measure: Measure,
     pub watch: Watch,
+    pub auto: Auto,
+}
+
+/// What the screen decides by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Auto {
+    /// By the rule of [`crate::session::auto`].
+    pub decide: bool,
 }
 
 /// How the built-in harness measures.
@@ -89,6 +98,7 @@ impl Default for Config {
             compile: Compile::default(),
             measure: Measure::default(),
             watch: Watch::default(),
+            auto: Auto::default(),
         }
     }
 }
@@ -157,11 +167,8 @@ impl Config {
 
     /// `shown_as` is what errors call the file.
     pub fn parse(text: &str, shown_as: &str) -> Result<Config> {
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start).min(text.len());
-            let row = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-            anyhow::anyhow!("{shown_as}:{row}: {}", in_words(error.message()))
-        })?;
+        let config: Config =
+            toml::from_str(text).map_err(|error| anyhow::anyhow!(complaint(text, shown_as, &error)))?;
         config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
         Ok(config)
     }
@@ -191,6 +198,17 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// What the parser says of a file, with its line.
+pub(crate) fn complaint(text: &str, shown_as: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start);
+    format!("{shown_as}:{}: {}", row(text, at), in_words(error.message()))
+}
+
+/// The line that this byte is in.
+pub(crate) fn row(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }
 
 /// The parser's message, with a suggestion where a name is not known.
@@ -244,6 +262,7 @@ mod tests {
             error("[measure]\nbudget = 3\n")
                 .contains("lab.toml:2: unknown key 'budget' (did you mean 'budget_ms'?)")
         );
+        assert!(error("[auto]\ndecides = true\n").contains("(did you mean 'decide'?)"));
         assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
     }
 

@@ -13,6 +13,10 @@
 //!
 //! and at the end `spread_pct: 0.012 launches=6 trials=1`, the median distance of the candidate's turns
 //! from their median, and `turns_series:`, the microseconds of every turn in its order.
+//!
+//! Of the kernel as built: `registers:`, `spill_bytes:`, `shared_bytes:`, and how its launch statement launches it
+//! `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`, the occupancy
+//! in percent of a multiprocessor's threads. `device_uuid:` names the GPU.
 
 mod diagnostic;
 mod writer;

@@ -2,6 +2,7 @@
 
 mod check;
 mod decide;
+mod describe;
 mod doctor;
 mod harness;
 mod init;
@@ -11,9 +12,12 @@ mod probe;
 mod restore;
 mod run;
 pub mod screen;
+mod theme;
 mod trust;
+mod undo;
 
 use crate::session::project::Project;
+use crate::tui::theme::Wish;
 use ::harness::process::Exit;
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
@@ -31,9 +35,27 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     kernel: Kernel,
-    /// Colour scheme of the screen
-    #[arg(long)]
+    #[command(flatten)]
+    looks: Looks,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Looks {
+    /// Colour scheme of the screen: a name, or the path of a base16 file
+    #[arg(long, value_name = "NAME_OR_PATH")]
     theme: Option<String>,
+    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    #[arg(long, value_name = "DEPTH")]
+    color: Option<String>,
+    /// Paint the scheme's background over the terminal's own
+    #[arg(long)]
+    paint: bool,
+}
+
+impl From<Looks> for Wish {
+    fn from(looks: Looks) -> Self {
+        Wish { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -57,6 +79,10 @@ enum Command {
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
     Discard(decide::Discard),
+    /// Take the last keep or discard back, as long as nothing was built on it
+    Undo(undo::Options),
+    /// Give an experiment another description: its record, its note and its row
+    Describe(describe::Options),
     /// List the experiments
     Log(log::Options),
     /// Put kernel.cu of an experiment or a commit on disk
@@ -67,6 +93,8 @@ enum Command {
     Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
+    /// List the colour schemes, or show one in this terminal
+    Theme(theme::Options),
     /// Judge one problem folder and print the run.log lines
     Harness(Box<harness::Options>),
     #[command(hide = true)]
@@ -86,9 +114,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
-        None => {
-            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
-        }
+        None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.looks.into())),
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
@@ -101,10 +127,13 @@ pub fn main() -> ExitCode {
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
+        Some(Command::Undo(options)) => undo::main(&options),
+        Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
+        Some(Command::Theme(options)) => theme::main(&options),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

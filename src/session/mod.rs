@@ -6,8 +6,10 @@
 //! stand ([`status`]) · decide ([`decide`]) · what was decided so far ([`history`]) · commits ([`repo`]).
 
 pub mod about;
+pub mod auto;
 pub mod debounce;
 pub mod decide;
+mod deciding;
 pub mod execute;
 pub mod experiment;
 pub mod figures;
@@ -16,6 +18,7 @@ pub mod held_out;
 pub mod history;
 pub mod inputs;
 pub mod ledger;
+pub mod message;
 pub mod process;
 pub mod project;
 pub mod record;
@@ -26,10 +29,12 @@ pub mod run;
 pub mod runner;
 pub mod sanitise;
 pub mod screen_lock;
+pub mod shelf;
 pub mod standby;
 pub mod status;
 pub mod supervise;
 mod surroundings;
+pub mod trailers;
 pub mod trust;
 pub mod verdict;
 pub mod watch;

@@ -26,6 +26,13 @@ pub fn line(bytes: &[u8]) -> String {
 pub fn line_within(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    // Most text is plain, and there is much of it.
+    if let Ok(plain) = std::str::from_utf8(bytes)
+        && bytes.len() <= limit
+        && bytes.iter().all(|b| matches!(b, b' '..=b'~'))
+    {
+        return plain.to_owned();
+    }
     let mut shown = Shown { limit, ..Shown::default() };
     vte::Parser::new().advance(&mut shown, bytes);
     // Returned at the end of the line: the part before is still what is to be seen.
@@ -83,7 +90,7 @@ impl vte::Perform for Shown {
 
 /// Control characters, marks that reorder a line and marks of no width are not: they could make a
 /// line look like another. A combining accent is drawn with the letter before it and stays.
-fn visible(c: char) -> bool {
+pub fn visible(c: char) -> bool {
     let reorders =
         matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(

@@ -8,7 +8,6 @@ use super::repo::{self, Head};
 use super::run::RunId;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::SystemTime;
 
 /// Where two of these are the same there is nothing new to show. Taking one is cheap: it reads no
 /// record and no row.
@@ -18,40 +17,31 @@ pub struct Surroundings {
     /// Why no commit could be made: a lock that goes away is news, and so is a name that git learns.
     obstacle: Option<String>,
     files: Vec<Stamp>,
+    /// Of the folder of runs.
+    runs: Stamp,
     newest: Option<RunId>,
 }
 
 /// Inode, size, and when it was last written.
 type Stamp = Option<(u64, u64, i64, i64)>;
 
-/// Written so lately that a further change could bear the same time: file systems count in their own steps.
-fn is_fresh((_, _, written, _): (u64, u64, i64, i64)) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    now.as_secs().saturating_sub(written.try_into().unwrap_or(u64::MAX)) < 3
-}
-
 impl Surroundings {
-    /// `before` is the look before this one: a folder of thousands of runs is not listed again where
-    /// nothing came into it.
+    /// `before` is what an earlier look found: a folder of ten thousand runs is listed only where it is another.
     pub fn look(project: &Project, before: Option<&Surroundings>) -> Self {
         let records = Records::new(&project.lab_dir);
-        let mut files = vec![
-            stamp(&ledger::path(project, false)),
-            stamp(&ledger::path(project, true)),
-            stamp(&project.lab_dir.join("runs")),
-        ];
-        let newest = match before {
-            Some(before) if before.files.get(2) == files.get(2) && files[2].is_some_and(|s| !is_fresh(s)) => {
-                before.newest
-            }
-            _ => records.ids().first().copied(),
+        let runs = stamp(&project.lab_dir.join("runs"));
+        let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {
+            Some(before) => before.newest,
+            None => records.ids().first().copied(),
         };
+        let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
         // Its folder, where its record is put by a rename.
         files.extend(newest.map(|id| stamp(&records.folder(id))));
         Surroundings {
             head: repo::head(project).ok(),
             obstacle: repo::obstacle(project).unwrap_or_else(|error| Some(format!("{error:#}"))),
             files,
+            runs,
             newest,
         }
     }

@@ -25,6 +25,8 @@ pub enum Effect {
     Refresh,
     /// Read the log of a run that this screen did not see.
     LoadLog(RunId),
+    /// Read the state of this GPU from now on, or of none.
+    LookAt(Option<String>),
     /// Read for a view.
     Read(Wish),
     /// lab.toml changed: open the project anew.

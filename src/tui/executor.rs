@@ -3,6 +3,7 @@
 use super::desk::{Desk, Opening, Request};
 use super::effect::Effect;
 use super::event::Event;
+use super::monitor::Monitor;
 use super::reader::Reader;
 use crate::session::project::Project;
 use crate::session::runner::Runner;
@@ -15,6 +16,7 @@ pub struct Executor {
     runner: Runner,
     desk: Desk,
     reader: Reader,
+    monitor: Monitor,
 }
 
 impl Executor {
@@ -24,7 +26,8 @@ impl Executor {
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
         let reader = Reader::start(Arc::clone(project), events.clone())?;
-        Ok(Executor { runner, desk, reader })
+        let monitor = Monitor::start(events.clone())?;
+        Ok(Executor { runner, desk, reader, monitor })
     }
 
     /// Further runs are of this project: lab.toml changed.
@@ -48,6 +51,7 @@ impl Executor {
                 self.desk.ask(Request::Look);
             }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
+            Effect::LookAt(uuid) => self.monitor.look(uuid),
             Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),

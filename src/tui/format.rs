@@ -86,6 +86,7 @@ pub fn elapsed(time: Duration) -> String {
 /// Bytes with a binary unit.
 pub fn bytes(value: f64) -> String {
     match value {
+        v if v >= 1024.0 * 1024.0 * 1024.0 => format!("{:.1} GiB", v / 1024.0 / 1024.0 / 1024.0),
         v if v >= 1024.0 * 1024.0 => format!("{:.1} MiB", v / 1024.0 / 1024.0),
         v if v >= 1024.0 => format!("{:.1} KiB", v / 1024.0),
         v => format!("{v:.0} B"),

@@ -2,6 +2,7 @@
 //! reads the clock and owns the terminal.
 
 use super::app::{App, Now, Setup};
+use super::chart::Glyphs;
 use super::desk::Opening;
 use super::effect::Effect;
 use super::event::Event;
@@ -36,10 +37,11 @@ pub struct Ended {
 }
 
 /// Opens the screen and stays until it is closed. The terminal is given back in any case.
-pub fn run(project: Arc<Project>, opening: Opening, theme: Theme) -> io::Result<Ended> {
+pub fn run(project: Arc<Project>, opening: Opening, theme: Theme, glyphs: Glyphs) -> io::Result<Ended> {
     let (events, inbox) = mpsc::channel();
     install_panic_hook(events.clone());
-    let app = App::new(Setup::of(&project), theme, TimeZone::system());
+    let mut app = App::new(Setup::of(&project), theme, TimeZone::system());
+    app.glyphs = glyphs;
     let guard = Guard::enter()?;
     let mut screen = Screen {
         app,

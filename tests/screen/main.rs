@@ -3,7 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod charts;
 mod colours;
+mod device;
+mod git;
+mod looks;
 mod random;
 mod states;
 mod stories;

@@ -14,7 +14,7 @@ const MEASURE: &str = "say stage: measure | workload: shape=1x8 dtype=f32 us=2.1
     workload: shape=128x4096 dtype=f16 us=6.05 gbs=346.7 ok=pass | throughput_sps: 165210.4 low=164880 high=165540 | \
     kernel_us: 6.05 | correctness: pass | stage: done";
 
-fn check(name: &str, world: &mut World) {
+pub fn check(name: &str, world: &mut World) {
     for (width, height) in SIZES {
         let screen = world.screen(width, height);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

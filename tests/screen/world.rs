@@ -10,7 +10,9 @@ use lab::session::experiment::{Experiment, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
 use lab::session::record::{Decision, Record};
-use lab::session::repo::{Head, LogEntry};
+use lab::session::repo::{
+    ChangeKind, CommitDetails, FileChange, GraphEntry, Head, Label, LabelKind, LogEntry,
+};
 use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab::session::runner::RunEvent;
 use lab::session::sanitise::LogLine;
@@ -20,7 +22,7 @@ use lab::session::watch::WatchEvent;
 use lab::session::whole::Whole;
 use lab::tui::app::{App, Setup};
 use lab::tui::effect::Effect;
-use lab::tui::event::{Event, Facts, LastLog};
+use lab::tui::event::{Event, Facts, GraphPage, LastLog};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
 use lab::tui::reader::Wish;
@@ -298,6 +300,89 @@ impl World {
                 };
                 self.answers.push_back(Event::Whole(Box::new(whole)));
             }
+            Wish::Graph => {
+                let page = GraphPage { is_first: true, is_last: true, entries: self.graph() };
+                self.answers.push_back(Event::Graph(Ok(page)));
+            }
+            Wish::MoreGraph => panic!("there are no more"),
+            Wish::Commit(id) => {
+                let details = self.details(&id);
+                self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
+            }
+        }
+    }
+
+    /// HEAD's commits, and a side branch that the newest one merges.
+    fn graph(&self) -> Vec<GraphEntry> {
+        let label = |kind, name: &str| Label { kind, name: name.into() };
+        let mut entries: Vec<GraphEntry> = Vec::new();
+        for (at, commit) in self.commits.iter().enumerate() {
+            let parent = self.commits.get(at + 1).map(|parent| parent.id.clone());
+            let mut entry = GraphEntry {
+                commit: commit.clone(),
+                parents: parent.into_iter().collect(),
+                labels: Vec::new(),
+            };
+            // The reader does not know the history.
+            entry.commit.experiment = None;
+            if at == 0 {
+                entry.labels.push(label(LabelKind::Current, "exp/rmsnorm"));
+                entry.labels.push(label(LabelKind::Remote, "origin/main"));
+                if self.commits.len() > 2 {
+                    entry.parents.push("5ide5ide".into());
+                }
+            }
+            entries.push(entry);
+        }
+        if self.commits.len() > 2 {
+            let side = GraphEntry {
+                commit: commit("5ide5ide", "notes on rounding", None),
+                parents: vec![self.commits[2].id.clone()],
+                labels: vec![label(LabelKind::Tag, "v1")],
+            };
+            entries.insert(2, side);
+        }
+        entries
+    }
+
+    fn details(&self, id: &str) -> CommitDetails {
+        let subject = self.commits.iter().find(|c| c.id == id).map_or("notes on rounding", |c| &c.subject);
+        let tested = "NVIDIA H200, 4 of 4 gates, 142050 samples/s (+3.1 % vs incumbent)";
+        CommitDetails {
+            id: id.into(),
+            parents: vec!["a1b2c3d4".into()],
+            subject: subject.into(),
+            body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
+            trailers: Vec::new(),
+            author: "Ada <ada@example.org>".into(),
+            authored: noon(),
+            committer: "Grace <grace@example.org>".into(),
+            committed: noon(),
+            files: vec![
+                FileChange {
+                    kind: ChangeKind::Modified,
+                    path: KERNEL.into(),
+                    from: None,
+                    added: 2,
+                    removed: 1,
+                    is_binary: false,
+                    diff: "@@ -1,3 +1,4 @@ rmsnorm\n // one row a warp\n-    float s = x[i];\n+    float s = x[i] * x[i];\n\
+                           +    s += bias;\n }\n"
+                        .into(),
+                    is_cut: false,
+                },
+                FileChange {
+                    kind: ChangeKind::Added,
+                    path: "trace.bin".into(),
+                    from: None,
+                    added: 0,
+                    removed: 0,
+                    is_binary: true,
+                    diff: String::new(),
+                    is_cut: false,
+                },
+            ],
+            files_left_out: 0,
         }
     }
 
@@ -361,8 +446,10 @@ impl World {
         record.decision = Some(Decision {
             status,
             description: description.clone(),
+            trailers: Vec::new(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
+            made: (word == Word::Keep).then_some(true),
             row: Some(row.clone()),
             row_written: true,
         });
@@ -373,6 +460,7 @@ impl World {
             device: record.device.clone(),
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
+            trailers: Vec::new(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {
@@ -386,6 +474,14 @@ impl World {
             true => self.late = Some(Event::Decided(Ok(decided))),
             false => self.answers.push_back(Event::Decided(Ok(decided))),
         }
+    }
+
+    /// The last verdict's objective has an interval of so much on either side.
+    pub fn wide_interval(&mut self, share: f64) {
+        let last = self.app.last.as_mut().unwrap();
+        let objective = last.verdict.objective.as_mut().unwrap();
+        objective.low = Some(objective.value * (1.0 - share));
+        objective.high = Some(objective.value * (1.0 + share));
     }
 
     /// What the person sees, with its colours.
@@ -423,7 +519,7 @@ impl World {
     }
 
     /// A history to look at: kept ones, discarded ones, a crash, one that was wrong.
-    pub fn with_history(mut self) -> Self {
+    pub fn with_history(self) -> Self {
         let past = [
             (42_013.0, Word::Keep, "baseline"),
             (39_500.0, Word::Discard, "two rows a block"),
@@ -434,7 +530,13 @@ impl World {
             (95_000.0, Word::Discard, "shared staging"),
             (142_050.0, Word::Keep, "rsqrt in fp32, scale fused"),
         ];
-        for (at, (value, word, text)) in past.into_iter().enumerate() {
+        self.with_experiments(&past)
+    }
+
+    /// Experiments, an hour apart: figure, decision, description. One whose figure is NaN was wrong.
+    pub fn with_experiments(mut self, past: &[(f64, Word, &str)]) -> Self {
+        let count = past.len();
+        for (at, (value, word, text)) in past.iter().copied().enumerate() {
             let id = format!("{:07x}", 0x9f8e7d0 + at);
             let experiment = Experiment {
                 row: row(&id, value, word, text),
@@ -442,7 +544,8 @@ impl World {
                 kernel: Some(KERNEL.into()),
                 device: Some("NVIDIA H200".into()),
                 emulated: false,
-                decided: Some(noon() - Duration::from_secs(3600 * (9 - at as u64))),
+                decided: Some(noon() - Duration::from_secs(3600 * (count + 1 - at) as u64)),
+                trailers: Vec::new(),
             };
             self.history.push(experiment.clone());
             if word == Word::Keep {
@@ -461,9 +564,9 @@ fn measure(value: f64) -> Measure {
 fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
     Row {
         commit: commit.into(),
-        throughput_sps: value,
+        throughput_sps: if value.is_nan() { 0.0 } else { value },
         kernel_us: if value > 0.0 { 1e6 / value } else { 0.0 },
-        correctness: if status == Word::Crash { "fail" } else { "pass" }.into(),
+        correctness: if status == Word::Crash || value.is_nan() { "fail" } else { "pass" }.into(),
         status,
         description: description.into(),
     }
@@ -508,6 +611,7 @@ fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) ->
         log_bytes: 0,
         held_out: None,
         decision: None,
+        undone: Vec::new(),
         start,
     }
 }

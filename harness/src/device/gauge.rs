@@ -14,6 +14,8 @@ pub struct Reading {
     pub idle: bool,
     /// What holds the clocks below what they could be.
     pub brakes: Vec<Brake>,
+    /// Bytes in use and in all; `None` where it was not asked this time.
+    pub memory: Option<(u64, u64)>,
     /// Processes that have the device open; `None` where it was not asked this time.
     pub processes: Option<Vec<Process>>,
 }
@@ -70,11 +72,13 @@ pub struct Process {
     /// The most of the multiprocessors' time, in percent, that it used since the first reading;
     /// `None` where the device does not tell.
     pub busy: Option<u32>,
+    /// Of the device's memory, in bytes; `None` where the device does not tell.
+    pub memory: Option<u64>,
 }
 
 /// Reads a device's state. Made and used on one thread.
 pub trait Gauge {
-    /// `with_processes`: ask for them too, which takes longer.
+    /// `with_processes`: ask for them and for the memory too, which takes longer.
     fn read(&mut self, with_processes: bool) -> Reading;
     /// Degrees Celsius from which on the device slows itself down.
     fn slowdown_c(&self) -> Option<u32>;
@@ -86,5 +90,10 @@ pub fn open(info: &DeviceInfo) -> Result<Option<Box<dyn Gauge>>, String> {
     if info.emulated {
         return Ok(None);
     }
-    Ok(Some(Box::new(cuda::gauge(&info.uuid)?)))
+    of_gpu(&info.uuid).map(Some)
+}
+
+/// The gauge of a GPU by its identifier (`GPU-…`): for whoever looks on and opens no device.
+pub fn of_gpu(uuid: &str) -> Result<Box<dyn Gauge>, String> {
+    Ok(Box::new(cuda::gauge(uuid)?))
 }

@@ -168,6 +168,15 @@ pub struct Shape {
     pub cooperative: bool,
 }
 
+/// How a launch of this shape fills a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Residency {
+    /// Blocks that live on one at once.
+    pub blocks_per_sm: u32,
+    /// Threads that one can hold.
+    pub threads_per_sm: u32,
+}
+
 /// In which order the cpu device runs blocks, warps and threads between two barriers. A CUDA
 /// device ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +199,10 @@ pub trait Driver {
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError>;
     /// Blocks of this shape that fit on one multiprocessor at once.
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
+    /// `None` on a device whose multiprocessors are made up.
+    fn residency(&mut self, _: Entry, _: &Shape) -> Result<Option<Residency>, DeviceError> {
+        Ok(None)
+    }
     /// 256-byte aligned.
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
     fn free(&mut self, address: u64) -> Result<(), DeviceError>;

@@ -19,7 +19,7 @@ use super::lock::Use;
 use super::sink::Shared;
 use super::worker::{ModuleId, Starting, Worker};
 use super::{Exit, leash};
-use crate::device::{Built, DeviceInfo, Target};
+use crate::device::{Built, DeviceInfo, Residency, Shape, Target};
 use crate::probe::{self, Figures};
 use crate::problem::{self, BuildNeeds, Context, Correctness, Problem, Stop};
 use crate::report::{Stage, Writer};
@@ -110,6 +110,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let device = worker.info().clone();
     let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     out.line("device", &device.name)?;
+    if !device.uuid.is_empty() {
+        out.line("device_uuid", &device.uuid)?;
+    }
     if !device.driver.is_empty() {
         out.line("driver", &device.driver)?;
     }
@@ -163,6 +166,9 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
     let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
+    if let Some((shape, residency)) = worker.shape() {
+        tell_launch(&shape, residency, out)?;
+    }
     if verdict == Correctness::Fail || options.held_out {
         return Ok(verdict);
     }
@@ -176,6 +182,22 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     }
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
     setting.measure(candidate, &mut build, out, &mut incumbent)
+}
+
+/// How the kernel was launched, and how full that makes a multiprocessor.
+fn tell_launch(shape: &Shape, residency: Option<Residency>, out: &mut Writer) -> std::io::Result<()> {
+    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
+    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
+    line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
+    if shape.cooperative {
+        line.push_str(" cooperative=yes");
+    }
+    if let Some(Residency { blocks_per_sm, threads_per_sm }) = residency.filter(|r| r.threads_per_sm > 0) {
+        let threads = shape.block.iter().product::<u32>() * blocks_per_sm;
+        let occupancy = f64::from(threads) / f64::from(threads_per_sm) * 100.0;
+        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
+    }
+    out.line("launch", line)
 }
 
 /// The clocks are up within some milliseconds and stay up for seconds; a turn that outlasts the build would be waited for.

@@ -15,7 +15,7 @@ pub use server::serve;
 use super::child::{self, Child, Forward, Program};
 use super::link::Link;
 use super::wire::WireError;
-use crate::device::{self, Arg, DeviceError, DeviceInfo, Driver, Order, Shape, Target};
+use crate::device::{self, Arg, DeviceError, DeviceInfo, Driver, Order, Residency, Shape, Target};
 use crate::problem::Stop;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -117,6 +117,7 @@ enum Reply {
     Launched {
         seconds: f64,
         shape: Shape,
+        residency: Option<Residency>,
     },
     Breaches(Vec<Breach>),
 }
@@ -183,8 +184,11 @@ pub struct Worker {
     /// Known once the device is open.
     info: Option<DeviceInfo>,
     bytes: HashMap<BufferId, usize>,
-    shape: Option<Shape>,
+    shape: Option<Placed>,
 }
+
+/// A launch's shape, and how that fills a multiprocessor.
+pub type Placed = (Shape, Option<Residency>);
 
 /// What is being waited for: decides how long, and what a failure is called.
 #[derive(Clone, Copy, PartialEq)]
@@ -342,16 +346,16 @@ impl Worker {
     /// Launches, waits; seconds between device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
         match self.call(&Request::Launch(launch.clone()), Deed::Launch, &[], 0)?.0 {
-            Reply::Launched { seconds, shape } => {
-                self.shape = Some(shape);
+            Reply::Launched { seconds, shape, residency } => {
+                self.shape = Some((shape, residency));
                 Ok(seconds)
             }
             _ => Err(self.garbled("no time of a launch")),
         }
     }
 
-    /// The shape that the launch statement of the last launch gave.
-    pub fn shape(&self) -> Option<Shape> {
+    /// The shape that the launch statement of the last launch gave, and how it fills a multiprocessor.
+    pub fn shape(&self) -> Option<Placed> {
         self.shape
     }
 

@@ -24,7 +24,7 @@ const STORE: &str = "        ys[p] = out;\n";
 fn the_committed_kernel_passes() {
     let judged = folder(KERNEL).judge();
     judged.expect(Exit::Passed).expect_in("correctness", "pass").expect_in("stage", "done");
-    judged.expect_in("device", "cpu (emulated");
+    judged.expect_in("device", "cpu (emulated").expect_in("launch", " block=256x1x1 shared_bytes=0");
     judged.expect_in("out_of_bounds", "0 limit=0").expect_in("y_unwritten", "0 limit=0");
     let gates = judged.report.gates();
     assert!(gates.len() >= 6 && gates.iter().all(|g| g.passes()), "{}", judged.log);

@@ -2,11 +2,14 @@
 //! clock, no disk and no git; what it wants done it returns as effects.
 
 mod chosen;
+mod device;
 mod facts;
+mod git;
 mod keys;
 mod runs;
 mod usable;
 
+use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
 use super::keymap::Keymap;
@@ -29,6 +32,8 @@ use harness::report::Report;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use device::DeviceCourse;
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
 pub type Now = Duration;
@@ -124,6 +129,8 @@ pub struct Checking {
 pub struct App {
     pub setup: Setup,
     pub theme: Theme,
+    /// What charts are made of.
+    pub glyphs: Glyphs,
     pub zone: TimeZone,
     /// Of the last event.
     pub now: Now,
@@ -154,6 +161,10 @@ pub struct App {
     restored: bool,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
+    /// The GPU's state while its view is shown.
+    pub device: DeviceCourse,
+    /// The GPU that the monitor was told to look at.
+    looked_at: Option<String>,
     pub keymap: Keymap,
     pub log: LogView,
     pub panes: Panes,
@@ -170,6 +181,7 @@ impl App {
         App {
             setup,
             theme,
+            glyphs: Glyphs::default(),
             zone,
             now: Duration::ZERO,
             running: Running::No,
@@ -189,6 +201,8 @@ impl App {
             checking: None,
             restored: false,
             saved_meanwhile: false,
+            device: DeviceCourse::default(),
+            looked_at: None,
             keymap: Keymap::built_in(),
             log: LogView::default(),
             panes: Panes::default(),
@@ -207,6 +221,12 @@ impl App {
     pub fn update(&mut self, event: Event, now: Now) -> Vec<Effect> {
         self.now = self.now.max(now);
         self.dirty = true;
+        let mut effects = self.on_event(event);
+        effects.extend(self.look_at_device());
+        effects
+    }
+
+    fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Key(key) => {
                 self.urgent = true;
@@ -225,6 +245,9 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Graph(page) => self.on_graph(page),
+            Event::Commit(id, details) => self.on_commit(id, *details),
+            Event::Device(heard) => self.on_device(*heard),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),

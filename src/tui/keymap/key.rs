@@ -1,6 +1,30 @@
-//! One key as the table writes it: `c`, `G`, `ctrl-u`, `shift-tab`, `esc`.
+//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen
+//! shows it (`Ctrl-U`, `Esc`, `↑`); both are read.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// Every key with a name: as it is written, and as it is shown.
+const NAMED: [(&str, &str, KeyCode); 17] = [
+    ("tab", "Tab", KeyCode::Tab),
+    ("shift-tab", "Shift-Tab", KeyCode::BackTab),
+    ("enter", "Enter", KeyCode::Enter),
+    ("esc", "Esc", KeyCode::Esc),
+    ("space", "Space", KeyCode::Char(' ')),
+    ("backspace", "Backspace", KeyCode::Backspace),
+    ("delete", "Delete", KeyCode::Delete),
+    ("insert", "Insert", KeyCode::Insert),
+    ("up", "↑", KeyCode::Up),
+    ("down", "↓", KeyCode::Down),
+    ("left", "←", KeyCode::Left),
+    ("right", "→", KeyCode::Right),
+    ("home", "Home", KeyCode::Home),
+    ("end", "End", KeyCode::End),
+    ("pageup", "PgUp", KeyCode::PageUp),
+    ("pagedown", "PgDn", KeyCode::PageDown),
+    ("minus", "-", KeyCode::Char('-')),
+];
+
+const FUNCTION_KEYS: std::ops::RangeInclusive<u8> = 1..=12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -10,45 +34,47 @@ pub struct Key {
 }
 
 impl Key {
+    /// Names are read in any case; a letter is itself, but with Ctrl, where terminals know no capitals.
     pub fn parse(text: &str) -> Option<Key> {
         let mut rest = text;
         let (mut ctrl, mut alt) = (false, false);
         loop {
-            if let Some(after) = rest.strip_prefix("ctrl-").filter(|r| !r.is_empty()) {
+            if let Some(after) = without_prefix(rest, "ctrl-") {
                 (ctrl, rest) = (true, after);
-            } else if let Some(after) = rest.strip_prefix("alt-").filter(|r| !r.is_empty()) {
+            } else if let Some(after) = without_prefix(rest, "alt-") {
                 (alt, rest) = (true, after);
             } else {
                 break;
             }
         }
-        let code = match rest {
-            "tab" => KeyCode::Tab,
-            "shift-tab" => KeyCode::BackTab,
-            "enter" => KeyCode::Enter,
-            "esc" => KeyCode::Esc,
-            "space" => KeyCode::Char(' '),
-            "backspace" => KeyCode::Backspace,
-            "delete" => KeyCode::Delete,
-            "up" => KeyCode::Up,
-            "down" => KeyCode::Down,
-            "left" => KeyCode::Left,
-            "right" => KeyCode::Right,
-            "home" => KeyCode::Home,
-            "end" => KeyCode::End,
-            "pageup" => KeyCode::PageUp,
-            "pagedown" => KeyCode::PageDown,
-            "f1" => KeyCode::F(1),
-            one => {
-                let mut letters = one.chars();
-                let letter = letters.next()?;
-                if letters.next().is_some() {
-                    return None;
-                }
-                KeyCode::Char(letter)
-            }
+        Some(Key { code: code(rest)?, ctrl, alt }.plain())
+    }
+
+    /// One key has one value, however it was written or sent.
+    fn plain(self) -> Key {
+        let code = match self.code {
+            KeyCode::Char(letter) if self.ctrl => KeyCode::Char(letter.to_ascii_lowercase()),
+            code => code,
         };
-        Some(Key { code, ctrl, alt })
+        Key { code, ..self }
+    }
+
+    /// How it is shown: `Esc`, `Ctrl-Z`, a letter as it is.
+    pub fn label(self) -> String {
+        let name = match self.code {
+            KeyCode::Char(' ') => "Space".to_owned(),
+            KeyCode::Char(letter) if self.ctrl => letter.to_ascii_uppercase().to_string(),
+            KeyCode::Char(letter) => letter.to_string(),
+            KeyCode::F(number) => format!("F{number}"),
+            code => NAMED.iter().find(|(_, _, c)| *c == code).map_or_else(String::new, |n| n.1.to_owned()),
+        };
+        let held = |is: bool, name: &'static str| if is { name } else { "" };
+        format!("{}{}{name}", held(self.ctrl, "Ctrl-"), held(self.alt, "Alt-"))
+    }
+
+    /// In a line that is typed it would be a letter.
+    pub fn types(self) -> bool {
+        matches!(self.code, KeyCode::Char(_)) && !self.ctrl && !self.alt
     }
 
     /// The event a terminal sends for it; for tests that press keys.
@@ -58,6 +84,39 @@ impl Key {
         modifiers.set(KeyModifiers::ALT, self.alt);
         KeyEvent::new(self.code, modifiers)
     }
+
+    /// The known name nearest to one that is not known.
+    pub fn suggestion(wrong: &str) -> Option<String> {
+        let named = NAMED.iter().map(|(name, _, _)| (*name).to_owned());
+        let functions = FUNCTION_KEYS.map(|number| format!("f{number}"));
+        let letters = ('a'..='z').flat_map(|letter| [format!("ctrl-{letter}"), format!("alt-{letter}")]);
+        let wrong = wrong.to_lowercase();
+        let distance = |name: &str| strsim::damerau_levenshtein(&wrong, name);
+        let all = named.chain(functions).chain(letters);
+        all.map(|name| (distance(&name), name)).min().filter(|(by, _)| *by <= 2).map(|(_, name)| name)
+    }
+}
+
+fn without_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    text.get(prefix.len()..).filter(|rest| !rest.is_empty() && head.eq_ignore_ascii_case(prefix))
+}
+
+fn code(name: &str) -> Option<KeyCode> {
+    let mut letters = name.chars();
+    if let (Some(letter), None) = (letters.next(), letters.next())
+        && !NAMED.iter().any(|(_, label, code)| *label == name && !matches!(code, KeyCode::Char(_)))
+    {
+        return (!letter.is_control()).then_some(KeyCode::Char(letter));
+    }
+    let number = name.strip_prefix(['f', 'F']).and_then(|digits| digits.parse().ok());
+    if let Some(number) = number.filter(|number| FUNCTION_KEYS.contains(number)) {
+        return Some(KeyCode::F(number));
+    }
+    let is_it = |(written, shown, _): &&(&str, &str, KeyCode)| {
+        written.eq_ignore_ascii_case(name) || shown.eq_ignore_ascii_case(name)
+    };
+    NAMED.iter().find(is_it).map(|(_, _, code)| *code)
 }
 
 impl From<KeyEvent> for Key {
@@ -67,17 +126,43 @@ impl From<KeyEvent> for Key {
             KeyCode::Tab if event.modifiers.contains(KeyModifiers::SHIFT) => KeyCode::BackTab,
             code => code,
         };
-        Key {
-            code,
-            ctrl: event.modifiers.contains(KeyModifiers::CONTROL),
-            alt: event.modifiers.contains(KeyModifiers::ALT),
-        }
+        let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
+        Key { code, ctrl, alt: event.modifiers.contains(KeyModifiers::ALT) }.plain()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn key() -> impl Strategy<Value = Key> {
+        let letter = any::<char>().prop_filter("a key types something", |c| !c.is_control());
+        let code = prop_oneof![
+            letter.prop_map(KeyCode::Char),
+            proptest::char::range(' ', '~').prop_map(KeyCode::Char),
+            FUNCTION_KEYS.prop_map(KeyCode::F),
+            proptest::sample::select(NAMED.map(|(_, _, code)| code).to_vec()),
+        ];
+        (code, any::<bool>(), any::<bool>()).prop_map(|(code, ctrl, alt)| Key { code, ctrl, alt }.plain())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_shown_can_be_written_and_what_is_sent_is_it(key in key()) {
+            prop_assert_eq!(Key::parse(&key.label()), Some(key), "{}", key.label());
+            prop_assert_eq!(Key::from(key.event()), key);
+        }
+
+        #[test]
+        fn no_text_makes_it_fall_over(text in ".{0,12}") {
+            if let Some(key) = Key::parse(&text) {
+                prop_assert_eq!(Key::parse(&key.label()), Some(key));
+            }
+        }
+    }
 
     #[test]
     fn what_a_terminal_sends_is_the_key_that_was_written() {
@@ -85,8 +170,18 @@ mod tests {
         assert_eq!(Key::parse("G"), Some(Key::from(sent)));
         let sent = KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL);
         assert_eq!(Key::parse("ctrl-z"), Some(Key::from(sent)));
+        assert_eq!(Key::parse("Ctrl-Z"), Some(Key::from(sent)));
         let sent = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert_eq!(Key::parse("shift-tab"), Some(Key::from(sent)));
-        assert_eq!(Key::parse("nokey"), None);
+        for wrong in ["nokey", "", "ctrl-", "f0", "f13", "\n", "ctrl-nokey"] {
+            assert_eq!(Key::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_name_is_met_with_the_nearest() {
+        assert_eq!(Key::suggestion("ctl-k").as_deref(), Some("ctrl-k"));
+        assert_eq!(Key::suggestion("Pageupp").as_deref(), Some("pageup"));
+        assert_eq!(Key::suggestion("hyperspace"), None);
     }
 }

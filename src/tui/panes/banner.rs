@@ -207,8 +207,8 @@ fn third_line(app: &App) -> Vec<Span<'static>> {
     vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
 }
 
-/// All of it in one row, for a small screen.
-pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
+/// All of it in one row; below a head that names the run it does not say so again.
+pub fn draw_line(frame: &mut Frame, area: Rect, app: &App, has_head: bool) {
     let theme = &app.theme;
     let mut line = vec![Span::raw(" ")];
     match (&app.running, &app.last) {
@@ -233,7 +233,7 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App) {
             line.extend(tags(app));
         }
     }
-    let right = which_run(app);
+    let right = if has_head { String::new() } else { which_run(app) };
     let used: usize = line.iter().map(Span::width).sum();
     frame.render_widget(Line::from(line), area);
     if used + width(&right) + 3 < usize::from(area.width) {

@@ -6,6 +6,8 @@ mod state;
 mod strip;
 mod table;
 
+pub use state::line as device_state;
+
 use super::super::app::{App, Running};
 use super::super::format;
 use super::super::text::{fit, pad, pad_left, printable, width, wrap, wrap_to};

@@ -33,10 +33,12 @@ mod history;
 mod run_log;
 mod source;
 
+pub use commit::CommitState;
 pub use commits::CommitsState;
 pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
+pub use graph::GraphState;
 pub use history::HistoryState;
 
 use super::app::App;
@@ -100,6 +102,8 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    pub graph: GraphState,
+    pub commit: CommitState,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -173,7 +177,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     if is_tall {
         banner::draw_large(frame, verdict, app);
     } else {
-        banner::draw_line(frame, verdict, app);
+        banner::draw_line(frame, verdict, app, is_large);
     }
     views::draw(frame, body, app, is_large);
     foot::draw(frame, foot, app, is_large);

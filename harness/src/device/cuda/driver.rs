@@ -5,7 +5,7 @@
 use super::calls;
 use super::devices::{check, device, devices, driver_in_words, uuid, version};
 use super::launch::{self, Limits, Needs};
-use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Residency, Shape};
 use cudarc::driver::sys::CUstream_flags;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use std::collections::BTreeMap;
@@ -82,6 +82,7 @@ impl CudaDriver {
             ],
             shared_bytes: ask(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             sms: ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            threads_per_sm: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
         };
         let major = ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -235,6 +236,12 @@ impl Driver for CudaDriver {
             Some(_) => Ok(0),
             None => self.occupancy(function, threads, shared_bytes),
         }
+    }
+
+    fn residency(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Residency>, DeviceError> {
+        let function = self.function(entry)?;
+        let blocks_per_sm = self.occupancy(function, shape.block.iter().product(), shape.shared_bytes)?;
+        Ok(Some(Residency { blocks_per_sm, threads_per_sm: self.limits.threads_per_sm }))
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {

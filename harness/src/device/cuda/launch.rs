@@ -11,6 +11,8 @@ pub struct Limits {
     /// Static and dynamic shared memory of one block.
     pub shared_bytes: u32,
     pub sms: u32,
+    /// That one multiprocessor holds at once.
+    pub threads_per_sm: u32,
 }
 
 /// What a built kernel needs.
@@ -117,6 +119,7 @@ mod tests {
         grid: [2147483647, 65535, 65535],
         shared_bytes: 232_448,
         sms: 132,
+        threads_per_sm: 2048,
     };
 
     fn needs() -> Needs {

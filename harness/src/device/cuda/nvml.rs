@@ -5,6 +5,7 @@ use crate::device::Finding;
 use crate::device::gauge::{Brake, Gauge, Process, Reading};
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
+use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use std::collections::BTreeMap;
@@ -30,6 +31,10 @@ impl NvmlGauge {
         Ok(NvmlGauge { device, opened: now(), busy: BTreeMap::new() })
     }
 
+    fn memory(&self) -> Option<(u64, u64)> {
+        self.device.memory_info().ok().map(|memory| (memory.used, memory.total))
+    }
+
     /// `None` where NVML does not say who uses the device.
     fn processes(&mut self) -> Option<Vec<Process>> {
         let mut found = self.device.running_compute_processes().ok()?;
@@ -44,13 +49,24 @@ impl NvmlGauge {
             let most = self.busy.entry(sample.pid).or_default();
             *most = (*most).max(sample.sm_util.min(100));
         }
-        let mut pids: Vec<u32> = found.iter().map(|p| p.pid).collect();
-        pids.sort_unstable();
-        pids.dedup();
+        let mut memory: BTreeMap<u32, Option<u64>> = BTreeMap::new();
+        for process in &found {
+            let bytes = match process.used_gpu_memory {
+                UsedGpuMemory::Used(bytes) => Some(bytes),
+                UsedGpuMemory::Unavailable => None,
+            };
+            let known = memory.entry(process.pid).or_default();
+            *known = (*known).max(bytes);
+        }
         let busy = |pid| used.as_ref().map(|_| self.busy.get(&pid).copied().unwrap_or(0));
-        let process =
-            |pid| Process { pid, name: name_of(pid), own: descends_from_this(pid), busy: busy(pid) };
-        Some(pids.into_iter().map(process).collect())
+        let process = |(pid, memory)| Process {
+            pid,
+            name: name_of(pid),
+            own: descends_from_this(pid),
+            busy: busy(pid),
+            memory,
+        };
+        Some(memory.into_iter().map(process).collect())
     }
 }
 
@@ -65,6 +81,7 @@ impl Gauge for NvmlGauge {
             power_w: self.device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
             idle: reasons.contains(ThrottleReasons::GPU_IDLE),
             brakes: brakes(reasons),
+            memory: with_processes.then(|| self.memory()).flatten(),
             processes: if with_processes { self.processes() } else { None },
         }
     }

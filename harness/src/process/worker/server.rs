@@ -1,7 +1,7 @@
 //! The worker's own side: answers requests with a device.
 
 use super::memory::Memory;
-use super::{Answer, Failure, Launch, LaunchArg, ModuleId, Reply, Request};
+use super::{Answer, Failure, Launch, LaunchArg, ModuleId, Placed, Reply, Request};
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape, Target};
 use crate::process::link;
 use crate::process::wire::{self, WireError};
@@ -59,7 +59,7 @@ struct Device {
     modules: Vec<Module>,
     entries: HashMap<(ModuleId, String), Launchable>,
     /// What the launch statements said, by entry and dims: each is asked once.
-    shapes: HashMap<(ModuleId, String, Vec<u8>), Shape>,
+    shapes: HashMap<(ModuleId, String, Vec<u8>), Placed>,
     /// Where a launch statement writes its `LabShape`.
     statement: Option<u64>,
 }
@@ -110,10 +110,7 @@ impl Device {
                 self.memory.free(driver, buffer)?;
                 Reply::Done
             }
-            Request::Launch(launch) => {
-                let (seconds, shape) = self.launch(&launch)?;
-                Reply::Launched { seconds, shape }
-            }
+            Request::Launch(launch) => self.launch(&launch)?,
             Request::Breaches => Reply::Breaches(self.memory.breaches(driver)?),
         };
         Ok((reply, Vec::new()))
@@ -155,8 +152,8 @@ impl Device {
         Ok(Ok(found))
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<(f64, Shape), Failure> {
-        let shape = self.shape(launch)?;
+    fn launch(&mut self, launch: &Launch) -> Result<Reply, Failure> {
+        let (shape, residency) = self.shape(launch)?;
         let found = self.required(launch)?;
         let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
@@ -166,7 +163,7 @@ impl Device {
             });
         }
         let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
-        Ok((seconds, shape))
+        Ok(Reply::Launched { seconds, shape, residency })
     }
 
     fn required(&mut self, launch: &Launch) -> Result<Launchable, Failure> {
@@ -176,10 +173,10 @@ impl Device {
 
     /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
     /// window, so that whatever it leaves in the module is gone before the launch.
-    fn shape(&mut self, launch: &Launch) -> Result<Shape, Failure> {
+    fn shape(&mut self, launch: &Launch) -> Result<Placed, Failure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
-        if let Some(shape) = self.shapes.get(&key) {
-            return Ok(*shape);
+        if let Some(known) = self.shapes.get(&key) {
+            return Ok(*known);
         }
         let found = self.required(launch)?;
         let out = match self.statement {
@@ -199,9 +196,10 @@ impl Device {
         self.driver.download(out, &mut bytes)?;
         let shape = read_shape(&bytes);
         self.check(&launch.entry, found.entry, &shape)?;
+        let residency = self.driver.residency(found.entry, &shape)?;
         self.renew(launch.module)?;
-        self.shapes.insert(key, shape);
-        Ok(shape)
+        self.shapes.insert(key, (shape, residency));
+        Ok((shape, residency))
     }
 
     fn check(&mut self, name: &str, entry: Entry, shape: &Shape) -> Result<(), Failure> {

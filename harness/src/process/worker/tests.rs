@@ -162,7 +162,7 @@ fn the_launch_statement_shapes_the_launch() {
     let mut worker = worker_with([3, 2, 1, 64, 2, 1, 128, 1], Box::new(|_, _| Ok(())));
     assert_eq!(launch(&mut worker, vec![]).unwrap(), 0.5);
     let shape = Shape { grid: [3, 2, 1], block: [64, 2, 1], shared_bytes: 128, cooperative: true };
-    assert_eq!(worker.shape(), Some(shape));
+    assert_eq!(worker.shape(), Some((shape, None)));
 }
 
 #[test]

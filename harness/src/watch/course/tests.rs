@@ -95,7 +95,7 @@ fn heat_and_power_are_named_and_fixed_clocks_are_not_a_fault() {
 }
 
 fn process(pid: u32, own: bool, busy: Option<u32>) -> Process {
-    Process { pid, name: "train.py".into(), own, busy }
+    Process { pid, name: "train.py".into(), own, busy, memory: None }
 }
 
 fn shared(processes: &[Process]) -> Course {

@@ -1,0 +1,194 @@
+//! The user's own settings: `config.toml` in `$LAB_CONFIG_DIR`, else in `~/.config/lab` (or where
+//! `$XDG_CONFIG_HOME` says). What is wrong with it is said with its line and a suggestion; nothing of a wrong
+//! file counts, so that no key means what its user does not expect.
+
+mod keys;
+
+use crate::config;
+use crate::tui::keymap::Keymap;
+use etcetera::{AppStrategy, AppStrategyArgs};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the file is called.
+pub const FILE: &str = "config.toml";
+
+/// Overrides its folder.
+pub const CONFIG_DIR: &str = "LAB_CONFIG_DIR";
+
+/// How the end of a long run is told to somebody who looks elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notify {
+    #[default]
+    Off,
+    /// The terminal's bell.
+    Bell,
+    /// OSC 9, which terminals show as the desktop's notification.
+    Osc,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// A theme's name or path.
+    pub theme: Option<String>,
+    /// `auto`, `none`, `16`, `256` or `truecolor`.
+    pub color: Option<String>,
+    /// Whether a theme's ground is painted over the terminal's own.
+    pub paint: Option<bool>,
+    /// Charts of plain ASCII.
+    pub ascii: Option<bool>,
+    pub mouse: bool,
+    pub notify: Notify,
+    /// A run counts as long from so many seconds on.
+    pub notify_after_s: f64,
+    /// Instead of `$VISUAL` and `$EDITOR`.
+    pub editor: Option<String>,
+    pub keymap: Keymap,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            theme: None,
+            color: None,
+            paint: None,
+            ascii: None,
+            mouse: false,
+            notify: Notify::Off,
+            notify_after_s: 10.0,
+            editor: None,
+            keymap: Keymap::built_in(),
+        }
+    }
+}
+
+/// The file as it is written, but for the keys: those have a room of their own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    theme: Option<String>,
+    color: Option<String>,
+    paint: Option<bool>,
+    ascii: Option<bool>,
+    mouse: Option<bool>,
+    notify: Option<Notify>,
+    notify_after_s: Option<f64>,
+    editor: Option<String>,
+    #[serde(rename = "preset")]
+    _preset: Option<IgnoredAny>,
+    #[serde(rename = "keys")]
+    _keys: Option<IgnoredAny>,
+    #[serde(rename = "presets")]
+    _presets: Option<IgnoredAny>,
+}
+
+impl Settings {
+    /// Reads the file; one that is not there says nothing.
+    pub fn read(file: &Path) -> Result<Settings, String> {
+        match std::fs::read_to_string(file) {
+            Ok(text) => Settings::parse(&text, &file.display().to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
+            Err(error) => Err(format!("cannot read {}: {error}", file.display())),
+        }
+    }
+
+    /// `shown_as` is what errors call the file.
+    pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
+        let written: Written =
+            toml::from_str(text).map_err(|error| config::complaint(text, shown_as, &error))?;
+        let keymap = keys::parse(text)
+            .map_err(|wrong| format!("{shown_as}:{}: {}", config::row(text, wrong.at), wrong.what))?;
+        let default = Settings::default();
+        let notify_after_s = written.notify_after_s.unwrap_or(default.notify_after_s);
+        if !(0.0..=1e6).contains(&notify_after_s) {
+            return Err(format!(
+                "{shown_as}: notify_after_s = {notify_after_s}: it must be from 0 to 1000000 seconds"
+            ));
+        }
+        if written.editor.as_ref().is_some_and(|editor| editor.trim().is_empty()) {
+            return Err(format!("{shown_as}: editor is empty: remove the line to use $VISUAL or $EDITOR"));
+        }
+        Ok(Settings {
+            theme: written.theme,
+            color: written.color,
+            paint: written.paint,
+            ascii: written.ascii,
+            mouse: written.mouse.unwrap_or(default.mouse),
+            notify: written.notify.unwrap_or(default.notify),
+            notify_after_s,
+            editor: written.editor,
+            keymap,
+        })
+    }
+}
+
+/// The folder of the user's settings; `None` where nobody knows a home.
+pub fn folder() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()) {
+        return Some(PathBuf::from(given));
+    }
+    let names =
+        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
+    Some(etcetera::app_strategy::Xdg::new(names).ok()?.config_dir())
+}
+
+/// Where the file is, or would be.
+pub fn file() -> Option<PathBuf> {
+    Some(folder()?.join(FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each file of `tests/configs/bad` says in its first line what is to be said of it; those of `good`
+    /// are read without a word. A further case is a further file.
+    #[test]
+    fn the_configs_of_the_tests_are_read_or_refused_as_they_say() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs");
+        let mut count = 0;
+        let mut other = Vec::new();
+        for kind in ["good", "bad"] {
+            for entry in std::fs::read_dir(folder.join(kind)).expect("the folder is there").flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let text = std::fs::read_to_string(entry.path()).expect("a file of text");
+                let expected = text.lines().next().and_then(|line| line.strip_prefix("# config.toml"));
+                assert_eq!(
+                    expected.is_some(),
+                    kind == "bad",
+                    "{kind}/{name}: its first line says what is wrong"
+                );
+                let said = Settings::parse(&text, "config.toml").err();
+                if said != expected.map(|expected| format!("config.toml{expected}")) {
+                    other.push(format!(
+                        "{kind}/{name}: {}",
+                        said.unwrap_or_else(|| "nothing is said of it".into())
+                    ));
+                }
+                count += 1;
+            }
+        }
+        assert!(other.is_empty(), "{}", other.join("\n"));
+        assert!(count > 20, "{count} files");
+    }
+
+    #[test]
+    fn no_file_is_the_defaults_and_an_unreadable_one_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(Settings::read(&folder.path().join(FILE)), Ok(Settings::default()));
+        assert_eq!(Settings::parse("", "config.toml"), Ok(Settings::default()));
+        let said = Settings::read(folder.path()).expect_err("a folder is no file");
+        assert!(said.starts_with("cannot read "), "{said}");
+    }
+
+    #[test]
+    fn what_is_written_counts() {
+        let text = "theme = \"nord\"\nmouse = true\nnotify = \"bell\"\nnotify_after_s = 2\n";
+        let settings = Settings::parse(text, "config.toml").expect("it is in order");
+        assert_eq!(settings.theme.as_deref(), Some("nord"));
+        assert!(settings.mouse && settings.notify == Notify::Bell && settings.notify_after_s == 2.0);
+    }
+}

@@ -1,0 +1,74 @@
+//! The view Device: what a GPU says of itself while somebody looks, and the kernel as built.
+
+use super::states::check;
+use super::world::World;
+use harness::device::gauge::{Brake, Process, Reading};
+use lab::tui::event::Event;
+use lab::tui::monitor::Heard;
+
+const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
+    compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | stage: verify | \
+    launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25 | \
+    stage: measure | sm_clock_mhz: 1980 low=1965 high=1980 | temperature_c: 41 low=40 high=41 | \
+    power_w: 320 low=300 high=330 | throttle: none | floor_us: 0.70 | estimate_us: 2.43 exchanges=2 | \
+    of_estimate: 64 | throughput_sps: 265231 low=264900 high=265500 | kernel_us: 3.77 | correctness: pass";
+
+/// One reading a second, the clock coming up as the run begins.
+fn readings(world: &mut World, count: u32) {
+    let own = Process { pid: 4711, name: "lab".into(), own: true, busy: Some(83), memory: Some(1 << 30) };
+    let other = Process { pid: 815, name: "train.py".into(), own: false, busy: Some(12), memory: None };
+    for second in 0..count {
+        world.tell("wait 1000");
+        let reading = Reading {
+            sm_clock_mhz: Some(if second < 20 { 345 } else { 1980 }),
+            memory_clock_mhz: Some(3201),
+            temperature_c: Some(30 + second.min(40) / 2),
+            power_w: Some(if second < 20 { 75.5 } else { 320.25 }),
+            idle: second < 20,
+            brakes: if second < 20 { vec![] } else { vec![Brake::SwPowerCap] },
+            memory: Some((12 << 30, 139 << 30)),
+            processes: Some(vec![other.clone(), own.clone()]),
+        };
+        let heard = Heard { uuid: "GPU-1".into(), reading: Ok(reading), slowdown_c: Some(92) };
+        world.send(Event::Device(Box::new(heard)));
+    }
+}
+
+#[test]
+fn a_gpu_over_a_minute() {
+    let mut world = World::new();
+    world.tell("open").tell(RUN).tell("end pass 265231; press 5");
+    readings(&mut world, 60);
+    check("device", &mut world);
+}
+
+#[test]
+fn the_gpu_is_looked_at_only_while_its_view_is_shown() {
+    let mut world = World::new();
+    world.tell("open").tell(RUN).tell("end pass 265231");
+    assert_eq!(world.asked, [""; 0]);
+    world.tell("press 5; press 5; press 1");
+    assert_eq!(world.asked, [r#"LookAt(Some("GPU-1"))"#, "LookAt(None)"]);
+}
+
+#[test]
+fn a_device_that_tells_nothing_says_why() {
+    let mut world = World::new();
+    world.tell("open; press 5");
+    assert!(world.words().contains("no run has named its GPU yet"), "{}", world.words());
+    world.tell("say device: cpu (emulated, 2 threads) emulated=1 | correctness: pass; end pass 5");
+    assert!(
+        world.words().contains("has no clocks, no temperature and no power to tell"),
+        "{}",
+        world.words()
+    );
+    world.tell("save").tell(RUN).tell("end pass 265231");
+    let heard = Heard {
+        uuid: "GPU-1".into(),
+        reading: Err("libnvidia-ml.so.1 was not found".into()),
+        slowdown_c: None,
+    };
+    world.send(Event::Device(Box::new(heard)));
+    let words = world.words();
+    assert!(words.contains("does not tell its state: libnvidia-ml.so.1 was not found"), "{words}");
+}
