@@ -63,7 +63,10 @@ fn read(events: &Sender<Event>, orders: &Receiver<Order>) {
             Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Key(key),
             Raw::Paste(text) => Event::Paste(text),
             Raw::Resize(..) => Event::Resize,
-            _ => continue,
+            Raw::Mouse(mouse) => Event::Mouse(mouse),
+            Raw::FocusGained => Event::Focus(true),
+            Raw::FocusLost => Event::Focus(false),
+            Raw::Key(_) => continue,
         };
         if events.send(event).is_err() {
             return;

@@ -106,6 +106,13 @@ impl Bench {
         self.folder.path().join("repo")
     }
 
+    /// Writes the user's config.toml.
+    pub fn config(&self, text: &str) {
+        let folder = self.folder.path().join("home/lab");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
     pub fn kernel(&self) -> String {
         fs::read_to_string(self.repo().join("kernel.cu")).unwrap()
     }
@@ -196,6 +203,8 @@ impl Bench {
         ));
         let mut reader = pty.master.try_clone_reader().unwrap();
         let sink = Arc::clone(&seen);
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&sent);
         std::thread::spawn(move || {
             let mut bytes = [0; 64 * 1024];
             while let Ok(count) = reader.read(&mut bytes) {
@@ -204,11 +213,12 @@ impl Bench {
                 }
                 // A test that failed while it looked leaves the lock poisoned.
                 let Ok(mut parser) = sink.0.lock() else { break };
+                record.lock().unwrap().extend_from_slice(&bytes[..count]);
                 parser.process(&bytes[..count]);
                 sink.1.notify_all();
             }
         });
-        Lab { child, seen, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
+        Lab { child, seen, sent, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
     }
 }
 
@@ -226,6 +236,8 @@ pub struct Lab {
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     seen: Arc<(Mutex<vt100::Parser>, Condvar)>,
+    /// Every byte that reached the terminal.
+    sent: Arc<Mutex<Vec<u8>>>,
     /// The terminal's modes before the screen took it.
     modes: String,
 }
@@ -270,6 +282,18 @@ impl Lab {
         self
     }
 
+    /// Waits for bytes that are shown nowhere.
+    pub fn hear(&self, bytes: &str) -> &Self {
+        let is_there = |sent: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes.as_bytes());
+        self.wait(&format!("the bytes {bytes:?}"), |_| is_there(&self.sent.lock().unwrap()));
+        self
+    }
+
+    /// What is on the terminal now.
+    pub fn contents(&self) -> String {
+        self.seen.0.lock().unwrap().screen().contents()
+    }
+
     /// The verdict of a run that has ended, not the last one beside a run that goes on.
     pub fn see_verdict(&self, word: &str) -> &Self {
         self.wait(&format!("the verdict {word}"), |screen| {
@@ -299,7 +323,10 @@ impl Lab {
     /// The terminal is as it was before the screen.
     pub fn see_sane(&self) {
         self.wait("a sane terminal", |screen| {
-            !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && !screen.bracketed_paste()
+                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
         assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
     }

@@ -5,6 +5,7 @@
 
 mod colours;
 mod device;
+mod hands;
 mod random;
 mod states;
 mod stories;

@@ -6,6 +6,7 @@ use super::super::keymap::{Binding, Place, TABLE};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
+use super::pick;
 use super::run_log::cursor;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
@@ -47,6 +48,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             ];
             question(frame, area, "Trust this harness?", &text, &app.theme);
         }
+        Overlay::Palette(pick) => pick::palette(frame, area, app, pick),
+        Overlay::Themes { pick, .. } => pick::themes(frame, area, app, pick),
         // Drawn by the pane that is searched.
         Overlay::Search { .. } => {}
     }
@@ -57,7 +60,7 @@ fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme
     window_of(frame, area, title, (WINDOW, rows), theme)
 }
 
-fn window_of(
+pub(super) fn window_of(
     frame: &mut Frame,
     area: Rect,
     title: &str,

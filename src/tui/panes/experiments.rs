@@ -30,6 +30,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let lowest = (chosen.unwrap_or(0) + 1).saturating_sub(rows);
     let first = app.panes.experiments.first.clamp(lowest, chosen.unwrap_or(0).max(lowest));
     app.panes.experiments.first = first.min(count.saturating_sub(1));
+    let selected = chosen.unwrap_or(0);
+    if (first..first + rows).contains(&selected) {
+        app.panes.mark_selected(Pane::Experiments, inner.y + (selected - first) as u16);
+    }
     for (row, experiment) in app.history.iter().rev().skip(first).take(rows).enumerate() {
         let mut line = describe(experiment, app, usize::from(inner.width));
         if chosen == Some(first + row) {

@@ -30,6 +30,7 @@ mod foot;
 mod gauges;
 mod graph;
 mod history;
+mod pick;
 mod run_log;
 mod source;
 
@@ -40,12 +41,16 @@ pub use experiments::ExperimentsState;
 pub use history::HistoryState;
 
 use super::app::App;
+use super::overlay::Overlay;
+use super::text::printable;
 use super::theme::Theme;
+use super::views::split::{Border, Shares, Split};
 use super::views::{self, View};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
+use std::collections::HashMap;
 
 /// Smaller than this nothing can be read.
 const SMALLEST: (u16, u16) = (40, 10);
@@ -100,6 +105,16 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    /// Borders that the user moved.
+    pub shares: Shares,
+    /// The one that the mouse moves.
+    pub dragged: Option<Split>,
+    /// What lists were searched for.
+    pub needles: HashMap<Pane, String>,
+    /// Where everything was at the last frame: panes, borders, and the row of each list that is selected.
+    pub places: Vec<(Pane, Rect)>,
+    pub borders: Vec<Border>,
+    pub selected_rows: Vec<(Pane, u16)>,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -127,6 +142,19 @@ impl Panes {
         *at = (*at + if forward { 1 } else { count - 1 }) % count;
     }
 
+    /// A list says at which row of the screen its selected row is, or the one where selecting would begin: a
+    /// click selects from there.
+    pub fn mark_selected(&mut self, pane: Pane, y: u16) {
+        self.selected_rows.push((pane, y));
+    }
+
+    /// Nothing is drawn yet.
+    fn clear_places(&mut self) {
+        self.places.clear();
+        self.borders.clear();
+        self.selected_rows.clear();
+    }
+
     pub fn height(&self) -> usize {
         self.height
     }
@@ -146,6 +174,7 @@ impl Panes {
 pub fn draw(frame: &mut Frame, app: &mut App) {
     let area = frame.area();
     frame.render_widget(Block::new().style(app.theme.text()), area);
+    app.panes.clear_places();
     app.panes.too_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
     if app.panes.too_small {
         too_small(frame, area, &app.theme);
@@ -187,6 +216,8 @@ pub(super) fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane
     if app.panes.focus() == pane {
         app.panes.height = usize::from(area.height.saturating_sub(1));
     }
+    app.panes.places.push((pane, area));
+    let area = search_line(frame, area, app, pane);
     match pane {
         Pane::Correctness => correctness::draw(frame, area, app),
         Pane::History => history::draw(frame, area, app),
@@ -202,6 +233,19 @@ pub(super) fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane
     }
 }
 
+/// The line that is typed where this pane is searched, at its foot; returns the room above it.
+fn search_line(frame: &mut Frame, area: Rect, app: &App, pane: Pane) -> Rect {
+    match app.overlays.last() {
+        Some(Overlay::Search { pane: searched, input, .. }) if *searched == pane && area.height > 1 => {
+            let line =
+                Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
+            dialogs::draw_input(frame, line, "/", input, &app.theme);
+            Rect { height: area.height - 1, ..area }
+        }
+        _ => area,
+    }
+}
+
 /// A pane's title in a rule; returns the room below it, with a blank column at either side.
 fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> Rect {
     let is_focused = app.panes.focus() == pane;
@@ -212,8 +256,12 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
         Span::styled(rule, style),
         Span::styled(format!(" {} ", pane.name()), app.theme.title(is_focused)),
     ];
-    if !note.is_empty() {
-        title.push(Span::styled(format!("{note} "), app.theme.quiet()));
+    let needle = app.needle(pane);
+    let searched = (!needle.is_empty()).then(|| format!("/{}", printable(needle)));
+    let notes: Vec<&str> =
+        [note, searched.as_deref().unwrap_or("")].into_iter().filter(|n| !n.is_empty()).collect();
+    if !notes.is_empty() {
+        title.push(Span::styled(format!("{} ", notes.join(" · ")), app.theme.quiet()));
     }
     title.push(Span::styled(rule.repeat(usize::from(area.width)), style));
     frame.render_widget(Line::from(title), row);
