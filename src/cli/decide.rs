@@ -4,10 +4,13 @@ use super::{Kernel, complain, open, say};
 use crate::session::decide::{self, Decided, Refusal};
 use crate::session::execute;
 use crate::session::held_out::Asked;
+use crate::session::message::{self, Key, Message, Trailer};
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::repo::short;
 use crate::session::run::RunId;
+use crate::session::shelf::Shelf;
+use crate::session::{history, trailers};
 use anyhow::Result;
 use clap::Args;
 use std::process::ExitCode;
@@ -20,6 +23,8 @@ pub struct Keep {
     /// What was tried, in one line
     #[arg(short, long, value_name = "TEXT")]
     message: String,
+    #[command(flatten)]
+    trailers: Trailers,
     /// Another run than the last one
     #[arg(long, value_name = "N")]
     run: Option<u64>,
@@ -32,12 +37,46 @@ pub struct Discard {
     /// What was tried, in one line
     #[arg(short, long, value_name = "TEXT")]
     message: String,
+    #[command(flatten)]
+    trailers: Trailers,
     /// Another run than the last one
     #[arg(long, value_name = "N")]
     run: Option<u64>,
     /// Also where the present bytes are newer than the verdict, or have none; they are saved first
     #[arg(long)]
     unjudged: bool,
+}
+
+/// What the commit says under its first line.
+#[derive(Args, Debug)]
+pub struct Trailers {
+    /// Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
+    #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
+    trailer: Vec<Trailer>,
+    /// Leave out the Tested that is filled in from the verdict
+    #[arg(long)]
+    no_tested: bool,
+}
+
+impl Trailers {
+    fn message(&self, project: &Project, subject: &str, run: Option<RunId>) -> Message {
+        let message = Message::new(subject, self.trailer.iter().cloned());
+        if self.no_tested {
+            return message;
+        }
+        let mut shelf = Shelf::open(project);
+        let record = match run {
+            Some(id) => shelf.records().read(id).ok(),
+            None => decide::last(project, &shelf),
+        };
+        let experiments = history::look(project, &mut shelf).experiments;
+        // Of bytes that no verdict belongs to nothing was tested.
+        let tested = record
+            .filter(decide::judged)
+            .map(|r| trailers::tested(&r, &experiments, &project.config))
+            .unwrap_or_default();
+        message.with_default(Key::Tested, &tested)
+    }
 }
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
@@ -49,13 +88,17 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
         program: execute::own_program(),
         tell: &mut |_, batch| super::run::say_batch(&batch),
     };
-    let kept = decide::keep(&project, options.run.map(RunId), &options.message, &mut asked);
+    let run = options.run.map(RunId);
+    let message = options.trailers.message(&project, &options.message, run);
+    let kept = decide::keep(&project, run, &message, &mut asked);
     Ok(told(&project, kept))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    Ok(told(&project, decide::discard(&project, options.run.map(RunId), &options.message, options.unjudged)))
+    let run = options.run.map(RunId);
+    let message = options.trailers.message(&project, &options.message, run);
+    Ok(told(&project, decide::discard(&project, run, &message, options.unjudged)))
 }
 
 fn told(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {

@@ -3,8 +3,10 @@
 use super::{Kernel, complain, open, say, say_json};
 use crate::session::decide;
 use crate::session::experiment::Experiment;
-use crate::session::history;
+use crate::session::project::Project;
+use crate::session::shelf::Shelf;
 use crate::session::status::{self, Status};
+use crate::session::{history, repo};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
@@ -31,15 +33,16 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut history = history::history(&project)?;
+    let mut shelf = Shelf::open(&project);
+    let mut history = history::look(&project, &mut shelf);
     let everything = history.experiments.len();
     // Whose row has no record here may be of any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || ours(e));
     let others = everything - history.experiments.len();
-    let status = status::status(&project)?;
+    let status = status::look(&project, &shelf)?;
     if options.json {
-        let experiments: Vec<Value> = history.experiments.iter().map(as_json).collect();
+        let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&project, e)).collect();
         let undecided = undecided(&status);
         say_json(&json!({
             "head": status.head.label(),
@@ -85,9 +88,14 @@ fn in_words(experiment: &Experiment, with_kernel: bool) -> String {
     format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
 }
 
-fn as_json(experiment: &Experiment) -> Value {
+fn as_json(project: &Project, experiment: &Experiment) -> Value {
     let row = &experiment.row;
     let correct = row.correctness == "pass";
+    // Without a record the commit itself may be here.
+    let trailers = match experiment.decided {
+        Some(_) => experiment.trailers.clone(),
+        None => repo::trailers_of(project, &row.commit).unwrap_or_default(),
+    };
     json!({
         "commit": row.commit,
         "throughput_sps": correct.then_some(row.throughput_sps),
@@ -100,5 +108,6 @@ fn as_json(experiment: &Experiment) -> Value {
         "device": experiment.device,
         "emulated": experiment.emulated,
         "decided": experiment.decided.map(|t| t.to_string()),
+        "trailers": trailers.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect::<Vec<_>>(),
     })
 }

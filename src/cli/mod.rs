@@ -14,6 +14,7 @@ pub mod screen;
 mod trust;
 
 use crate::session::project::Project;
+use crate::tui::theme::Wish;
 use ::harness::process::Exit;
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
@@ -31,9 +32,27 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     kernel: Kernel,
-    /// Colour scheme of the screen
-    #[arg(long)]
+    #[command(flatten)]
+    looks: Looks,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Looks {
+    /// Colour scheme of the screen: a name, or the path of a base16 file
+    #[arg(long, value_name = "NAME_OR_PATH")]
     theme: Option<String>,
+    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    #[arg(long, value_name = "DEPTH")]
+    color: Option<String>,
+    /// Paint the scheme's background over the terminal's own
+    #[arg(long)]
+    paint: bool,
+}
+
+impl From<Looks> for Wish {
+    fn from(looks: Looks) -> Self {
+        Wish { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -86,9 +105,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
-        None => {
-            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.theme.as_deref()))
-        }
+        None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.looks.into())),
         // These say their errors themselves: their exit codes are the protocol's.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),

@@ -9,21 +9,20 @@ use crate::tui::desk::Opening;
 use crate::tui::drawer::{Cupboard, Preferences};
 use crate::tui::layout::{self, Layout};
 use crate::tui::screen::{self, User};
-use crate::tui::theme::{EMBEDDED, Theme, color_depth};
-use anyhow::{Context, Result, bail};
+use crate::tui::theme::{Catalogue, Looks, Wish};
+use anyhow::{Context, Error, Result, bail};
 use harness::process::Exit;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that `from` lies in. `theme` is a name, else `$LAB_THEME`, else the
-/// terminal's own colours.
-pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result<ExitCode> {
+/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, then what
+/// is remembered, then the user's config, else the terminal's own colours are taken.
+pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
-    let asked = theme.map(str::to_owned).or_else(|| env("LAB_THEME").filter(|name| !name.is_empty()));
     let config = settings::file();
     // A key that means something else than its user thinks could discard for them: a wrong config opens no screen.
     let settings = match read_settings(config.as_deref()) {
@@ -35,6 +34,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
             return Ok(code(Exit::Usage));
         }
     };
+    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
+    prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
         bail!(
@@ -46,7 +47,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
     // One screen a repository; held until the end.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let user = user(&project, config, settings, asked)?;
+    let user = user(&project, config, settings, wish)?;
     let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
         // As a shell would say it.
@@ -55,57 +56,60 @@ pub fn screen(from: &Path, kernel: Option<&Path>, theme: Option<&str>) -> Result
     })
 }
 
-fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
-    config.map_or_else(|| Ok(Settings::default()), Settings::read)
-}
-
-/// What is the user's own, read before the screen opens. `theme` goes before all else.
-fn user(
-    project: &Project,
-    config: Option<PathBuf>,
-    settings: Settings,
-    theme: Option<String>,
-) -> Result<User> {
+/// What is the user's own, read before the screen opens. `wish` goes before all else.
+fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wish) -> Result<User> {
     let file = layout::file(project).ok();
     let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), Layout::read);
     let (mut layout, mut problem) = match remembered {
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
     };
-    if theme.is_some() {
+    if wish.theme.is_some() {
         layout.theme = None;
     }
-    let mut preferences = prefer(settings, theme.as_deref()).map_err(anyhow::Error::msg)?;
-    match layout.theme.as_deref().map(|name| Theme::choose(Some(name), color_depth(env))) {
-        Some(Ok(theme)) => preferences.theme = theme,
-        Some(Err(why)) => {
+    let chosen = Wish { theme: layout.theme.clone(), ..Wish::default() };
+    let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
+        Ok(preferences) => preferences,
+        // A theme that is gone meanwhile.
+        Err(why) => {
             (layout.theme, problem) = (None, Some(why));
+            prefer(settings, wish.clone()).map_err(Error::msg)?
         }
-        None => {}
-    }
+    };
+    let themes_wish = Wish { theme: None, ..wish.clone().or(preferences.settings.wish()) };
     let cupboard = Cupboard {
         config: config.clone(),
         layout: file,
-        read: Box::new(move || prefer(read_settings(config.as_deref())?, theme.as_deref())),
-        themes: Box::new(themes),
+        read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
+        themes: Box::new(move || {
+            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish.clone(), env, catalogue) else {
+                return Vec::new();
+            };
+            catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
+        }),
     };
     Ok(User { preferences, layout, problem, cupboard })
 }
 
-/// What the settings come to in this terminal.
-fn prefer(settings: Settings, theme: Option<&str>) -> Result<Preferences, String> {
-    let name = theme.or(settings.theme.as_deref());
-    let theme = Theme::choose(name, color_depth(env))?;
+/// What the settings come to in this terminal, where `wish` says nothing else.
+fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
+    let Looks { theme, .. } = Looks::choose(wish.or(settings.wish()), env, catalogue)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
     Ok(Preferences { settings, theme, glyphs })
 }
 
-fn themes() -> Vec<(String, Theme)> {
-    let names = std::iter::once("ansi").chain(EMBEDDED.map(|(name, _)| name));
-    let depth = color_depth(env);
-    names.filter_map(|name| Some((name.to_owned(), Theme::choose(Some(name), depth).ok()?))).collect()
+fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
+    config.map_or_else(|| Ok(Settings::default()), Settings::read)
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The themes there are, with those in the user's own folder.
+pub fn catalogue() -> Catalogue {
+    match settings::folder() {
+        Some(folder) => Catalogue::read(&folder.join("themes")),
+        None => Catalogue::built_in(),
+    }
 }

@@ -9,6 +9,7 @@ use super::records::{LOG, Records};
 use super::repo::{self, HeldFile};
 use super::room;
 use super::run::{Ending, Reason, RunId, RunStart};
+use super::shelf::{Brief, Shelf};
 use super::standby::Standby;
 use super::trust::{self, Trust};
 use super::verdict::{self, Facts, Outcome};
@@ -156,7 +157,7 @@ pub fn execute_with(
     }
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
-        let incumbent = incumbent(project, &records, record.device.as_deref(), &record)?;
+        let incumbent = incumbent(project, record.device.as_deref(), &record)?;
         verdict.change = incumbent.and_then(|held| verdict::change(&candidate, &held));
     }
     record.results = kept_results(&follow);
@@ -390,12 +391,7 @@ fn changed(project: &Project, inputs: &Inputs) -> Vec<String> {
 }
 
 /// What HEAD's kernel last measured on the same device; from its record, or its note.
-fn incumbent(
-    project: &Project,
-    records: &Records,
-    device: Option<&str>,
-    candidate: &Record,
-) -> Result<Option<Measure>> {
+fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Result<Option<Measure>> {
     let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
     let same = |r: &Record| {
         let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
@@ -415,7 +411,10 @@ fn incumbent(
         report.measure(&project.config.objective).filter(|m| m.value.is_finite())
     };
     // In another clone the numbers of runs begin anew: only here does this one mean the same run.
-    let local = records.find(|r| r.start.id != candidate.start.id && same(r));
+    let shelf = Shelf::open(project);
+    let near =
+        |b: &&Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
+    let local = shelf.newest().filter(near).filter_map(|b| shelf.records().read(b.id).ok()).find(same);
     Ok(local.or_else(noted).and_then(measure))
 }
 

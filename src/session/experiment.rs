@@ -1,11 +1,12 @@
 //! An *experiment*: a run that was decided, kept or discarded.
 
+use super::message::Trailer;
 use super::run::RunId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The word in results.tsv.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Keep,
@@ -57,6 +58,9 @@ pub struct Experiment {
     pub device: Option<String>,
     pub emulated: bool,
     pub decided: Option<Timestamp>,
+    /// What the commit's message says under its subject, as the record remembers it.
+    #[serde(default)]
+    pub trailers: Vec<Trailer>,
 }
 
 impl Experiment {

@@ -1,12 +1,14 @@
 //! What was decided so far: the rows of results.tsv and results.cpu.tsv beside their records.
 
-use super::experiment::{Experiment, Row};
+use super::experiment::{Experiment, Row, Status};
 use super::project::Project;
 use super::record::Record;
-use super::records::Records;
 use super::repo::Notes;
+use super::run::RunId;
+use super::shelf::{Brief, Shelf};
 use super::{ledger, repo};
 use anyhow::Result;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
@@ -18,45 +20,54 @@ pub struct History {
 
 /// Reads disk: not for the screen's own thread.
 pub fn history(project: &Project) -> Result<History> {
-    Ok(read(project).0)
+    Ok(look(project, &mut Shelf::open(project)))
+}
+
+/// The same for who looks often: the shelf keeps what it read. [`Shelf::refresh`] comes before.
+pub fn look(project: &Project, shelf: &mut Shelf) -> History {
+    read(project, shelf).0
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
 pub fn missing(project: &Project) -> Vec<Record> {
-    let mut missing = read(project).1;
+    let mut shelf = Shelf::open(project);
+    let runs = read(project, &mut shelf).1;
+    let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| shelf.records().read(id).ok()).collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
     missing
 }
 
-fn read(project: &Project) -> (History, Vec<Record>) {
-    let (mut records, mut problems) = Records::new(&project.lab_dir).newest();
-    records.retain(|r| r.decision.as_ref().is_some_and(|d| d.row.is_some()));
-    records.reverse();
+fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
+    let mut problems = shelf.problems();
     let notes = Notes::open(project);
     let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
         problems.extend(ledger.problems);
-        let mut recorded: Vec<&Record> = records.iter().filter(|r| r.emulated() == emulated).collect();
-        // Newest first: a commit that was kept twice has two rows, and the old record may be gone.
-        let mut rows: Vec<Experiment> = ledger
+        let (runs, gone) = joined(shelf, &ledger.rows, emulated);
+        let edited: HashSet<String> = ledger
             .rows
-            .into_iter()
-            .rev()
-            .map(|row| {
-                let at = recorded.iter().rposition(|r| belongs(r, &row));
-                let local = at.map(|at| recorded.remove(at).clone());
-                experiment(&notes, row, local, emulated)
-            })
+            .iter()
+            .zip(&runs)
+            .filter(|(_, r)| r.is_none())
+            .map(|(row, _)| row.commit.clone())
             .collect();
-        rows.reverse();
+        let mut rows = Vec::with_capacity(runs.len());
+        for (row, run) in ledger.rows.into_iter().zip(runs) {
+            let brief = match run {
+                Some(id) => shelf.brief(id),
+                None => shelf.noted(&notes, &row.commit).filter(|noted| noted.emulated() == emulated),
+            };
+            rows.push(Experiment::new(row, run, emulated, brief));
+        }
         // A row whose description somebody changed is still the row.
-        let edited = |r: &Record| {
-            let row = r.decision.as_ref().and_then(|d| d.row.as_ref());
-            rows.iter().any(|e| e.run.is_none() && row.is_some_and(|known| known.commit == e.row.commit))
-        };
-        let gone: Vec<&Record> = recorded.into_iter().filter(|r| !edited(r)).collect();
-        missing.extend(owed(project, emulated, gone).into_iter().cloned());
+        let gone = gone.into_iter().filter_map(|id| shelf.brief(id)).filter(|brief| {
+            let row = brief.decision.as_ref().and_then(|d| d.row.as_ref());
+            row.is_some_and(|row| !edited.contains(&row.commit))
+        });
+        let owed = owed(project, emulated, gone.collect());
+        problems.extend(in_words(project, emulated, &owed));
+        missing.extend(owed.iter().map(|brief| brief.id));
         // A row whose time is not known stays after its neighbour.
         let mut last = None;
         experiments.extend(rows.into_iter().map(|e| {
@@ -65,57 +76,68 @@ fn read(project: &Project) -> (History, Vec<Record>) {
         }));
     }
     experiments.sort_by_key(|(when, _)| *when);
-    problems.extend([false, true].into_iter().filter_map(|emulated| {
-        in_words(project, emulated, missing.iter().filter(|r: &&Record| r.emulated() == emulated))
-    }));
     (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
+}
+
+/// The run of each row of a ledger, where its record is here, and the decided runs whose rows are not among them.
+fn joined(shelf: &Shelf, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
+    // By their rows, each list newest first: a commit that was kept twice has two rows, and the old record may be gone.
+    let mut recorded: HashMap<_, VecDeque<RunId>> = HashMap::new();
+    for brief in shelf.newest().filter(|b| b.emulated() == emulated) {
+        if let Some(row) = brief.decision.as_ref().and_then(|d| d.row.as_ref()) {
+            recorded.entry(name(row)).or_default().push_back(brief.id);
+        }
+    }
+    let mut runs: Vec<Option<RunId>> =
+        rows.iter().rev().map(|row| recorded.get_mut(&name(row))?.pop_front()).collect();
+    runs.reverse();
+    let mut gone: Vec<RunId> = recorded.into_values().flatten().collect();
+    gone.sort_unstable();
+    (runs, gone)
+}
+
+/// What a row and the row of a record have in common where they are the same one.
+fn name(row: &Row) -> (&str, Status, &str) {
+    (&row.commit, row.status, &row.description)
 }
 
 /// Of the decided runs without a row those that the ledger owes one. Rows that were written once
 /// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
-fn owed<'r>(project: &Project, emulated: bool, gone: Vec<&'r Record>) -> Vec<&'r Record> {
-    let written = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.row_written);
+fn owed<'b>(project: &Project, emulated: bool, gone: Vec<&'b Brief>) -> Vec<&'b Brief> {
+    let written = |b: &&Brief| b.decision.as_ref().is_some_and(|d| d.row_written);
     let tracked = gone.iter().any(written) && repo::tracked(project, &ledger::path(project, emulated));
-    gone.into_iter().filter(|r| !(tracked && written(r))).collect()
+    gone.into_iter().filter(|b| !(tracked && written(b))).collect()
 }
 
 /// In words, that rows of decided runs are not in their ledger.
-fn in_words<'r>(
-    project: &Project,
-    emulated: bool,
-    missing: impl Iterator<Item = &'r Record>,
-) -> Option<String> {
-    let runs: Vec<String> = missing.map(|r| r.start.id.to_string()).collect();
+fn in_words(project: &Project, emulated: bool, missing: &[&Brief]) -> Option<String> {
+    const NAMED: usize = 10;
+    let runs: Vec<String> = missing.iter().map(|b| b.id.to_string()).collect();
     let (what, them) = match runs.as_slice() {
         [] => return None,
         [run] => (format!("the row of run {run} is"), "it"),
-        several => (format!("the rows of runs {} are", several.join(", ")), "them"),
+        few if few.len() <= NAMED => (format!("the rows of runs {} are", few.join(", ")), "them"),
+        many => (
+            format!("the rows of {} runs from {} to {} are", many.len(), many[0], many[many.len() - 1]),
+            "them",
+        ),
     };
     let path = ledger::path(project, emulated);
     Some(format!("{what} missing in {}: `lab log --append-missing` adds {them}", path.display()))
 }
 
-fn belongs(record: &Record, row: &Row) -> bool {
-    let decision = record.decision.as_ref();
-    decision.and_then(|d| d.row.as_ref()).is_some_and(|known| {
-        known.commit == row.commit && known.status == row.status && known.description == row.description
-    })
-}
-
-/// In another clone the record is the note of the commit, where notes were fetched.
-fn experiment(notes: &Notes, row: Row, local: Option<Record>, emulated: bool) -> Experiment {
-    let noted = || {
-        let record: Record = serde_json::from_str(&notes.of(&row.commit)?).ok()?;
-        (record.emulated() == emulated).then_some(record)
-    };
-    let run = local.as_ref().map(|r| r.start.id);
-    let record = local.or_else(noted);
-    Experiment {
-        run,
-        kernel: record.as_ref().map(|r| r.start.kernel.clone()),
-        device: record.as_ref().and_then(|r| r.device.clone()),
-        emulated,
-        decided: record.as_ref().and_then(|r| r.decision.as_ref()).map(|d| d.decided),
-        row,
+impl Experiment {
+    /// `brief` is of the record, here or as a note: it has more to say than the row.
+    fn new(row: Row, run: Option<RunId>, emulated: bool, brief: Option<&Brief>) -> Self {
+        let decision = brief.and_then(|b| b.decision.as_ref());
+        Experiment {
+            row,
+            run,
+            kernel: brief.map(|b| b.kernel.clone()),
+            device: brief.and_then(|b| b.device.clone()),
+            emulated,
+            decided: decision.map(|d| d.decided),
+            trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What is remembered of a run: `.lab/runs/N/record.json`.
 
 use super::experiment::{Row, Status};
+use super::message::Trailer;
 use super::run::{Ending, RunStart};
 use super::verdict::{Outcome, Verdict};
 use harness::report::Report;
@@ -20,10 +21,17 @@ pub struct InputFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub status: Status,
+    /// The subject of the commit's message …
     pub description: String,
+    /// … and the trailers under it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Trailer>,
     pub decided: Timestamp,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
+    /// A keep made that commit; on bytes that HEAD held already it did not.
+    #[serde(default)]
+    pub made: bool,
     /// The row for the ledger; `None` until the commit is made.
     pub row: Option<Row>,
     /// The row is in the ledger.
@@ -90,10 +98,5 @@ impl Record {
     /// Measured on an emulated device.
     pub fn emulated(&self) -> bool {
         self.verdict.as_ref().is_some_and(|v| v.emulated)
-    }
-
-    /// The row that the decision owes to its ledger.
-    pub fn missing_row(&self) -> Option<&Row> {
-        self.decision.as_ref().filter(|d| !d.row_written)?.row.as_ref()
     }
 }

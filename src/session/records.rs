@@ -3,15 +3,13 @@
 use super::record::Record;
 use super::room;
 use super::run::RunId;
+use super::shelf::{Brief, Ruling};
 use super::verdict::{Outcome, Verdict};
 use anyhow::{Context, Result};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-/// So many of the newest records are read: more would make the screen slow to open.
-pub const READING_CAP: usize = 2_000;
 
 const RECORD: &str = "record.json";
 pub const LOG: &str = "run.log";
@@ -28,6 +26,10 @@ impl Records {
 
     pub fn folder(&self, id: RunId) -> PathBuf {
         self.runs.join(id.to_string())
+    }
+
+    pub fn record(&self, id: RunId) -> PathBuf {
+        self.folder(id).join(RECORD)
     }
 
     pub fn log(&self, id: RunId) -> PathBuf {
@@ -96,31 +98,25 @@ impl Records {
         Ok(record)
     }
 
-    /// The newest records, newest first, and what is wrong with the damaged ones.
-    pub fn newest(&self) -> (Vec<Record>, Vec<String>) {
-        let (mut records, mut problems) = (Vec::new(), Vec::new());
-        for id in self.ids().into_iter().take(READING_CAP) {
-            match self.read(id) {
-                Ok(record) => records.push(record),
-                Err(_) if self.goes_on(id) || self.unborn(id) => {}
-                Err(error) => problems.push(format!("run {id} is left out: {error:#}")),
-            }
+    /// [`Records::read`] of what lists need.
+    pub(super) fn read_brief(&self, id: RunId) -> Result<Brief> {
+        let path = self.record(id);
+        let read = || -> Result<Brief> {
+            let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+        };
+        let mut brief = read()?;
+        if brief.verdict.is_none() && !self.goes_on(id) {
+            // It may have ended between the two looks.
+            brief = read()?;
+            let Verdict { outcome, emulated, .. } = abandoned();
+            brief.verdict.get_or_insert(Ruling { outcome, emulated });
         }
-        (records, problems)
-    }
-
-    /// The newest record that `wanted` accepts; damaged ones are passed over.
-    pub fn find(&self, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
-        self.find_among(READING_CAP, wanted)
-    }
-
-    /// [`Records::find`] that looks no further back than so many runs.
-    pub fn find_among(&self, runs: usize, wanted: impl Fn(&Record) -> bool) -> Option<Record> {
-        self.ids().into_iter().take(runs).filter_map(|id| self.read(id).ok()).find(|r| wanted(r))
+        Ok(brief)
     }
 
     /// Whether the run failed before its record was written: it was none, and owes nobody a word.
-    fn unborn(&self, id: RunId) -> bool {
+    pub(super) fn unborn(&self, id: RunId) -> bool {
         match fs::metadata(self.folder(id).join(RECORD)) {
             Ok(about) => about.len() == 0,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -129,7 +125,7 @@ impl Records {
 
     /// Whether the lab that started this run still watches it: it holds a lock on run.log, which
     /// ends with its process, however that ends.
-    fn goes_on(&self, id: RunId) -> bool {
+    pub(super) fn goes_on(&self, id: RunId) -> bool {
         File::open(self.log(id))
             .is_ok_and(|log| matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
@@ -197,17 +193,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn ids_are_never_used_twice_and_damage_is_passed_over() {
+    fn ids_are_never_used_twice() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let records = Records::new(temp.path());
         let ids: Vec<RunId> = (0..3).map(|_| records.create().expect("a folder")).collect();
         assert_eq!(ids, [RunId(1), RunId(2), RunId(3)]);
-        records.write(&record(RunId(1))).expect("written");
-        records.write(&record(RunId(3))).expect("written");
-        fs::write(records.folder(RunId(2)).join(RECORD), "{ half").expect("damaged");
-        let (found, problems) = records.newest();
-        assert_eq!(found.iter().map(|r| r.start.id.0).collect::<Vec<_>>(), [3, 1]);
-        assert_eq!(problems.len(), 1);
-        assert!(problems[0].starts_with("run 2 is left out: "), "{problems:?}");
+        assert_eq!(records.ids(), [RunId(3), RunId(2), RunId(1)]);
     }
 }

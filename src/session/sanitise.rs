@@ -83,7 +83,7 @@ impl vte::Perform for Shown {
 
 /// Control characters, marks that reorder a line and marks of no width are not: they could make a
 /// line look like another. A combining accent is drawn with the letter before it and stays.
-fn visible(c: char) -> bool {
+pub fn visible(c: char) -> bool {
     let reorders =
         matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(

@@ -2,15 +2,12 @@
 
 use super::project::Project;
 use super::record::Record;
-use super::records::Records;
 use super::repo::{self, Head};
 use super::run::Fingerprint;
+use super::shelf::Shelf;
 use super::verdict::Outcome;
 use super::{decide, inputs};
 use anyhow::Result;
-
-/// So far back a verdict on the present bytes is looked for.
-const NEAR: usize = 200;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
@@ -38,7 +35,11 @@ pub struct Status {
 
 /// Reads disk and git: not for the screen's own thread.
 pub fn status(project: &Project) -> Result<Status> {
-    let records = Records::new(&project.lab_dir);
+    look(project, &Shelf::open(project))
+}
+
+/// The same for who looks often: the shelf keeps what it read. [`Shelf::refresh`] comes before.
+pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
     let inputs = inputs::read(project);
     let head = repo::head(project)?;
     let incumbent = repo::incumbent(project)?;
@@ -47,24 +48,17 @@ pub fn status(project: &Project) -> Result<Status> {
         Err(_) => None,
     };
     let present = inputs.as_ref().map(|i| i.fingerprint.clone()).map_err(ToString::to_string);
-    let ours =
-        |r: &Record| r.start.kernel == project.kernel_name && r.verdict.is_some() && !r.start.is_check();
-    let last = decide::last(project, &records).filter(ours);
-    let matches = |r: &Record| present.as_ref().is_ok_and(|f| *f == r.start.fingerprint);
+    let last = decide::last(project, shelf).filter(|r| r.verdict.is_some());
+    let same = |print: &Fingerprint| present.as_ref().is_ok_and(|f| f == print);
+    let matches = |r: &Record| same(&r.start.fingerprint);
     let judged = match &last {
         Some(last) if matches(last) => Some(last.clone()),
-        // On every save most bytes are new: nobody waits for a search through all that ever ran.
-        _ => records.find_among(NEAR, |r| ours(r) && matches(r)),
+        _ => shelf.find(|b| b.judges(project) && b.verdict.is_some() && same(&b.fingerprint)),
     };
-    let checked = |r: &Record| {
-        let ended = r.verdict.as_ref().is_some_and(|v| v.outcome != Outcome::Void);
-        r.ending.is_some()
-            && r.start.is_check()
-            && r.start.kernel == project.kernel_name
-            && ended
-            && matches(r)
-    };
-    let check = records.find_among(NEAR, checked);
+    let check = shelf.find(|b| {
+        let ended = b.ending.is_some() && b.outcome().is_some_and(|o| o != Outcome::Void);
+        b.is_check() && b.kernel == project.kernel_name && ended && same(&b.fingerprint)
+    });
     let keep = match &last {
         None => Err("nothing was judged yet".to_owned()),
         Some(last) => decide::may_keep(project, last, &inputs)

@@ -17,6 +17,8 @@ pub struct Surroundings {
     /// Why no commit could be made: a lock that goes away is news, and so is a name that git learns.
     obstacle: Option<String>,
     files: Vec<Stamp>,
+    /// Of the folder of runs.
+    runs: Stamp,
     newest: Option<RunId>,
 }
 
@@ -24,20 +26,22 @@ pub struct Surroundings {
 type Stamp = Option<(u64, u64, i64, i64)>;
 
 impl Surroundings {
-    pub fn look(project: &Project) -> Self {
+    /// `before` is what an earlier look found: a folder of ten thousand runs is listed only where it is another.
+    pub fn look(project: &Project, before: Option<&Surroundings>) -> Self {
         let records = Records::new(&project.lab_dir);
-        let newest = records.ids().first().copied();
-        let mut files = vec![
-            stamp(&ledger::path(project, false)),
-            stamp(&ledger::path(project, true)),
-            stamp(&project.lab_dir.join("runs")),
-        ];
+        let runs = stamp(&project.lab_dir.join("runs"));
+        let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {
+            Some(before) => before.newest,
+            None => records.ids().first().copied(),
+        };
+        let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
         // Its folder, where its record is put by a rename.
         files.extend(newest.map(|id| stamp(&records.folder(id))));
         Surroundings {
             head: repo::head(project).ok(),
             obstacle: repo::obstacle(project).unwrap_or_else(|error| Some(format!("{error:#}"))),
             files,
+            runs,
             newest,
         }
     }

@@ -132,7 +132,7 @@ impl Watch {
             Duration::from_millis(settings.ceiling_ms),
         );
         let mut watch = Watch {
-            surroundings: Surroundings::look(&project),
+            surroundings: Surroundings::look(&project, None),
             project,
             sink,
             ears,
@@ -184,7 +184,7 @@ impl Watch {
     }
 
     fn look_around(&mut self) {
-        let surroundings = Surroundings::look(&self.project);
+        let surroundings = Surroundings::look(&self.project, Some(&self.surroundings));
         if surroundings != self.surroundings {
             self.surroundings = surroundings;
             (self.sink)(WatchEvent::Surroundings);

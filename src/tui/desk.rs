@@ -5,10 +5,13 @@ use super::event::{Event, Facts, LastLog};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
+use crate::session::message::Message;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::records::Records;
+use crate::session::repo::Marks;
 use crate::session::run::RunId;
+use crate::session::shelf::Shelf;
 use crate::session::watch::{self, Watcher};
 use crate::session::{decide, execute, history, repo, status, trust};
 use std::collections::VecDeque;
@@ -62,7 +65,8 @@ impl Desk {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
-        let mut clerk = Clerk { project, opening, events, watcher: None, keep: keep.clone() };
+        let shelf = Shelf::new(&project);
+        let mut clerk = Clerk { project, opening, events, watcher: None, keep: keep.clone(), shelf };
         let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
             // Before the first look: a save between the two must not be missed.
             clerk.watch();
@@ -127,6 +131,8 @@ struct Clerk {
     events: Sender<Event>,
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
+    /// What is known of all runs: a look reads only what is new.
+    shelf: Shelf,
 }
 
 impl Clerk {
@@ -145,11 +151,16 @@ impl Clerk {
     fn answer(&mut self, request: Request) -> Event {
         let project = &*self.project;
         match request {
-            Request::Look => Event::Facts(Box::new(Facts {
-                status: status::status(project).map_err(in_words),
-                history: history::history(project).map_err(in_words),
-                log: repo::log(project, COMMITS).map_err(in_words),
-            })),
+            Request::Look => {
+                self.shelf.refresh();
+                let history = history::look(project, &mut self.shelf);
+                let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
+                Event::Facts(Box::new(Facts {
+                    status: status::look(project, &self.shelf).map_err(in_words),
+                    log: log.map_err(in_words),
+                    history: Ok(history),
+                }))
+            }
             Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
             Request::Keep { run, description } => Event::Decided(self.keep(run, &description)),
             Request::Discard { run, description, confirmed } => {
@@ -164,6 +175,7 @@ impl Clerk {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
+                self.shelf = Shelf::new(&self.project);
                 self.watch();
                 Event::Project(Ok(Arc::clone(&self.project)))
             }
@@ -185,7 +197,7 @@ impl Clerk {
             program: execute::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
-        let came = decide::keep(&self.project, Some(run), description, &mut asked);
+        let came = decide::keep(&self.project, Some(run), &Message::from(description), &mut asked);
         lock(&self.keep).going_on = None;
         came
     }
@@ -193,7 +205,7 @@ impl Clerk {
     /// Puts bytes on disk, which the watcher must not take for a save.
     fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::discard(&project, Some(run), &description, confirmed);
+        let act = move || decide::discard(&project, Some(run), &Message::from(&*description), confirmed);
         match &self.watcher {
             Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
                 Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))

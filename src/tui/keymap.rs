@@ -138,6 +138,10 @@ actions! {
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
+    In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
+    In(Bench) More "more" "the chart shows more of them" ["-"] "";
+    In(Bench) All "all" "the chart shows all of them" ["0"] "";
+    In(Bench) LogScale "log-scale" "a logarithmic scale for the chart, or a linear one" ["L"] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";

@@ -4,14 +4,17 @@
 pub mod app;
 pub mod chart;
 pub mod desk;
+pub mod diff;
 pub mod drawer;
 pub mod editor;
 pub mod effect;
 pub mod event;
 pub mod executor;
 pub mod format;
+pub mod highlight;
 pub mod input;
 pub mod keymap;
+pub mod lay;
 pub mod layout;
 pub mod log;
 pub mod monitor;

@@ -50,11 +50,8 @@ fn the_mouse_is_the_terminals_own_until_it_is_asked_for() {
     // Lent to a shell it is the shell's.
     lab.press("\u{1a}");
     lab.wait("the shell's mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
-    rustix::process::waitid(
-        rustix::process::WaitId::Pid(lab.pid()),
-        rustix::process::WaitIdOptions::STOPPED,
-    )
-    .unwrap();
+    rustix::process::waitid(rustix::process::WaitId::Pid(lab.pid()), rustix::process::WaitIdOptions::STOPPED)
+        .unwrap();
     lab.signal(rustix::process::Signal::CONT);
     lab.wait("the mouse again", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
     lab.press("q");
@@ -80,7 +77,8 @@ fn base64(text: &str) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for part in text.as_bytes().chunks(3) {
-        let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
+        let bits =
+            part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
         for at in 0..4 {
             match at <= part.len() {
                 true => out.push(char::from(SIGNS[(bits >> (18 - 6 * at)) as usize & 63])),

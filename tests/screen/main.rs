@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod charts;
 mod colours;
 mod device;
 mod hands;

@@ -419,7 +419,7 @@ fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
     let screen = world.screen(160, 45);
     assert!(screen.contains("+the bytes of 9f8e7d4"), "{screen}");
     world.tell("press j; press 1");
-    assert!(world.screen(160, 45).contains("▸ 9f8e7d3"), "{}", world.screen(160, 45));
+    assert!(world.screen(160, 45).contains("▸ 4 of 8  9f8e7d3"), "{}", world.screen(160, 45));
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use super::{Project, blob_in, find, form, head_commit, open};
 use crate::session::experiment::Experiment;
+use crate::session::message::{self, Trailer};
 use crate::session::{history, sanitise};
 use anyhow::Result;
 use git2::{DiffOptions, Repository};
 use jiff::Timestamp;
+use std::collections::HashMap;
 
 /// One commit of HEAD's history.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,29 +21,78 @@ pub struct LogEntry {
     pub experiment: Option<Experiment>,
 }
 
+/// The experiments by the commits that hold them.
+pub struct Marks<'e>(HashMap<&'e str, Vec<&'e Experiment>>);
+
+/// A row names its commit by so many digits or more.
+const DIGITS: usize = 4;
+
+impl<'e> Marks<'e> {
+    /// `experiments` oldest first.
+    pub fn of(experiments: &'e [Experiment]) -> Self {
+        let mut marks: HashMap<&str, Vec<&Experiment>> = HashMap::new();
+        for experiment in experiments.iter().rev() {
+            if let Some(digits) = experiment.row.commit.get(..DIGITS) {
+                marks.entry(digits).or_default().push(experiment);
+            }
+        }
+        Marks(marks)
+    }
+
+    /// The newest experiment that this commit holds; `id` is a full one.
+    pub fn get(&self, id: &str) -> Option<&'e Experiment> {
+        let near = self.0.get(id.get(..DIGITS)?)?;
+        near.iter().find(|e| id.starts_with(&e.row.commit)).copied()
+    }
+}
+
 /// The newest commits of HEAD, at most `limit`, first parents only.
 pub fn log(project: &Project, limit: usize) -> Result<Vec<LogEntry>> {
-    let repo = open(project)?;
     let experiments = history::history(project)?.experiments;
+    log_page(project, &Marks::of(&experiments), None, limit)
+}
+
+/// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
+/// last commit of the page before. It takes as long as the page is, however long the history.
+pub fn log_page(
+    project: &Project,
+    marks: &Marks,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<LogEntry>> {
+    let repo = open(project)?;
+    let mut next = match after {
+        Some(id) => find(&repo, id)?.parent(0).ok(),
+        None => head_commit(&repo)?,
+    };
     let mut entries = Vec::new();
-    let mut next = head_commit(&repo)?;
     while let Some(commit) = next.filter(|_| entries.len() < limit) {
-        let id = commit.id().to_string();
-        let holds = |e: &&Experiment| e.row.commit.len() >= 4 && id.starts_with(&e.row.commit);
-        entries.push(LogEntry {
-            subject: subject(&commit),
-            author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
-            time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
-            experiment: experiments.iter().rev().find(holds).cloned(),
-            id,
-        });
+        entries.push(entry(&commit, marks));
         next = commit.parent(0).ok();
     }
     Ok(entries)
 }
 
+pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
+    let id = commit.id().to_string();
+    LogEntry {
+        subject: subject(commit),
+        author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+        time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
+        experiment: marks.get(&id).cloned(),
+        id,
+    }
+}
+
 pub(super) fn subject(commit: &git2::Commit) -> String {
     sanitise::text(&String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()))
+}
+
+/// The trailers under the message of a commit.
+pub fn trailers_of(project: &Project, commit: &str) -> Result<Vec<Trailer>> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    Ok(message::trailers(&String::from_utf8_lossy(commit.message_bytes())))
 }
 
 /// kernel.cu of a commit, as text for the screen.

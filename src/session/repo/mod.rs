@@ -5,8 +5,10 @@
 //! is committed, and compared with HEAD, is always the second ([`form`] turns one into the other).
 
 mod commit;
+mod details;
 mod exclude;
 mod form;
+mod graph;
 mod incumbent;
 mod log;
 mod notes;
@@ -15,9 +17,11 @@ mod proof;
 mod refs;
 
 pub use commit::{Committed, commit_kernel, obstacle};
+pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exclude::{exclude, tracked};
+pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
-pub use log::{LogEntry, change, diff, log, show};
+pub use log::{LogEntry, Marks, change, diff, log, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, link_target, put_back, staged};
 pub use refs::{Kept, keep_discarded, kept_aside, save};

@@ -24,6 +24,11 @@ impl Notes {
         Notes(open(project).ok().filter(|repo| repo.find_reference(NOTES).is_ok()))
     }
 
+    /// Where the notes are now: the same id, the same notes.
+    pub fn tip(&self) -> Option<String> {
+        Some(self.0.as_ref()?.refname_to_id(NOTES).ok()?.to_string())
+    }
+
     /// The note of a commit, if it has one.
     pub fn of(&self, commit: &str) -> Option<String> {
         let repo = self.0.as_ref()?;

@@ -98,6 +98,10 @@ impl App {
             }
             Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
             Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
+            Action::Fewer => self.zoom_history(true),
+            Action::More => self.zoom_history(false),
+            Action::All => self.panes.history.newest = None,
+            Action::LogScale => self.panes.history.toggle_scale(),
             Action::Close => self.close(),
             Action::Palette => self.overlays.push(Overlay::Palette(Pick::default())),
             Action::Copy => return self.copy(),
@@ -188,6 +192,11 @@ impl App {
             Pane::Source | Pane::Commit | Pane::Gauges | Pane::Build => {}
         }
         Vec::new()
+    }
+
+    fn zoom_history(&mut self, closer: bool) {
+        let count = self.comparable().len();
+        self.panes.history.zoom(closer, count);
     }
 
     fn jump(&mut self, bottom: bool) -> Vec<Effect> {

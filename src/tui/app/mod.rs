@@ -136,6 +136,8 @@ pub struct Checking {
 pub struct App {
     pub setup: Setup,
     pub theme: Theme,
+    /// What charts are made of.
+    pub glyphs: Glyphs,
     pub zone: TimeZone,
     /// Of the last event.
     pub now: Now,
@@ -166,7 +168,6 @@ pub struct App {
     restored: bool,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
-    pub glyphs: Glyphs,
     /// The GPU's state while its view is shown.
     pub device: DeviceCourse,
     /// The GPU that the monitor was told to look at.
@@ -199,6 +200,7 @@ impl App {
         App {
             setup,
             theme,
+            glyphs: Glyphs::default(),
             zone,
             now: Duration::ZERO,
             running: Running::No,
@@ -218,7 +220,6 @@ impl App {
             checking: None,
             restored: false,
             saved_meanwhile: false,
-            glyphs: Glyphs::default(),
             device: DeviceCourse::default(),
             looked_at: None,
             settings: Settings::default(),

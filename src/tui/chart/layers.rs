@@ -178,7 +178,8 @@ fn mark(plot: &Plot, x: f64, y: f64, sign: &str, style: Style, buffer: &mut Buff
         Row::Above(y) => (y, plot.glyphs.pick("▴", "^")),
         Row::Below(y) => (y, plot.glyphs.pick("▾", "v")),
     };
-    buffer.set_string(x, y, sign, style);
+    // There may be very many: no text is measured for them.
+    buffer[(x, y)].set_symbol(sign).set_style(style);
 }
 
 /// An interval of less than a row is a mark's own height, and not drawn.
@@ -220,10 +221,10 @@ fn block(plot: &Plot, (from, to, tall): (f64, f64, f64), style: Style, buffer: &
     }
 }
 
-/// Signs and names in a row; the last ones are left out where they do not fit.
+/// Signs and names in a row, those that lie on top first; the last ones are left out where they do not fit.
 pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) {
     let mut x = row.x;
-    for series in series.iter().filter(|series| !series.name.is_empty()) {
+    for series in series.iter().rev().filter(|series| !series.name.is_empty()) {
         let sign = match series.drawn {
             Drawn::Line(_) => glyphs.pick("⠒⠒", "--"),
             Drawn::Step(_) => glyphs.pick("⠤⠚", "_|"),

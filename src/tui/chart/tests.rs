@@ -119,6 +119,6 @@ fn nothing_at_all_is_an_empty_chart_and_odd_figures_harm_none() {
     };
     assert_eq!(
         text(&empty, 24, 5, Glyphs::Braille),
-        "|   1┤\n|    │\n|    │\n|   0┤\n|    └───────────────────\n"
+        "|    │\n|    │\n|    │\n|    │\n|    └───────────────────\n"
     );
 }

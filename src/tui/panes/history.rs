@@ -1,34 +1,64 @@
 //! Does it get faster? Every experiment as a mark, the best so far as a step line. Kept ones are
-//! prominent, discarded ones faint, a crash is a sign on the ground line.
+//! prominent, discarded ones faint, a crash and a wrong result are signs on the ground line.
 
 pub(super) mod bounds;
-mod scale;
+mod points;
 
 use super::super::app::App;
+use super::super::chart::{Chart, Cursor, Drawn, Level, On, Scale, Series};
 use super::super::format;
-use super::super::text::{pad_left, printable};
+use super::super::text::printable;
 use super::commits::mark;
 use super::{Pane, titled};
-use crate::config::Goal;
 use crate::session::experiment::{Experiment, Status};
+use crate::tui::chart::Axis;
+use harness::report::Measure;
+use points::{figure, kinds, place, range, running_best};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use scale::Scale;
+use std::ops::Range;
 
 /// Result lines that this pane shows, in words.
 pub use bounds::KEYS as BOUNDS;
 
-/// Columns of the figures at the axis.
-const AXIS: u16 = 7;
-
-/// Columns between two experiments, where there is room.
+/// At most so many columns lie between two experiments: few of them leave room for those to come.
 const STEP: usize = 8;
 
-#[derive(Clone, Debug, Default)]
-pub struct HistoryState;
+/// So many experiments a column, and a discarded one is no more than a dot.
+const CROWDED: usize = 2;
+
+/// A result that was wrong, and its sign in ASCII.
+const WRONG: [&str; 2] = ["×", "%"];
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HistoryState {
+    /// Only the newest so many; `None` shows all.
+    pub newest: Option<usize>,
+    pub scale: Scale,
+}
+
+impl HistoryState {
+    /// Of `count` experiments fewer are shown, or more: 5, 10, 20, 50, 100 …
+    pub fn zoom(&mut self, closer: bool, count: usize) {
+        let shown = self.newest.unwrap_or(count).min(count);
+        let mut round = (0..)
+            .flat_map(|power| [5, 10, 20].map(|n: usize| n.saturating_mul(10usize.saturating_pow(power))));
+        let next = match closer {
+            true => round.take_while(|n| *n < shown).last().or(self.newest),
+            false => round.find(|n| *n > shown),
+        };
+        self.newest = next.filter(|n| *n < count);
+    }
+
+    pub fn toggle_scale(&mut self) {
+        self.scale = match self.scale {
+            Scale::Linear => Scale::Log,
+            Scale::Log => Scale::Linear,
+        };
+    }
+}
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let experiments = app.comparable();
@@ -45,15 +75,14 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     }
     let chosen = app.chosen.as_ref();
     let selected = chosen.and_then(|key| experiments.iter().rposition(|e| e.is(key)));
+    let best = running_best(&experiments, app.setup.goal);
     let [chart, detail] = [
         Rect { height: inner.height.saturating_sub(1), ..inner },
         Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
     ];
-    if chart.height >= 3 && chart.width > AXIS + 8 {
-        draw_chart(frame.buffer_mut(), chart, app, &experiments, selected);
-    }
-    let shown = experiments[selected.unwrap_or(experiments.len() - 1)];
-    frame.render_widget(describe(shown, app, selected.is_some()), detail);
+    draw_chart(frame.buffer_mut(), chart, app, &experiments, &best, selected);
+    let shown = selected.unwrap_or(experiments.len() - 1);
+    frame.render_widget(describe(&experiments, &best, shown, app, selected.is_some()), detail);
 }
 
 fn note(app: &App, experiments: &[&Experiment]) -> String {
@@ -61,162 +90,158 @@ fn note(app: &App, experiments: &[&Experiment]) -> String {
     let count = experiments.len();
     let noun = if count == 1 { "experiment" } else { "experiments" };
     let emulated = if experiments.last().is_some_and(|e| e.emulated) { " · emulated times" } else { "" };
-    match count {
-        0 => unit.to_owned(),
-        _ => format!("{unit} · {count} {noun}{emulated}"),
+    let log = if app.panes.history.scale == Scale::Log { " · log scale" } else { "" };
+    match (count, app.panes.history.newest.filter(|newest| *newest < count)) {
+        (0, _) => unit.to_owned(),
+        (_, None) => format!("{unit}{log} · {count} {noun}{emulated}"),
+        (_, Some(newest)) => format!("{unit}{log} · {newest} of {count} {noun}{emulated}"),
     }
 }
 
-/// A figure that counts: correct, and not of a crash.
-fn figure(experiment: &Experiment) -> Option<f64> {
-    let row = &experiment.row;
-    let counts = row.status != Status::Crash && row.correctness == "pass" && row.throughput_sps.is_finite();
-    counts.then_some(row.throughput_sps)
+/// The newest, or as many around the selected one where that is older.
+fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range<usize> {
+    let fits = newest.unwrap_or(count).clamp(1, count);
+    let end = match selected.filter(|at| at + fits < count) {
+        Some(at) => (at + fits / 2 + 1).clamp(fits, count),
+        None => count,
+    };
+    end - fits..end
 }
 
-fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, all: &[&Experiment], selected: Option<usize>) {
+fn draw_chart(
+    buffer: &mut Buffer,
+    area: Rect,
+    app: &App,
+    all: &[&Experiment],
+    best: &[Option<f64>],
+    selected: Option<usize>,
+) {
     let theme = &app.theme;
-    let ground = area.bottom() - 1;
-    let plot = Rect { x: area.x + AXIS, width: area.width - AXIS, height: area.height - 1, ..area };
-    // The newest that fit; or, where an older one is selected, those around it.
-    let step = (usize::from(plot.width) / (all.len() + 1)).clamp(1, STEP);
-    let fits = (usize::from(plot.width) / step).saturating_sub(1).max(1);
-    let end = selected.map_or(all.len(), |at| all.len().min((at + fits / 2 + 1).max(fits)));
-    let begin = end.saturating_sub(fits);
-    let best = running_best(all, app.setup.goal);
-    let shown = begin..end;
-    let now = undecided(app).filter(|_| end == all.len());
-    let mut values = values(all, &best, shown.clone());
-    values.extend(now);
-    let Some(scale) = Scale::of(&values, plot) else { return };
-    draw_axis(buffer, area, &scale, theme.quiet());
-    let column = |at: usize| plot.x + ((at - begin) * step) as u16;
-    draw_best(buffer, &best, shown.clone(), column, &scale, plot, theme.good());
-    for at in shown {
-        let experiment = all[at];
-        let status = experiment.row.status;
-        let y = match figure(experiment) {
-            Some(value) => scale.row(value),
-            None => ground,
-        };
-        // Wrong results stand on the ground line too: their speed says nothing.
-        let sign = if figure(experiment).is_none() && status != Status::Crash { "×" } else { mark(status) };
-        let style = theme.experiment(status);
-        let style = if selected == Some(at) { style.patch(theme.selected()) } else { style };
-        buffer.set_string(column(at), y, sign, style);
-        if selected == Some(at) {
-            for y in plot.top()..ground {
-                let cell = &mut buffer[(column(at), y)];
-                if cell.symbol() == " " {
-                    cell.set_symbol("┊").set_style(theme.quiet());
-                }
-            }
-        }
-    }
-    if let Some(value) = now {
-        buffer.set_string(column(end).min(plot.right() - 1), scale.row(value), "◆", theme.strong());
+    let scale = app.panes.history.scale;
+    let shown = window(app.panes.history.newest, all.len(), selected);
+    let kinds = kinds(all, shown.clone());
+    let now = undecided(app).filter(|_| shown.end == all.len());
+    let next = place(shown.end);
+    let end = next.max(place(shown.start) + (usize::from(area.width) / STEP) as f64);
+    let mut steps: Vec<(f64, f64)> = shown.clone().filter_map(|at| Some((place(at), best[at]?))).collect();
+    // The best holds until something better comes.
+    steps.dedup_by_key(|(_, y)| *y);
+    steps.extend(steps.last().map(|(_, y)| (end, *y)));
+
+    let mut must: Vec<f64> = steps.iter().chain(&kinds.kept).map(|(_, y)| *y).collect();
+    must.extend(now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten());
+    let bounds = bounds::levels(app);
+    let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
+
+    let crowded = shown.len() > CROWDED * usize::from(area.width);
+    let discarded = if crowded { ["·", "."] } else { ["○", "o"] };
+    let pending: Vec<(f64, f64)> = now.iter().map(|m| (next, m.value)).collect();
+    let spans: Vec<(f64, f64, f64)> = now.iter().filter_map(|m| Some((next, m.low?, m.high?))).collect();
+    let highlighted: Vec<(f64, f64)> = selected
+        .filter(|at| shown.contains(at))
+        .map(|at| (place(at), figure(all[at]).unwrap_or(f64::NEG_INFINITY)))
+        .into_iter()
+        .collect();
+    let status = selected.map_or(Status::Keep, |at| all[at].row.status);
+    let is_wrong = status != Status::Crash && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
+    let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
+
+    let counted =
+        |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
+    let series = |name: String, style, drawn| Series { name, style, drawn };
+    let best_name = best[shown.end - 1].map_or(String::new(), |best| format!("best {}", format::short(best)));
+    let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
+    let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
+    let chart = Chart {
+        x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
+        y: range(&must, &kinds.discarded, &ends, scale),
+        series: vec![
+            series(best_name, theme.good(), Drawn::Step(&steps)),
+            series(
+                counted("discarded", kinds.discarded.len()),
+                theme.experiment(Status::Discard),
+                Drawn::Marks(discarded[0], discarded[1], &kinds.discarded),
+            ),
+            series(
+                counted("wrong", kinds.wrong.len()),
+                theme.warn(),
+                Drawn::Marks(WRONG[0], WRONG[1], &kinds.wrong),
+            ),
+            series(
+                counted("crash", kinds.crashed.len()),
+                theme.experiment(Status::Crash),
+                signs(Status::Crash, "x", &kinds.crashed),
+            ),
+            series(
+                counted("kept", kinds.kept.len()),
+                theme.experiment(Status::Keep),
+                signs(Status::Keep, "O", &kinds.kept),
+            ),
+            series(String::new(), theme.strong(), Drawn::Spans(&spans)),
+            series(undecided, theme.strong(), Drawn::Marks("◆", "?", &pending)),
+            series(
+                String::new(),
+                theme.experiment(status).patch(theme.selected()),
+                Drawn::Marks(cursor_sign, "@", &highlighted),
+            ),
+        ],
+        levels: bounds
+            .into_iter()
+            .map(|(at, name)| Level { on: On::Y, at, name, style: theme.quiet() })
+            .collect(),
+        cursor: selected.map(|at| Cursor { x: place(at), text: read_out(all[at], at) }),
+    };
+    chart.render(area, buffer, theme, app.glyphs);
+}
+
+/// `12: 60.9k`; what has no figure says why not.
+fn read_out(experiment: &Experiment, at: usize) -> String {
+    match figure(experiment) {
+        Some(value) => format!("{}: {}", at + 1, format::count(value)),
+        None if experiment.row.status == Status::Crash => format!("{}: crash", at + 1),
+        None => format!("{}: wrong", at + 1),
     }
 }
 
 /// The figure of the verdict that waits to be kept or discarded.
-fn undecided(app: &App) -> Option<f64> {
+fn undecided(app: &App) -> Option<Measure> {
     let last = app.last.as_ref().filter(|last| last.decided.is_none() && !app.is_stale())?;
     let is_experiment = app.status.as_ref().is_none_or(|s| s.incumbent.as_ref() != Some(&last.start.blob));
-    last.verdict.objective.filter(|_| is_experiment).map(|measure| measure.value)
+    last.verdict.objective.filter(|_| is_experiment)
 }
 
-/// The best passing and kept figure up to each experiment.
-fn running_best(all: &[&Experiment], goal: Goal) -> Vec<Option<f64>> {
-    let mut best: Option<f64> = None;
-    all.iter()
-        .map(|experiment| {
-            if let Some(value) = figure(experiment).filter(|_| experiment.row.status == Status::Keep) {
-                best = Some(match (best, goal) {
-                    (None, _) => value,
-                    (Some(best), Goal::Maximize) => best.max(value),
-                    (Some(best), Goal::Minimize) => best.min(value),
-                });
-            }
-            best
-        })
-        .collect()
-}
-
-/// What the y-axis has to show: kept figures and the best line. Discards beyond that are clamped
-/// to the edge, so that one wild attempt does not flatten everything else.
-fn values(all: &[&Experiment], best: &[Option<f64>], shown: std::ops::Range<usize>) -> Vec<f64> {
-    let kept: Vec<f64> = shown
-        .clone()
-        .flat_map(|at| {
-            let is_kept = all[at].row.status == Status::Keep;
-            [best[at], figure(all[at]).filter(|_| is_kept)]
-        })
-        .flatten()
-        .collect();
-    let any = || shown.filter_map(|at| figure(all[at])).collect();
-    if kept.is_empty() { any() } else { kept }
-}
-
-fn draw_axis(buffer: &mut Buffer, area: Rect, scale: &Scale, style: Style) {
-    let x = area.x + AXIS - 2;
-    for y in area.top()..area.bottom() - 1 {
-        buffer.set_string(x, y, "│", style);
-    }
-    buffer.set_string(x, area.bottom() - 1, "└", style);
-    for x in x + 1..area.right() {
-        buffer.set_string(x, area.bottom() - 1, "─", style);
-    }
-    for (value, y) in scale.ticks() {
-        buffer.set_string(area.x, y, pad_left(&format::short(value), usize::from(AXIS) - 2), style);
-        buffer.set_string(x, y, "┤", style);
-    }
-}
-
-fn draw_best(
-    buffer: &mut Buffer,
+/// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
+fn describe(
+    all: &[&Experiment],
     best: &[Option<f64>],
-    shown: std::ops::Range<usize>,
-    column: impl Fn(usize) -> u16,
-    scale: &Scale,
-    plot: Rect,
-    style: Style,
-) {
-    let mut before: Option<u16> = None;
-    for at in shown.clone() {
-        let Some(y) = best[at].map(|value| scale.row(value)) else { continue };
-        let x = column(at);
-        if let Some(old) = before.filter(|old| *old != y) {
-            let (from, corner) = if old > y { (old, "╯") } else { (old, "╮") };
-            buffer.set_string(x, from, corner, style);
-            for between in y.min(from) + 1..y.max(from) {
-                buffer.set_string(x, between, "│", style);
-            }
-        }
-        before = Some(y);
-        let next = if at + 1 < shown.end { column(at + 1) } else { plot.right().min(x + STEP as u16 + 1) };
-        let corner = if best.get(at.wrapping_sub(1)).is_none_or(|b| *b == best[at]) { "─" } else { "╭" };
-        buffer.set_string(x, y, corner, style);
-        for along in x + 1..next {
-            buffer.set_string(along, y, "─", style);
-        }
-    }
-}
-
-/// One row about one experiment.
-fn describe(experiment: &Experiment, app: &App, is_selected: bool) -> Line<'static> {
+    at: usize,
+    app: &App,
+    is_selected: bool,
+) -> Line<'static> {
     let theme = &app.theme;
+    let experiment = all[at];
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&app.setup.objective)),
         None => row.correctness.clone(),
     };
-    let mut spans = vec![
-        Span::styled(if is_selected { "▸ " } else { "  " }, theme.accent()),
+    let before = at.checked_sub(1).and_then(|before| best[before]).filter(|best| *best != 0.0);
+    let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
+    let mut spans =
+        vec![Span::styled(if is_selected { app.glyphs.pick("▸ ", "> ") } else { "  " }, theme.accent())];
+    if is_selected {
+        spans.push(Span::styled(format!("{} of {}  ", at + 1, all.len()), theme.quiet()));
+    }
+    spans.extend([
         Span::styled(printable(&row.commit).into_owned(), theme.accent()),
         Span::styled(format!(" {} {}", mark(row.status), row.status.word()), theme.experiment(row.status)),
         Span::styled(format!("  {number}"), theme.strong()),
-        Span::raw(format!("  {}", printable(&row.description))),
-    ];
+    ]);
+    if let Some(change) = change {
+        let words = format!("  {} vs the best before", format::percent(change));
+        spans.push(Span::styled(words, theme.quiet()));
+    }
+    spans.push(Span::raw(format!("  {}", printable(&row.description))));
     if let Some(decided) = experiment.decided.filter(|_| is_selected) {
         spans.push(Span::styled(format!("  {}", format::date(decided, &app.zone)), theme.quiet()));
     }

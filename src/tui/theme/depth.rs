@@ -1,26 +1,76 @@
-//! How many colours the terminal can show, from its environment alone.
+//! How many colours the terminal can show: what the user says, else what its environment tells.
+//!
+//! The conventions and where they are written down: `NO_COLOR` (<https://no-color.org>: set and not empty),
+//! `CLICOLOR=0` (<https://bixense.com/clicolors/>), `FORCE_COLOR` with Node's levels 0 to 3
+//! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or `24bit` and terminfo's
+//! `-direct` entries (<https://github.com/termstandard/colors>).
+
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorDepth {
-    /// `NO_COLOR` is set, or the terminal is dumb: bold, faint and reversed only.
+    /// Bold, faint, underlined and reversed only.
     None,
     Ansi16,
     Ansi256,
     Rgb,
 }
 
-/// `env` looks a variable up.
+impl fmt::Display for ColorDepth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ColorDepth::None => "none",
+            ColorDepth::Ansi16 => "16",
+            ColorDepth::Ansi256 => "256",
+            ColorDepth::Rgb => "truecolor",
+        })
+    }
+}
+
+/// What a user may say about it: `auto` is no depth of its own.
+pub fn said_depth(text: &str) -> Result<Option<ColorDepth>, String> {
+    Ok(match text {
+        "auto" => None,
+        "none" => Some(ColorDepth::None),
+        "16" => Some(ColorDepth::Ansi16),
+        "256" => Some(ColorDepth::Ansi256),
+        "truecolor" => Some(ColorDepth::Rgb),
+        other => {
+            return Err(format!("'{other}' is no depth of colour: it is auto, none, 16, 256 or truecolor"));
+        }
+    })
+}
+
+/// What the environment tells; `env` looks a variable up.
 pub fn color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
-    let term = env("TERM").unwrap_or_default();
-    // no-color.org: set and not empty.
-    if env("NO_COLOR").is_some_and(|v| !v.is_empty()) || term == "dumb" {
+    let var = |name: &str| env(name).filter(|value| !value.is_empty());
+    let term = var("TERM").unwrap_or_default();
+    if var("NO_COLOR").is_some() {
         return ColorDepth::None;
     }
-    let colorterm = env("COLORTERM").unwrap_or_default();
-    if colorterm == "truecolor" || colorterm == "24bit" || term.ends_with("-direct") {
+    match var("FORCE_COLOR").as_deref() {
+        Some("0") => return ColorDepth::None,
+        Some("1") => return ColorDepth::Ansi16,
+        Some("2") => return ColorDepth::Ansi256,
+        Some("3") => return ColorDepth::Rgb,
+        _ => {}
+    }
+    if var("CLICOLOR").as_deref() == Some("0") || term == "dumb" {
+        return ColorDepth::None;
+    }
+    let inside_tmux = var("TMUX").is_some() || term.starts_with("tmux");
+    // GNU screen passes on the COLORTERM of the terminal that it was started in, and garbles such colours before
+    // its version 5.
+    let inside_screen = var("STY").is_some() || (term.starts_with("screen") && !inside_tmux);
+    // In tmux COLORTERM may be that of another terminal too, but tmux takes every colour and maps it to what the one
+    // that is attached can show.
+    let told = matches!(var("COLORTERM").as_deref(), Some("truecolor" | "24bit"));
+    // These show all colours and do not say so where COLORTERM was lost, as over ssh.
+    let known = ["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"].contains(&term.as_str());
+    if !inside_screen && (told || known || term.ends_with("-direct")) {
         return ColorDepth::Rgb;
     }
-    if term.contains("256color") {
+    if term.contains("256color") || told || inside_tmux {
         return ColorDepth::Ansi256;
     }
     ColorDepth::Ansi16
@@ -30,17 +80,71 @@ pub fn color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
 mod tests {
     use super::*;
 
+    /// `NAME=value NAME=value`
+    fn depth(vars: &str) -> ColorDepth {
+        let vars: Vec<_> = vars.split(' ').filter_map(|var| var.split_once('=')).collect();
+        color_depth(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+    }
+
     #[test]
-    fn the_environment_decides() {
-        let depth = |vars: &[(&str, &str)]| {
-            color_depth(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
-        };
-        assert_eq!(depth(&[]), ColorDepth::Ansi16);
-        assert_eq!(depth(&[("TERM", "xterm")]), ColorDepth::Ansi16);
-        assert_eq!(depth(&[("TERM", "tmux-256color")]), ColorDepth::Ansi256);
-        assert_eq!(depth(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]), ColorDepth::Rgb);
-        assert_eq!(depth(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")]), ColorDepth::None);
-        assert_eq!(depth(&[("TERM", "xterm-256color"), ("NO_COLOR", "")]), ColorDepth::Ansi256);
-        assert_eq!(depth(&[("TERM", "dumb"), ("COLORTERM", "truecolor")]), ColorDepth::None);
+    fn the_terminal_is_taken_at_its_word() {
+        for (vars, expected) in [
+            ("", ColorDepth::Ansi16),
+            ("TERM=xterm", ColorDepth::Ansi16),
+            ("TERM=linux", ColorDepth::Ansi16),
+            ("TERM=xterm-256color", ColorDepth::Ansi256),
+            ("TERM=xterm-256color COLORTERM=truecolor", ColorDepth::Rgb),
+            ("TERM=xterm-256color COLORTERM=24bit", ColorDepth::Rgb),
+            ("TERM=xterm-256color COLORTERM=yes", ColorDepth::Ansi256),
+            ("TERM=xterm-direct", ColorDepth::Rgb),
+            ("TERM=xterm-kitty", ColorDepth::Rgb),
+            ("TERM=dumb COLORTERM=truecolor", ColorDepth::None),
+        ] {
+            assert_eq!(depth(vars), expected, "{vars}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_set_comes_before_what_the_terminal_can() {
+        for (vars, expected) in [
+            ("TERM=xterm-256color NO_COLOR=1", ColorDepth::None),
+            ("TERM=xterm-256color NO_COLOR=", ColorDepth::Ansi256),
+            ("TERM=xterm-256color CLICOLOR=0", ColorDepth::None),
+            ("TERM=xterm-256color CLICOLOR=1", ColorDepth::Ansi256),
+            ("TERM=xterm FORCE_COLOR=3", ColorDepth::Rgb),
+            ("TERM=xterm FORCE_COLOR=2", ColorDepth::Ansi256),
+            ("TERM=xterm-direct FORCE_COLOR=1", ColorDepth::Ansi16),
+            ("TERM=xterm FORCE_COLOR=0", ColorDepth::None),
+            ("NO_COLOR=1 FORCE_COLOR=3", ColorDepth::None),
+        ] {
+            assert_eq!(depth(vars), expected, "{vars}");
+        }
+    }
+
+    #[test]
+    fn tmux_maps_colours_itself_and_screen_does_not() {
+        for (vars, expected) in [
+            ("TERM=tmux-256color", ColorDepth::Ansi256),
+            ("TERM=screen TMUX=/tmp/t,1,0", ColorDepth::Ansi256),
+            ("TERM=screen-256color TMUX=/tmp/t,1,0 COLORTERM=truecolor", ColorDepth::Rgb),
+            ("TERM=tmux-256color COLORTERM=truecolor", ColorDepth::Rgb),
+            ("TERM=screen", ColorDepth::Ansi16),
+            ("TERM=screen-256color STY=1.a COLORTERM=truecolor", ColorDepth::Ansi256),
+            ("TERM=screen.xterm-256color COLORTERM=truecolor", ColorDepth::Ansi256),
+        ] {
+            assert_eq!(depth(vars), expected, "{vars}");
+        }
+    }
+
+    #[test]
+    fn every_depth_can_be_asked_for_by_its_name() {
+        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
+            assert_eq!(said_depth(&depth.to_string()), Ok(Some(depth)));
+        }
+        assert_eq!(said_depth("auto"), Ok(None));
+        assert_eq!(
+            said_depth("1000").expect_err("nobody has that"),
+            "'1000' is no depth of colour: it is auto, none, 16, 256 or truecolor"
+        );
     }
 }

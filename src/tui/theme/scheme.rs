@@ -1,23 +1,35 @@
-//! base16 colour schemes: sixteen named colours in a small YAML file.
-//!
-//! Reads the flat form and the newer one with a `palette:`. That is all of YAML that a scheme uses,
-//! so this is a reader for schemes and not for YAML.
+//! base16 and base24 colour schemes: named colours in a small YAML file, as tinted-theming describes
+//! them (<https://github.com/tinted-theming/home/blob/main/builder.md>).
 
+use super::rgb::Rgb;
+use saphyr_parser::{Event, Parser};
 use std::fmt;
 
-/// Sixteen colours. 0 to 7 run from background to foreground, 8 to 15 are red, orange, yellow,
-/// green, cyan, blue, purple, brown.
+/// The colours of a scheme. 0x00 to 0x07 run from background to foreground, 0x08 to 0x0F are red,
+/// orange, yellow, green, cyan, blue, purple, brown; 0x10 and 0x11 are darker backgrounds, 0x12 to
+/// 0x17 bright red, yellow, green, cyan, blue, purple.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
     pub name: String,
-    pub colors: [(u8, u8, u8); 16],
+    pub author: String,
+    pub variant: Variant,
+    pub colors: [Rgb; 24],
 }
 
-/// The schemes that come with the lab: the name to ask for and the file.
-pub const EMBEDDED: [(&str, &str); 2] = [
-    ("lab-dark", include_str!("../../../themes/lab-dark.yaml")),
-    ("lab-light", include_str!("../../../themes/lab-light.yaml")),
-];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Dark,
+    Light,
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Variant::Dark => "dark",
+            Variant::Light => "light",
+        })
+    }
+}
 
 /// What is wrong with a scheme, and on which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,93 +49,198 @@ impl fmt::Display for SchemeError {
 
 impl std::error::Error for SchemeError {}
 
+/// What stands in for a base24 colour that a base16 scheme lacks, from 0x10 on: tinted-theming's own
+/// fallbacks (<https://github.com/tinted-theming/base24/blob/main/styling.md>).
+const FALLBACKS: [usize; 8] = [0x00, 0x00, 0x08, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E];
+
+/// Longer than any scheme is.
+pub(super) const MAX_BYTES: usize = 64 * 1024;
+
+/// Reads the form with a `palette:` and the older flat one.
 pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
-    let mut name = String::new();
-    let mut colors = [None; 16];
-    for (index, line) in text.lines().enumerate() {
-        let fail = |what: String| SchemeError { line: Some(index + 1), what };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') || line == "---" {
-            continue;
-        }
-        let (key, value) =
-            line.split_once(':').ok_or_else(|| fail(format!("'{line}' is no `name: value`")))?;
-        let value = unquote(value).map_err(fail)?;
-        match key.trim() {
-            "scheme" | "name" => name = value.to_owned(),
-            "author" | "system" | "variant" | "slug" | "description" | "palette" => {}
+    if text.len() > MAX_BYTES {
+        return Err(SchemeError { line: None, what: "the file is too long for a colour scheme".into() });
+    }
+    let (mut name, mut author, mut variant) = (String::new(), String::new(), None);
+    let mut found = [None; 24];
+    for pair in pairs(text)? {
+        let fail = |what: String| SchemeError { line: Some(pair.line), what };
+        match pair.key.as_str() {
+            "scheme" | "name" => name = pair.value,
+            "author" => author = pair.value,
+            "variant" => variant = Some(spoken(&pair.value).map_err(fail)?),
+            "system" if !["base16", "base24"].contains(&pair.value.as_str()) => {
+                return Err(fail(format!("the system '{}' is not known: base16 and base24 are", pair.value)));
+            }
             key => {
-                let place = key
-                    .strip_prefix("base0")
-                    .and_then(|digit| usize::from_str_radix(digit, 16).ok())
-                    .filter(|place| *place < 16)
-                    .ok_or_else(|| fail(format!("'{key}' is none of a scheme's names, base00 to base0F")))?;
-                let color =
-                    hex(value).ok_or_else(|| fail(format!("'{value}' is no colour such as d3d8df")))?;
-                colors[place] = Some(color);
+                let Some(digits) = key.strip_prefix("base") else { continue };
+                let place = place(digits).ok_or_else(|| {
+                    fail(format!(
+                        "'{key}' is none of a scheme's colours, base00 to base0F and base10 to base17"
+                    ))
+                })?;
+                let color = Rgb::parse(&pair.value)
+                    .ok_or_else(|| fail(format!("'{}' is no colour such as d3d8df", pair.value)))?;
+                if found[place].replace(color).is_some() {
+                    return Err(fail(format!("{key} stands here a second time")));
+                }
             }
         }
     }
-    let mut found = [(0, 0, 0); 16];
-    for (place, color) in colors.into_iter().enumerate() {
-        let missing = || SchemeError { line: None, what: format!("base0{place:X} is missing") };
-        found[place] = color.ok_or_else(missing)?;
+    let mut colors = [Rgb::default(); 24];
+    for place in 0..24_usize {
+        let fallback = place.checked_sub(0x10).map(|above| colors[FALLBACKS[above]]);
+        colors[place] = found[place].or(fallback).ok_or_else(|| SchemeError {
+            line: None,
+            what: format!("base{place:02X} is missing: a scheme has base00 to base0F, each as `base{place:02X}: \"d3d8df\"`"),
+        })?;
     }
-    Ok(Scheme { name, colors: found })
+    let variant = variant.unwrap_or(if colors[0].luminance() > colors[5].luminance() {
+        Variant::Light
+    } else {
+        Variant::Dark
+    });
+    Ok(Scheme { name, author, variant, colors })
 }
 
-/// A value without its quotes and without a comment behind it.
-fn unquote(value: &str) -> Result<&str, String> {
-    let value = value.trim();
-    for quote in ['"', '\''] {
-        if let Some(rest) = value.strip_prefix(quote) {
-            return rest
-                .split_once(quote)
-                .map(|(inside, _)| inside)
-                .ok_or_else(|| format!("the quote of {value} is not closed"));
-        }
+fn spoken(variant: &str) -> Result<Variant, String> {
+    match variant {
+        "dark" => Ok(Variant::Dark),
+        "light" => Ok(Variant::Light),
+        other => Err(format!("the variant '{other}' is neither dark nor light")),
     }
-    Ok(value.split(" #").next().unwrap_or(value).trim())
 }
 
-fn hex(text: &str) -> Option<(u8, u8, u8)> {
-    let digits = text.strip_prefix('#').unwrap_or(text);
-    if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+/// The two hexadecimal digits behind `base`.
+fn place(digits: &str) -> Option<usize> {
+    if digits.len() != 2 {
         return None;
     }
-    let part = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-    Some((part(0)?, part(2)?, part(4)?))
+    usize::from_str_radix(digits, 16).ok().filter(|place| *place < 24)
+}
+
+struct Pair {
+    key: String,
+    value: String,
+    /// From 1.
+    line: usize,
+}
+
+/// Every `key: value` of the top level and of its `palette:`, in the file's order.
+fn pairs(text: &str) -> Result<Vec<Pair>, SchemeError> {
+    // What is open: a mapping, with the key that waits for its value, or something that no scheme has.
+    enum Open {
+        Mapping { wanted: bool, key: Option<String> },
+        Other,
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut pairs = Vec::new();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|e| SchemeError {
+            line: Some(e.marker().line()),
+            what: format!("this is no YAML: {}", e.info()),
+        })?;
+        let outermost = open.is_empty();
+        match event {
+            Event::MappingStart(..) => {
+                let wanted = match open.last_mut() {
+                    None => true,
+                    Some(Open::Mapping { wanted, key }) => {
+                        key.take().is_some_and(|k| *wanted && k == "palette")
+                    }
+                    Some(Open::Other) => false,
+                };
+                open.push(Open::Mapping { wanted, key: None });
+            }
+            Event::SequenceStart(..) if !outermost => {
+                if let Some(Open::Mapping { key, .. }) = open.last_mut() {
+                    key.take();
+                }
+                open.push(Open::Other);
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                open.pop();
+            }
+            Event::Scalar(said, ..) if !outermost => {
+                if let Some(Open::Mapping { wanted, key }) = open.last_mut() {
+                    match key.take() {
+                        None => *key = Some(said.into_owned()),
+                        Some(key) if *wanted => {
+                            pairs.push(Pair { key, value: said.into_owned(), line: span.start.line() });
+                        }
+                        Some(_) => {}
+                    }
+                }
+            }
+            Event::Alias(_) if !outermost => {
+                let what = "a scheme spells each colour out; this is a reference".to_owned();
+                return Err(SchemeError { line: Some(span.start.line()), what });
+            }
+            Event::Scalar(..) | Event::SequenceStart(..) | Event::Alias(_) => {
+                let what = "a scheme is a list of `name: value`".to_owned();
+                return Err(SchemeError { line: Some(span.start.line()), what });
+            }
+            _ => {}
+        }
+    }
+    Ok(pairs)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_embedded_scheme_is_whole() {
-        for (name, text) in EMBEDDED {
-            let scheme = parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(!scheme.name.is_empty(), "{name} says what it is called");
-        }
+    fn flat() -> String {
+        (0..16).map(|i| format!("base{i:02X}: \"0000{i:02x}\"\n")).collect()
     }
 
     #[test]
     fn both_forms_are_read() {
-        let flat: String = (0..16).map(|i| format!("base0{i:X}: \"0000{i:02x}\"\n")).collect();
-        let nested: String = flat.lines().map(|l| format!("  {l} # comment\n")).collect();
-        let flat = parse(&format!("scheme: 'A'\n{flat}")).expect("the flat form");
-        let nested =
-            parse(&format!("system: \"base16\"\nname: A\npalette:\n{nested}")).expect("with a palette");
-        assert_eq!(flat, nested);
-        assert_eq!(flat.colors[15], (0, 0, 15));
+        let nested: String = flat().lines().map(|l| format!("  {l} # comment\n")).collect();
+        let old = parse(&format!("scheme: 'A'\nauthor: b\n{}", flat())).expect("the flat form");
+        let new =
+            parse(&format!("system: \"base16\"\nname: A\nauthor: b\npalette:\n{nested}")).expect("a palette");
+        assert_eq!(old, new);
+        assert_eq!((old.name.as_str(), old.author.as_str()), ("A", "b"));
+        assert_eq!(old.colors[15], Rgb(0, 0, 15));
+    }
+
+    #[test]
+    fn a_base16_scheme_has_the_colours_of_base24_too() {
+        let sixteen = parse(&flat()).expect("it is whole");
+        assert_eq!(sixteen.colors[0x12], sixteen.colors[0x08], "bright red is red");
+        assert_eq!(sixteen.colors[0x13], sixteen.colors[0x0A], "bright yellow is yellow");
+        let more = parse(&format!("{}base12: ff0000\n", flat())).expect("it is whole");
+        assert_eq!(more.colors[0x12], Rgb(255, 0, 0));
+    }
+
+    #[test]
+    fn digits_without_quotes_are_a_colour_and_no_number() {
+        let text = flat().replace("\"000000\"", "000000").replace("\"000001\"", "1e1234");
+        assert_eq!(parse(&text).expect("it is whole").colors[..2], [Rgb(0, 0, 0), Rgb(0x1e, 0x12, 0x34)]);
+    }
+
+    #[test]
+    fn light_or_dark_is_said_or_seen() {
+        let light = flat().replace("base00: \"000000\"", "base00: \"ffffff\"");
+        assert_eq!(parse(&light).map(|s| s.variant), Ok(Variant::Light));
+        assert_eq!(parse(&flat()).map(|s| s.variant), Ok(Variant::Dark));
+        assert_eq!(parse(&format!("variant: light\n{}", flat())).map(|s| s.variant), Ok(Variant::Light));
     }
 
     #[test]
     fn a_mistake_is_named_with_its_line() {
         let say = |text: &str| parse(text).expect_err("it is wrong").to_string();
         assert_eq!(say("scheme: x\nbase00: red\n"), "line 2: 'red' is no colour such as d3d8df");
-        assert_eq!(say("base10: 000000\n"), "line 1: 'base10' is none of a scheme's names, base00 to base0F");
-        assert_eq!(say("scheme: \"x\n"), "line 1: the quote of \"x is not closed");
-        assert_eq!(say("scheme: x\n"), "base00 is missing");
+        assert_eq!(
+            say("base18: 000000\n"),
+            "line 1: 'base18' is none of a scheme's colours, base00 to base0F and base10 to base17"
+        );
+        assert_eq!(say("variant: dim\n"), "line 1: the variant 'dim' is neither dark nor light");
+        assert_eq!(say("system: vim\n"), "line 1: the system 'vim' is not known: base16 and base24 are");
+        assert_eq!(say("base00: 000000\nbase00: 000000\n"), "line 2: base00 stands here a second time");
+        assert_eq!(say("- a\n"), "line 1: a scheme is a list of `name: value`");
+        assert!(say("scheme: \"x\n").contains("this is no YAML"));
+        assert!(say("scheme: x\n").starts_with("base00 is missing: "));
     }
 }

@@ -19,6 +19,24 @@ pub fn line(app: &App) -> Option<Line<'static>> {
     words.map(|words| Line::styled(format!("  {words}"), app.theme.quiet()))
 }
 
+/// Floor and estimate as figures of the objective, with their names: where the objective is a speed or a time.
+pub fn levels(app: &App) -> Vec<(f64, String)> {
+    let Some(last) = &app.last else { return Vec::new() };
+    let report = &last.report;
+    let objective = app.setup.objective.as_str();
+    let level = |key: &str, name: &str| {
+        let bound = report.number(key).filter(|us| *us > 0.0)?;
+        let at = match objective {
+            "kernel_us" => bound,
+            // What a launch counts is the same in both: speeds are to each other as the times are.
+            "throughput_sps" => report.number(objective)? * report.number("kernel_us")? / bound,
+            _ => return None,
+        };
+        at.is_finite().then(|| (at, format!("{name} {}", format::short(at))))
+    };
+    [level("floor_us", "floor"), level("estimate_us", "estimate")].into_iter().flatten().collect()
+}
+
 pub fn in_words(report: &Report) -> Option<String> {
     let estimate = format::count(report.number("estimate_us")?);
     let of_estimate = format::count(report.number("of_estimate")?.round());

@@ -1,0 +1,121 @@
+//! What every decision goes through: the intention in the record, then note, row and record.
+
+use super::{Decided, Refusal, lock};
+use crate::session::experiment::{Row, Status};
+use crate::session::message::Message;
+use crate::session::project::Project;
+use crate::session::record::{Decision, Record};
+use crate::session::records::Records;
+use crate::session::shelf::{Brief, Shelf};
+use crate::session::verdict::Outcome;
+use crate::session::{history, ledger, repo, room};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use std::result::Result as StdResult;
+
+/// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
+pub fn append_missing(project: &Project) -> Result<usize> {
+    let _deciding = lock(project)?;
+    let records = Records::new(&project.lab_dir);
+    let missing = history::missing(project);
+    let added = missing.len();
+    for mut record in missing {
+        if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
+            ledger::append(&ledger::path(project, record.emulated()), &row)?;
+            mark_written(&mut record);
+            records.write(&record)?;
+        }
+    }
+    Ok(added)
+}
+
+pub(super) fn mark_written(record: &mut Record) {
+    if let Some(decision) = &mut record.decision {
+        decision.row_written = true;
+    }
+}
+
+pub(super) fn intend(
+    records: &Records,
+    record: &mut Record,
+    status: Status,
+    message: &Message,
+) -> Result<()> {
+    record.decision = Some(Decision {
+        status,
+        description: message.subject().to_owned(),
+        trailers: message.trailers().to_vec(),
+        decided: Timestamp::now(),
+        commit: None,
+        made: false,
+        row: None,
+        row_written: false,
+    });
+    records.write(record)
+}
+
+/// The commit is made: note, row and record follow. None of them undoes it.
+pub(super) fn finish(
+    project: &Project,
+    records: &Records,
+    mut record: Record,
+    commit: String,
+    mut notes: Vec<String>,
+) -> StdResult<Decided, Refusal> {
+    let row = row(&record, &commit);
+    let status = row.status;
+    if let Some(decision) = &mut record.decision {
+        decision.commit = Some(commit.clone());
+        decision.row = Some(row.clone());
+    }
+    let mut attempt = |what: Result<()>| {
+        let done = what.is_ok();
+        notes.extend(what.err().map(|error| format!("{error:#}")));
+        done
+    };
+    let recorded = attempt(records.write(&record).with_context(|| {
+        format!(
+            "commit {} is made, but run {} counts as undecided and has no row: decide it again",
+            row.commit, record.start.id
+        )
+    }));
+    // Without the record nobody would know of the row, and deciding again would add a second one.
+    if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
+        mark_written(&mut record);
+        attempt(records.write(&record));
+    }
+    let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
+    let owed = Shelf::open(project).find(|b| b.id != record.start.id && owes(b));
+    attempt(
+        serde_json::to_string_pretty(&record)
+            .map_err(Into::into)
+            .and_then(|text| repo::note(project, &commit, &text))
+            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+            .context("the experiment is kept here, but its record does not go with the commit"),
+    );
+    notes.extend(owed.map(|r| missing(project, &r)));
+    Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })
+}
+
+/// In words, that the row of a decided run is not in its ledger.
+pub fn missing(project: &Project, record: &Record) -> String {
+    format!(
+        "the row of run {} is missing in {}: `lab log --append-missing` adds it",
+        record.start.id,
+        ledger::path(project, record.emulated()).display()
+    )
+}
+
+fn row(record: &Record, commit: &str) -> Row {
+    let status = record.decision.as_ref().map_or(Status::Discard, |d| d.status);
+    let verdict = record.verdict.as_ref();
+    let passed = verdict.is_some_and(|v| v.outcome == Outcome::Pass);
+    Row {
+        commit: repo::short(commit).to_owned(),
+        throughput_sps: verdict.and_then(|v| v.objective).map_or(0.0, |m| m.value),
+        kernel_us: verdict.and_then(|v| v.kernel_us).unwrap_or(0.0),
+        correctness: if passed { "pass".into() } else { "fail".into() },
+        status,
+        description: record.decision.as_ref().map_or_else(String::new, |d| d.description.clone()),
+    }
+}

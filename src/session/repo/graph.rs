@@ -1,0 +1,295 @@
+//! The commits of all branches, newest first, page by page: what a graph is drawn of.
+//!
+//! A commit comes after its children. To know them all one would have to walk the whole history first, which on a
+//! million commits takes seconds; so only what is nearly as new is looked at ahead ([`SLACK`]). Where clocks were
+//! further apart than that a parent may come before one of its children, and the graph shows a line that starts late.
+
+use super::log::{LogEntry, Marks, entry};
+use super::{Project, head_commit, open};
+use anyhow::Result;
+use git2::{Oid, Repository};
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+/// Seconds by which a child may seem older than a commit that is shown before it is known.
+const SLACK: i64 = 3600;
+
+/// So many commits are looked at ahead at most: an import may have them all at one second.
+const AHEAD: usize = 5_000;
+
+/// What a name is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LabelKind {
+    /// HEAD itself, where it is detached.
+    Head,
+    Branch,
+    /// The branch that HEAD is on.
+    Current,
+    Remote,
+    Tag,
+}
+
+/// A name that points to a commit, short: `main`, `origin/main`, `v1`. As git holds it, not cleaned for a screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub kind: LabelKind,
+    pub name: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphEntry {
+    pub commit: LogEntry,
+    /// Full ids, the first parent first.
+    pub parents: Vec<String>,
+    pub labels: Vec<Label>,
+}
+
+/// A walk over HEAD, branches, remote branches and tags. What it remembers grows with what was shown (20 bytes a
+/// commit), not with the history.
+pub struct Graph {
+    repo: Repository,
+    labels: HashMap<Oid, Vec<Label>>,
+    /// Known, but neither looked at nor shown.
+    ahead: BinaryHeap<(i64, Oid)>,
+    known: HashMap<Oid, Node>,
+    /// No child that is known is still to be shown.
+    ready: BinaryHeap<(i64, std::cmp::Reverse<usize>, Oid)>,
+    shown: HashSet<Oid>,
+    order: usize,
+}
+
+struct Node {
+    parents: Vec<Oid>,
+    time: i64,
+    /// Children that were looked at and are not shown yet.
+    children: usize,
+    is_looked_at: bool,
+}
+
+impl Graph {
+    pub fn open(project: &Project) -> Result<Graph> {
+        let repo = open(project)?;
+        let labels = labels(&repo)?;
+        let mut graph = Graph {
+            labels: HashMap::new(),
+            ahead: BinaryHeap::new(),
+            known: HashMap::new(),
+            ready: BinaryHeap::new(),
+            shown: HashSet::new(),
+            order: 0,
+            repo,
+        };
+        for tip in labels.keys() {
+            graph.meet(*tip)?;
+        }
+        let mut tips: Vec<(i64, Oid)> = graph.known.iter().map(|(id, node)| (node.time, *id)).collect();
+        tips.sort_unstable_by(|a, b| b.cmp(a));
+        for (time, tip) in tips {
+            graph.is_ready(time, tip);
+        }
+        graph.labels = labels;
+        Ok(graph)
+    }
+
+    /// The next commits, at most `limit`; none at the end of the history.
+    pub fn page(&mut self, marks: &Marks, limit: usize) -> Result<Vec<GraphEntry>> {
+        let mut entries = Vec::new();
+        while entries.len() < limit
+            && let Some(id) = self.next()?
+        {
+            let commit = self.repo.find_commit(id)?;
+            entries.push(GraphEntry {
+                parents: commit.parent_ids().map(|p| p.to_string()).collect(),
+                labels: self.labels.get(&id).cloned().unwrap_or_default(),
+                commit: entry(&commit, marks),
+            });
+        }
+        Ok(entries)
+    }
+
+    fn next(&mut self) -> Result<Option<Oid>> {
+        while let Some((time, _, id)) = self.ready.pop() {
+            if self.shown.contains(&id) {
+                continue;
+            }
+            self.look_ahead(time - SLACK)?;
+            if self.known.get(&id).is_none_or(|node| node.children > 0) {
+                // A child turned up: it is ready again once that is shown.
+                continue;
+            }
+            self.look_at(id)?;
+            self.shown.insert(id);
+            let Some(node) = self.known.remove(&id) else { continue };
+            for parent in node.parents {
+                let Some(of) = self.known.get_mut(&parent) else { continue };
+                of.children = of.children.saturating_sub(1);
+                if of.children == 0 {
+                    let time = of.time;
+                    self.is_ready(time, parent);
+                }
+            }
+            return Ok(Some(id));
+        }
+        Ok(None)
+    }
+
+    fn is_ready(&mut self, time: i64, id: Oid) {
+        self.order += 1;
+        self.ready.push((time, std::cmp::Reverse(self.order), id));
+    }
+
+    fn look_ahead(&mut self, until: i64) -> Result<()> {
+        while self.known.len() < AHEAD
+            && let Some((time, id)) = self.ahead.peek().copied()
+            && time >= until
+        {
+            self.ahead.pop();
+            self.look_at(id)?;
+        }
+        Ok(())
+    }
+
+    /// Counts this commit among the children of its parents.
+    fn look_at(&mut self, id: Oid) -> Result<()> {
+        let Some(node) = self.known.get_mut(&id).filter(|node| !node.is_looked_at) else { return Ok(()) };
+        node.is_looked_at = true;
+        for parent in node.parents.clone() {
+            self.meet(parent)?;
+            if let Some(of) = self.known.get_mut(&parent) {
+                of.children += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A commit that a shallow clone lacks is none.
+    fn meet(&mut self, id: Oid) -> Result<()> {
+        if self.known.contains_key(&id) || self.shown.contains(&id) {
+            return Ok(());
+        }
+        let Ok(commit) = self.repo.find_commit(id) else { return Ok(()) };
+        let time = commit.time().seconds();
+        let parents = commit.parent_ids().collect();
+        self.known.insert(id, Node { parents, time, children: 0, is_looked_at: false });
+        self.ahead.push((time, id));
+        Ok(())
+    }
+}
+
+/// The names of HEAD, branches and tags, by the commits that they point to.
+fn labels(repo: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
+    let mut labels: HashMap<Oid, Vec<Label>> = HashMap::new();
+    let mut add = |id: Oid, kind: LabelKind, name: &str| {
+        labels.entry(id).or_default().push(Label { kind, name: name.to_owned() });
+    };
+    let current = repo.find_reference("HEAD").ok().and_then(|head| {
+        let target = head.symbolic_target().ok()??;
+        Some(target.to_owned())
+    });
+    if let Some(head) = head_commit(repo)?.filter(|_| current.is_none()) {
+        add(head.id(), LabelKind::Head, "HEAD");
+    }
+    let rooms = [
+        ("refs/heads/", LabelKind::Branch),
+        ("refs/remotes/", LabelKind::Remote),
+        ("refs/tags/", LabelKind::Tag),
+    ];
+    for (prefix, kind) in rooms {
+        for reference in repo.references_glob(&format!("{prefix}*"))?.flatten() {
+            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+            // `origin/HEAD` is another name of a branch that is listed anyway.
+            if reference.kind() == Some(git2::ReferenceType::Symbolic) {
+                continue;
+            }
+            let Ok(commit) = reference.peel_to_commit() else { continue };
+            let kind = if current.as_deref() == Some(name.as_str()) { LabelKind::Current } else { kind };
+            add(commit.id(), kind, name.strip_prefix(prefix).unwrap_or(&name));
+        }
+    }
+    labels.values_mut().for_each(|names| names.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name))));
+    Ok(labels)
+}
+
+/// Where one commit stands in the graph, and which lines run beside it. Columns count from 0 at the left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub column: usize,
+    /// A line comes to it from above: a child was shown.
+    pub has_child: bool,
+    /// Columns of other lines that come from above and end here: children on side branches.
+    pub joins: Vec<usize>,
+    /// Columns of the lines that leave it downwards, one a parent; the first parent's is its own column.
+    pub parents: Vec<usize>,
+    /// Columns of lines that run past.
+    pub passing: Vec<usize>,
+}
+
+/// Gives each commit its column, in the order in which they are shown.
+#[derive(Clone, Debug, Default)]
+pub struct Lanes(Vec<Option<String>>);
+
+impl Lanes {
+    pub fn place(&mut self, id: &str, parents: &[String]) -> Place {
+        let waiting = |lanes: &[Option<String>], id: &str| -> Vec<usize> {
+            let here = |(at, lane): (usize, &Option<String>)| (lane.as_deref() == Some(id)).then_some(at);
+            lanes.iter().enumerate().filter_map(here).collect()
+        };
+        let mine = waiting(&self.0, id);
+        let column = mine.first().copied().unwrap_or_else(|| self.free());
+        for &at in &mine {
+            self.0[at] = None;
+        }
+        let passing = (0..self.0.len()).filter(|&at| self.0[at].is_some()).collect();
+        let mut columns = Vec::new();
+        for (nth, parent) in parents.iter().enumerate() {
+            let known = waiting(&self.0, parent).first().copied().filter(|_| nth > 0);
+            let at = known.unwrap_or_else(|| if nth == 0 { column } else { self.free() });
+            self.0[at] = Some(parent.clone());
+            columns.push(at);
+        }
+        while self.0.last().is_some_and(Option::is_none) {
+            self.0.pop();
+        }
+        let joins = mine.iter().copied().filter(|&at| at != column).collect();
+        Place { column, has_child: !mine.is_empty(), joins, parents: columns, passing }
+    }
+
+    /// The leftmost column without a line.
+    fn free(&mut self) -> usize {
+        match self.0.iter().position(Option::is_none) {
+            Some(at) => at,
+            None => {
+                self.0.push(None);
+                self.0.len() - 1
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `id: parents` a line; the places as `column joins>parents|passing`.
+    fn places(commits: &str) -> Vec<String> {
+        let mut lanes = Lanes::default();
+        let place = |line: &str| {
+            let (id, parents) = line.split_once(':').expect("id: parents");
+            let parents: Vec<String> = parents.split_whitespace().map(str::to_owned).collect();
+            let p = lanes.place(id, &parents);
+            let text = |columns: &[usize]| columns.iter().map(usize::to_string).collect::<String>();
+            format!("{} {}>{}|{}", p.column, text(&p.joins), text(&p.parents), text(&p.passing))
+        };
+        commits.split("; ").map(place).collect()
+    }
+
+    #[test]
+    fn a_line_stays_in_its_column_and_a_merge_opens_one() {
+        assert_eq!(places("c: b; b: a; a:"), ["0 >0|", "0 >0|", "0 >|"]);
+        // m merges s into b; both grew from a.
+        assert_eq!(places("m: b s; s: a; b: a; a:"), ["0 >01|", "1 >1|0", "0 >0|1", "0 1>|"]);
+        // Two branches that meet at a.
+        assert_eq!(places("x: a; y: a; a: r; r:"), ["0 >0|", "1 >1|0", "0 1>0|", "0 >|"]);
+        // A column that is free again is taken by the next that needs one.
+        assert_eq!(places("m: b s; s: b; n: b; b:"), ["0 >01|", "1 >1|0", "2 >2|01", "0 12>|"]);
+    }
+}

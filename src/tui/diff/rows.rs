@@ -1,0 +1,122 @@
+//! A diff as rows: one line under the other, or both sides beside each other.
+
+use super::{Diff, Hunk, Sign};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// One line under the other.
+    #[default]
+    Unified,
+    /// Old at the left, new at the right.
+    Split,
+}
+
+/// One row of the screen. Everything in it is a place in the [`Diff`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A file's name; left out where it is the only one and has none.
+    File {
+        file: usize,
+    },
+    /// A note on the file.
+    Note {
+        file: usize,
+        note: usize,
+    },
+    /// Where a hunk begins.
+    Hunk {
+        file: usize,
+        hunk: usize,
+    },
+    Line {
+        file: usize,
+        hunk: usize,
+        line: usize,
+    },
+    /// An unchanged line stands on both sides.
+    Pair {
+        file: usize,
+        hunk: usize,
+        old: Option<usize>,
+        new: Option<usize>,
+    },
+}
+
+impl Row {
+    /// Which hunk it is of.
+    pub fn hunk(self) -> Option<(usize, usize)> {
+        match self {
+            Row::Hunk { file, hunk } | Row::Line { file, hunk, .. } | Row::Pair { file, hunk, .. } => {
+                Some((file, hunk))
+            }
+            Row::File { .. } | Row::Note { .. } => None,
+        }
+    }
+
+    pub fn is_head(self) -> bool {
+        matches!(self, Row::File { .. } | Row::Hunk { .. })
+    }
+}
+
+pub(super) fn rows(diff: &Diff, form: Form) -> Vec<Row> {
+    let mut out = Vec::new();
+    for (file, about) in diff.files.iter().enumerate() {
+        if about.name().is_some() {
+            out.push(Row::File { file });
+        }
+        out.extend((0..about.notes.len()).map(|note| Row::Note { file, note }));
+        for (hunk, lines) in about.hunks.iter().enumerate() {
+            out.push(Row::Hunk { file, hunk });
+            match form {
+                Form::Unified => {
+                    out.extend((0..lines.lines.len()).map(|line| Row::Line { file, hunk, line }));
+                }
+                Form::Split => {
+                    let pairs = pairs(lines).into_iter();
+                    out.extend(pairs.map(|(old, new)| Row::Pair { file, hunk, old, new }));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Lines of the old side beside those of the new one. What has a counterpart stands beside it; what lies between is
+/// filled up in order.
+fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
+    let lines = &hunk.lines;
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        if lines[at].sign == Sign::Same {
+            out.push((Some(at), Some(at)));
+            at += 1;
+            continue;
+        }
+        let run = |from: usize, sign: Sign| {
+            from + lines[from..].iter().take_while(|line| line.sign == sign).count()
+        };
+        let removed_end = run(at, Sign::Removed);
+        let added_end = run(removed_end, Sign::Added);
+        let (mut old, mut new) = (at, removed_end);
+        let fill = |out: &mut Vec<_>, old: &mut usize, new: &mut usize, until: (usize, usize)| {
+            while *old < until.0 || *new < until.1 {
+                let left = (*old < until.0).then_some(*old);
+                let right = (*new < until.1).then_some(*new);
+                *old += usize::from(left.is_some());
+                *new += usize::from(right.is_some());
+                out.push((left, right));
+            }
+        };
+        let taken =
+            lines[at..removed_end].iter().zip(at..).filter_map(|(line, left)| Some((left, line.beside?)));
+        for (left, right) in taken {
+            fill(&mut out, &mut old, &mut new, (left, right));
+            out.push((Some(left), Some(right)));
+            (old, new) = (left + 1, right + 1);
+        }
+        fill(&mut out, &mut old, &mut new, (removed_end, added_end));
+        at = added_end;
+    }
+    out
+}

@@ -1,0 +1,166 @@
+//! What a pane remembers of a diff that it shows: its form, the row of the cursor, what is in sight.
+
+use super::{Diff, Form, Line, Row, Side, Sign};
+use std::sync::Arc;
+
+/// From so many columns on both sides fit beside each other.
+const WIDE: u16 = 120;
+
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    diff: Arc<Diff>,
+    /// As it is wanted; where there is no room for both sides, it is unified all the same.
+    form: Form,
+    /// As `rows` are.
+    shown: Form,
+    rows: Vec<Row>,
+    cursor: usize,
+    first: usize,
+    /// First column shown.
+    pub left: usize,
+    digits: usize,
+}
+
+impl View {
+    pub fn new(diff: Arc<Diff>, form: Form) -> Self {
+        let (rows, digits) = (diff.rows(form), diff.digits());
+        View { diff, form, shown: form, rows, digits, ..View::default() }
+    }
+
+    /// Another diff; the cursor stays at its line as far as that is still there.
+    pub fn set(&mut self, diff: Arc<Diff>) {
+        if Arc::ptr_eq(&self.diff, &diff) {
+            return;
+        }
+        let line = self.line();
+        self.rows = diff.rows(self.shown);
+        self.digits = diff.digits();
+        self.diff = diff;
+        self.cursor = self.cursor.min(self.last());
+        if let Some(line) = line {
+            self.go_to_line(line);
+        }
+    }
+
+    pub fn diff(&self) -> &Diff {
+        &self.diff
+    }
+
+    pub fn digits(&self) -> usize {
+        self.digits
+    }
+
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The form that is seen.
+    pub fn shown(&self) -> Form {
+        self.shown
+    }
+
+    pub fn set_form(&mut self, form: Form) {
+        self.form = form;
+    }
+
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    fn last(&self) -> usize {
+        self.rows.len().saturating_sub(1)
+    }
+
+    pub fn move_by(&mut self, by: isize) {
+        self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
+    }
+
+    pub fn go_to(&mut self, row: usize) {
+        self.cursor = row.min(self.last());
+    }
+
+    pub fn scroll_side(&mut self, by: isize) {
+        self.left = self.left.saturating_add_signed(by).min(2_000);
+    }
+
+    /// To where the next or the previous hunk begins, round the end; false where there is none.
+    pub fn step_hunk(&mut self, forward: bool) -> bool {
+        let starts = || (0..self.rows.len()).filter(|row| matches!(self.rows[*row], Row::Hunk { .. }));
+        let next = match forward {
+            true => starts().find(|row| *row > self.cursor).or(starts().next()),
+            false => starts().rfind(|row| *row < self.cursor).or(starts().next_back()),
+        };
+        if let Some(row) = next {
+            self.cursor = row;
+        }
+        next.is_some()
+    }
+
+    /// Where the cursor is in the new text: the number of its line, or of the next one that the new text has.
+    pub fn line(&self) -> Option<u32> {
+        let number = |row: &Row| self.on(*row, Side::New).and_then(|line| line.new);
+        let here = self.rows.get(self.cursor..)?;
+        let of = here.first()?.hunk();
+        let below = here.iter().take_while(|row| row.hunk() == of).find_map(number);
+        below.or_else(|| {
+            let (file, hunk) = of?;
+            Some(self.diff.files.get(file)?.hunks.get(hunk)?.new)
+        })
+    }
+
+    /// Puts the cursor at the line of the new text, or at the nearest that is shown.
+    pub fn go_to_line(&mut self, line: u32) {
+        let distance = |row: &usize| {
+            let number = self.on(self.rows[*row], Side::New).and_then(|line| line.new);
+            number.map_or(u32::MAX, |number| number.abs_diff(line))
+        };
+        if let Some(row) = (0..self.rows.len()).min_by_key(distance) {
+            self.cursor = row;
+        }
+    }
+
+    /// What a row shows of one side.
+    pub(super) fn on(&self, row: Row, side: Side) -> Option<&Line> {
+        match (row, side) {
+            (Row::Line { file, hunk, line }, side) => {
+                let other = if side == Side::New { Sign::Removed } else { Sign::Added };
+                self.diff.line(file, hunk, line).filter(|line| line.sign != other)
+            }
+            (Row::Pair { file, hunk, old: Some(line), .. }, Side::Old)
+            | (Row::Pair { file, hunk, new: Some(line), .. }, Side::New) => self.diff.line(file, hunk, line),
+            _ => None,
+        }
+    }
+
+    /// What a search finds in a row.
+    pub fn texts(&self, row: usize) -> impl Iterator<Item = &str> {
+        let row = self.rows.get(row);
+        let on = move |side| row.and_then(|row| self.on(*row, side));
+        [on(Side::Old), on(Side::New)].into_iter().flatten().map(|line| line.text.as_str())
+    }
+
+    /// Takes the room's measures: both sides need their columns, and the cursor is kept in sight, with some rows around
+    /// it where the room allows.
+    pub(super) fn fit(&mut self, columns: u16, rows: usize) {
+        let fits = if columns >= WIDE { self.form } else { Form::Unified };
+        if fits != self.shown {
+            let (row, line) = (self.rows.get(self.cursor).copied(), self.line());
+            self.shown = fits;
+            self.rows = self.diff.rows(fits);
+            // Heads are rows of both forms.
+            match (self.rows.iter().position(|other| Some(*other) == row), line) {
+                (Some(head), _) => self.cursor = head,
+                (None, Some(line)) => self.go_to_line(line),
+                (None, None) => self.cursor = self.cursor.min(self.last()),
+            }
+        }
+        let around = (rows / 4).min(5);
+        let lowest = (self.cursor + 1 + around).saturating_sub(rows);
+        let highest = self.cursor.saturating_sub(around);
+        self.first = self.first.clamp(lowest.min(highest), highest).min(self.rows.len().saturating_sub(rows));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a piece of source is.
+
+use syntect::parsing::{Scope, ScopeStack};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyntaxRole {
+    Plain,
+    /// `for`, `template`, `constexpr`
+    Keyword,
+    /// `__global__`, `__shared__`, `__launch_bounds__`, `LAB_LAUNCH`, `[[maybe_unused]]`
+    Qualifier,
+    /// `float`, `uint4`, `__half2`, `cg::`
+    Type,
+    /// What the device or lab.h brings: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`
+    Builtin,
+    /// A string or a character.
+    Text,
+    /// A number, and `true`, `nullptr`, `INFINITY`
+    Number,
+    Comment,
+    /// `#include`, `#pragma unroll`
+    Preprocessor,
+    /// A name that something in parentheses follows, or that `#define` defines.
+    Function,
+    /// The launch's `<<<` and `>>>`; other operators are plain, as base16 has them.
+    Operator,
+}
+
+impl SyntaxRole {
+    pub const ALL: [SyntaxRole; 11] = [
+        SyntaxRole::Plain,
+        SyntaxRole::Keyword,
+        SyntaxRole::Qualifier,
+        SyntaxRole::Type,
+        SyntaxRole::Builtin,
+        SyntaxRole::Text,
+        SyntaxRole::Number,
+        SyntaxRole::Comment,
+        SyntaxRole::Preprocessor,
+        SyntaxRole::Function,
+        SyntaxRole::Operator,
+    ];
+
+    /// What cuda.sublime-syntax calls it.
+    fn scope(self) -> Option<&'static str> {
+        Some(match self {
+            SyntaxRole::Plain => return None,
+            SyntaxRole::Keyword => "keyword.cuda",
+            SyntaxRole::Qualifier => "qualifier.cuda",
+            SyntaxRole::Type => "type.cuda",
+            SyntaxRole::Builtin => "builtin.cuda",
+            SyntaxRole::Text => "string.cuda",
+            SyntaxRole::Number => "number.cuda",
+            SyntaxRole::Comment => "comment.cuda",
+            SyntaxRole::Preprocessor => "preprocessor.cuda",
+            SyntaxRole::Function => "function.cuda",
+            SyntaxRole::Operator => "operator.cuda",
+        })
+    }
+}
+
+/// The roles by the scopes that stand for them.
+pub(super) struct Roles(Vec<(Scope, SyntaxRole)>);
+
+impl Roles {
+    pub fn new() -> Result<Self, String> {
+        let named = SyntaxRole::ALL.into_iter().filter_map(|role| Some((role.scope()?, role)));
+        let scopes = named.map(|(name, role)| Scope::new(name).map(|scope| (scope, role)));
+        Ok(Roles(scopes.collect::<Result<_, _>>().map_err(|e| format!("{e:?}"))?))
+    }
+
+    /// The innermost scope that has a role decides.
+    pub fn of(&self, scopes: &ScopeStack) -> SyntaxRole {
+        let role = |scope: &Scope| self.0.iter().find(|(known, _)| known == scope).map(|(_, role)| *role);
+        scopes.scopes.iter().rev().find_map(role).unwrap_or(SyntaxRole::Plain)
+    }
+}

@@ -1,0 +1,62 @@
+//! A colour as a scheme states it, and what it becomes where fewer can be shown.
+
+/// Red, green and blue in sRGB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rgb(pub u8, pub u8, pub u8);
+
+impl Rgb {
+    /// Six hexadecimal digits, with or without a `#`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('#').unwrap_or(text);
+        if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let [_, r, g, b] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
+        Some(Rgb(r, g, b))
+    }
+
+    /// How bright it looks, 0 to 1: WCAG's relative luminance with a plain square for the gamma, enough to tell
+    /// light from dark.
+    pub fn luminance(self) -> f64 {
+        let part = |v: u8| (f64::from(v) / 255.0).powi(2);
+        0.2126 * part(self.0) + 0.7152 * part(self.1) + 0.0722 * part(self.2)
+    }
+
+    /// `share` of this colour over another one, 0 to 1.
+    pub fn over(self, ground: Rgb, share: f64) -> Rgb {
+        let mix = |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
+        Rgb(mix(self.0, ground.0), mix(self.1, ground.1), mix(self.2, ground.2))
+    }
+
+    /// The nearest of xterm's 6×6×6 cube and its 24 greys, never one of the sixteen that a terminal's own
+    /// palette redefines.
+    pub fn indexed(self) -> u8 {
+        anstyle_lossy::rgb_to_xterm(anstyle::RgbColor(self.0, self.1, self.2)).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colour_has_six_digits() {
+        assert_eq!(Rgb::parse("#7fc98A"), Some(Rgb(0x7f, 0xc9, 0x8a)));
+        assert_eq!(Rgb::parse("000000"), Some(Rgb(0, 0, 0)));
+        for wrong in ["", "#fff", "7fc98", "7fc98ag", "+fc98a", "é0000"] {
+            assert_eq!(Rgb::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn near_colours_are_found_in_the_cube_and_among_the_greys() {
+        assert_eq!(Rgb(255, 0, 0).indexed(), 196);
+        assert_eq!(Rgb(0x80, 0x80, 0x80).indexed(), 244);
+        assert_eq!(Rgb(0, 0, 0).indexed(), 16);
+    }
+
+    #[test]
+    fn a_tenth_of_white_over_black_is_dark_grey() {
+        assert_eq!(Rgb(255, 255, 255).over(Rgb(0, 0, 0), 0.1), Rgb(26, 26, 26));
+    }
+}

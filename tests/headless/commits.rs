@@ -1,0 +1,125 @@
+//! What the repository tells of its commits: pages of the log, the graph, one commit whole.
+
+use crate::lab::Lab;
+use lab::session::message::Key;
+use lab::session::project::Project;
+use lab::session::repo::{self, ChangeKind, Graph, LabelKind, Marks};
+
+fn project(lab: &Lab) -> Project {
+    Project::open(&lab.repo, None).unwrap()
+}
+
+fn commit(lab: &Lab, name: &str) {
+    lab.write(name, name);
+    lab.git(&format!("add {name}"));
+    lab.git(&format!("commit -qm {name}"));
+}
+
+#[test]
+fn the_log_comes_in_pages() {
+    let lab = Lab::new();
+    (0..7).for_each(|n| commit(&lab, &format!("c{n}")));
+    let project = project(&lab);
+    let marks = Marks::of(&[]);
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = repo::log_page(&project, &marks, after.as_deref(), 3).unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.id.clone());
+        seen.extend(page.into_iter().map(|entry| entry.subject));
+    }
+    assert_eq!(seen, ["c6", "c5", "c4", "c3", "c2", "c1", "c0", "start"]);
+}
+
+#[test]
+fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
+    let lab = Lab::new();
+    // All within a second or two: the times alone tell no order.
+    commit(&lab, "a");
+    lab.git("checkout -qb side");
+    commit(&lab, "s");
+    lab.git("checkout -q main");
+    lab.git("merge -q --no-ff -m merged side");
+    lab.git("checkout -q -b other HEAD^");
+    commit(&lab, "o");
+    lab.git("tag -a v1 -m first side");
+    lab.git("update-ref refs/remotes/origin/main main");
+    lab.git("checkout -q main");
+    lab.write("kernel.cu", "// kept\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m kept").is(0);
+
+    let project = project(&lab);
+    let experiments = lab::session::history::history(&project).unwrap().experiments;
+    let marks = Marks::of(&experiments);
+    let mut graph = Graph::open(&project).unwrap();
+    let mut entries = Vec::new();
+    loop {
+        // However small the pages are.
+        match graph.page(&marks, 2).unwrap() {
+            page if page.is_empty() => break,
+            page => entries.extend(page),
+        }
+    }
+    let at = |subject: &str| entries.iter().position(|e| e.commit.subject == subject).unwrap();
+    assert_eq!(entries.len(), 6);
+    for (child, parent) in [("kept", "merged"), ("merged", "s"), ("s", "a"), ("o", "a"), ("a", "start")] {
+        assert!(at(child) < at(parent), "{child} comes before {parent}");
+    }
+    assert_eq!(entries[at("merged")].parents.len(), 2);
+    let names = |subject: &str| -> Vec<(LabelKind, &str)> {
+        entries[at(subject)].labels.iter().map(|l| (l.kind, l.name.as_str())).collect()
+    };
+    assert_eq!(names("kept"), [(LabelKind::Current, "main")]);
+    assert_eq!(names("merged"), [(LabelKind::Remote, "origin/main")]);
+    assert_eq!(names("s"), [(LabelKind::Branch, "side"), (LabelKind::Tag, "v1")]);
+    let mark = entries[at("kept")].commit.experiment.as_ref().unwrap();
+    assert_eq!(mark.row.description, "kept");
+}
+
+#[test]
+fn one_commit_whole() {
+    let lab = Lab::new();
+    lab.write("gone", "1\n2\n");
+    lab.write("old-name", "a\nb\nc\nd\ne\n");
+    lab.git("add -A");
+    lab.git("commit -qm before");
+    lab.git("rm -q gone");
+    lab.git("mv old-name new-name");
+    lab.write("kernel.cu", "// the first\n// and more\n");
+    lab.write("blob", b"\0\x01\x02");
+    lab.write("long", "a line of text\n".repeat(40_000));
+    lab.git("add -A");
+    lab.write("../message", "many things\n\nWhy it was done.\n\nConfidence: low\nNot-tested: \x1b[31mmuch\n");
+    lab.git("commit -q -F ../message");
+
+    let details = repo::commit_details(&project(&lab), "HEAD").unwrap();
+    assert_eq!(details.id, lab.head());
+    assert_eq!((details.subject.as_str(), details.parents.len()), ("many things", 1));
+    assert_eq!(details.body, ["Why it was done.", "", "Confidence: low", "Not-tested: much"]);
+    assert_eq!(details.trailers, [(Key::Confidence, "low".into()), (Key::NotTested, "much".into())]);
+    assert_eq!(details.author, "A User <user@example.com>");
+    let files: Vec<_> = details
+        .files
+        .iter()
+        .map(|f| (f.kind.sign(), f.path.as_str(), f.added, f.removed, f.is_binary))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            ("A", "blob", 0, 0, true),
+            ("D", "gone", 0, 2, false),
+            ("M", "kernel.cu", 1, 0, false),
+            ("A", "long", 40_000, 0, false),
+            ("R", "new-name", 0, 0, false),
+        ]
+    );
+    let of = |path: &str| details.files.iter().find(|f| f.path == path).unwrap();
+    assert_eq!(of("kernel.cu").diff, "@@ -1 +1,2 @@\n // the first\n+// and more\n");
+    assert_eq!(of("new-name").from.as_deref(), Some("old-name"));
+    assert_eq!(of("new-name").kind, ChangeKind::Renamed);
+    assert!(of("long").is_cut && of("long").diff.len() <= 256 << 10 && !of("kernel.cu").is_cut);
+    // The first commit of all is beside nothing.
+    let first = repo::commit_details(&project(&lab), "HEAD~2").unwrap();
+    assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
+}

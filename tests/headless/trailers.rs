@@ -1,0 +1,68 @@
+//! What a commit says under its first line, for git's own tools and for whoever reads the log.
+
+use crate::lab::Lab;
+
+#[test]
+fn a_kept_experiment_says_what_was_tested_and_what_was_not() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m 'two rows a block' --trailer 'confidence: high' --trailer 'Not-tested: odd sizes' --trailer 'Issue: 7'")
+        .is(0);
+    assert_eq!(
+        lab.git("log -1 --format=%B").trim_end(),
+        "two rows a block\n\nConfidence: high\nNot-tested: odd sizes\nIssue: 7\n\
+         Tested: Test GPU, 1 of 1 gates, 1000 samples/s (990 … 1010)"
+    );
+    // git's own reader finds the same.
+    let parsed = lab.sh("git log -1 --format=%B | git interpret-trailers --parse").is(0).out;
+    assert_eq!(
+        parsed,
+        "Confidence: high\nNot-tested: odd sizes\nIssue: 7\nTested: Test GPU, 1 of 1 gates, 1000 samples/s (990 … 1010)\n"
+    );
+    // The description is the subject alone.
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | two rows a block"]);
+    let trailers =
+        |lab: &Lab, at: usize| lab.lab("log --json").is(0).json()["experiments"][at]["trailers"].clone();
+    assert_eq!(trailers(&lab, 0)[1]["key"], "Not-tested");
+    assert_eq!(trailers(&lab, 0)[1]["value"], "odd sizes");
+
+    // An attempt that is discarded says as much; a second value of one's own replaces none.
+    lab.write("kernel.cu", "// worse\n");
+    lab.passing(900.0);
+    lab.lab("run").is(0);
+    let mut discard = lab.lab_command("discard -m worse --trailer 'Tested: by hand'");
+    discard.args(["--trailer", "Rejected: three rows\nno room for them"]);
+    crate::lab::finish(discard.spawn().unwrap()).is(0);
+    assert_eq!(
+        lab.git("log -1 --format=%B refs/lab/discarded/2").trim_end(),
+        "worse\n\nTested: by hand\nRejected: three rows\n  no room for them"
+    );
+    assert_eq!(trailers(&lab, 1)[1]["value"], "three rows\nno room for them");
+
+    // Without the records the commits themselves tell.
+    std::fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.git("update-ref -d refs/notes/lab");
+    assert_eq!(trailers(&lab, 0)[0]["value"], "high");
+}
+
+#[test]
+fn no_tested_and_wrong_trailers() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x --trailer nonsense").is(64).says("it is written 'Key: value'");
+    lab.lab("keep -m x --trailer 'two words: x'").is(64).says("letters, digits and dashes");
+    lab.lab("keep -m x --no-tested").is(0);
+    assert_eq!(lab.git("log -1 --format=%B").trim_end(), "x");
+}
+
+#[test]
+fn a_hook_that_adds_a_trailer_of_its_own_gets_along() {
+    let lab = Lab::new();
+    lab.script(".git/hooks/commit-msg", "git interpret-trailers --in-place --trailer 'Change-Id: I1' \"$1\"");
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x --trailer 'Confidence: low' --no-tested").is(0);
+    assert_eq!(lab.git("log -1 --format=%(trailers)").trim_end(), "Confidence: low\nChange-Id: I1");
+}

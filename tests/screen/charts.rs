@@ -1,0 +1,132 @@
+//! The throughput chart: of real experiments, of odd ones, of very many.
+
+use super::world::World;
+use lab::session::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
+use std::time::{Duration, Instant};
+
+/// Was wrong: its figure says nothing.
+const W: f64 = f64::NAN;
+
+/// WaveGRU on an H200, the first of results.tsv.
+#[rustfmt::skip]
+const H200: [(f64, Status); 62] = [
+    (52190., K), (68860., K), (64925., D), (111668., K), (117978., K), (W, D),
+    (167147., K), (151435., D), (133549., D), (137771., D), (211073., K), (237918., K),
+    (231580., D), (122048., D), (233419., D), (232857., D), (218007., D), (240259., K),
+    (235160., D), (256708., K), (243942., D), (219822., D), (220534., D), (216325., D),
+    (259126., K), (260114., K), (265230., K), (258431., D), (263727., D), (259400., D),
+    (253819., D), (246558., D), (264902., D), (246757., D), (239558., D), (227718., D),
+    (214553., D), (255298., D), (235997., D), (236569., D), (179553., D), (248390., D),
+    (258737., D), (238312., D), (236864., D), (239301., D), (217882., D), (214559., D),
+    (225318., D), (204753., D), (236774., D), (229242., D), (240474., D), (216456., D),
+    (196823., D), (238160., D), (214627., D), (254638., D), (235225., D), (181570., D),
+    (251745., D), (238325., D),
+];
+
+fn world(past: &[(f64, Status)]) -> World {
+    let past: Vec<_> = past.iter().map(|(value, status)| (*value, *status, "an attempt")).collect();
+    World::new().with_experiments(&past)
+}
+
+/// The same chart on the whole screen, at three sizes.
+fn check(name: &str, world: &mut World) {
+    for (width, height) in [(200, 60), (160, 45), (40, 10)] {
+        let screen = world.screen(width, height);
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("chart_{name}_{width}x{height}"), screen);
+        });
+    }
+}
+
+#[test]
+fn the_experiments_of_an_h200() {
+    let mut world = world(&H200);
+    check("h200", world.tell("open; press tab z"));
+    check("h200_newest_20", world.tell("press + +"));
+    check("h200_log", world.tell("press 0 L"));
+    check("h200_old", world.tell("press + + g j j j j j j j"));
+}
+
+#[test]
+fn the_chart_is_zoomed_in_round_numbers() {
+    let mut world = world(&H200);
+    world.tell("open; press tab z");
+    for (keys, says) in [
+        ("+", "50 of 62 experiments"),
+        ("=", "20 of 62 experiments"),
+        ("+ + +", "5 of 62 experiments"),
+        ("-", "10 of 62 experiments"),
+        ("- - -", "sps · 62 experiments"),
+        ("+ 0", "sps · 62 experiments"),
+        ("L", "sps · log scale · 62 experiments"),
+        ("L", "sps · 62 experiments"),
+    ] {
+        world.tell(&format!("press {keys}"));
+        assert!(world.words().contains(says), "after {keys}: {}", world.screen(160, 45));
+    }
+}
+
+#[test]
+fn odd_histories_have_a_chart_too() {
+    let odd: [(&str, &[(f64, Status)]); 6] = [
+        ("one", &[(52_190.0, K)]),
+        ("no_figures", &[(0.0, C), (W, D), (0.0, C)]),
+        ("equal", &[(100.0, K), (100.0, D), (100.0, D)]),
+        ("zeros", &[(0.0, K), (0.0, D)]),
+        ("huge", &[(1e-3, K), (5.0, K), (4e12, K), (2e3, D)]),
+        ("wild", &[(100.0, K), (1e9, D), (99.0, D), (98.0, D), (101.0, K), (97.0, D), (2.0, D), (100.0, D)]),
+    ];
+    for (name, past) in odd {
+        check(name, world(past).tell("open; press tab z k"));
+    }
+    let mut huge = world(odd[4].1);
+    check("huge_log", huge.tell("open; press tab z L"));
+    let mut none = world(&[]);
+    assert!(none.tell("open; press tab z + - 0 L k").words().contains("no experiment yet"));
+}
+
+const BOUNDS: &str = "say stage: verify | d_max_diff: 1e-6 limit=1e-5 | stage: measure | floor_us: 0.80 | estimate_us: 5.50 \
+    exchanges=4 | of_estimate: 83 | throughput_sps: 151510 low=141000 high=162000 | kernel_us: 6.60 | correctness: pass";
+
+#[test]
+fn the_verdict_that_waits_has_an_interval_and_the_device_its_bounds() {
+    let mut world = World::new().with_history();
+    world.tell("open; say correctness: pass; end pass 142050; save").tell(BOUNDS).tell("end pass 151510");
+    world.wide_interval(0.07);
+    check("waiting", world.tell("press tab z"));
+}
+
+#[test]
+fn without_braille_the_chart_is_ascii() {
+    let mut world = World::new().with_history();
+    world.app.glyphs = lab::tui::chart::Glyphs::Ascii;
+    check("ascii", world.tell("open; press tab z k k k"));
+}
+
+/// The first experiment's mark and the last one's are there, and no frame takes long.
+#[test]
+fn ten_thousand_experiments_are_drawn_at_once() {
+    let past: Vec<(f64, Status)> = (0..10_000)
+        .map(|at| {
+            let better = 50e3 * (1.0 + f64::from(at) / 2_500.0);
+            match at % 97 {
+                0 => (better, K),
+                5 => (0.0, C),
+                n => (better * (1.0 - f64::from(n) / 300.0), D),
+            }
+        })
+        .collect();
+    let mut world = world(&past);
+    check("ten_thousand", world.tell("open; press tab z"));
+    check("ten_thousand_newest", world.tell("press + + + + + +"));
+    world.tell("press 0");
+    // The quickest of ten: the machine has other work to do. A debug build takes several times as long.
+    let frame = |world: &mut World| {
+        let began = Instant::now();
+        world.screen(200, 60);
+        began.elapsed()
+    };
+    let least = (0..10).map(|_| frame(&mut world)).min().unwrap();
+    println!("a frame with 10,000 experiments at 200×60 takes {least:?}");
+    assert!(least < Duration::from_millis(150), "{least:?}");
+}
