@@ -34,6 +34,16 @@ case "$word" in
         echo "kernel_us: 5"
         echo "correctness: pass" ;;
     wrong) echo "out_max_diff: 1 limit=1e-05"; echo "correctness: fail" ;;
+    talks)
+        number=1
+        while [ $number -le 100 ]; do
+            case $number in 20|60) mark=marker ;; *) mark=of ;; esac
+            echo "line $number $mark a talk that takes its time"
+            number=$((number + 1))
+        done
+        echo "throughput_sps: 1000 low=999 high=1001"
+        echo "kernel_us: 5"
+        echo "correctness: pass" ;;
     hangs) echo $$ > harness.pid; echo "stage: measure"; exec sleep 600 ;;
 esac
 echo "stage: done"
@@ -63,6 +73,25 @@ impl Bench {
             fs::write(repo.join("harness.sh"), HARNESS).unwrap();
             fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
         })
+    }
+
+    /// A kernel with a long log, and twelve old rows in the ledger; its harness is trusted.
+    pub fn talking() -> Self {
+        let bench = Self::with(|repo| {
+            fs::write(repo.join("kernel.cu"), "talks\n").unwrap();
+            fs::write(repo.join("harness.sh"), HARNESS).unwrap();
+            fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+            let mut rows = "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n".to_owned();
+            for at in 0..12 {
+                rows.push_str(&format!(
+                    "a1b2c{at:02}\t{}.0\t5.0\tpass\tdiscard\tattempt {at}\n",
+                    900 + 10 * at
+                ));
+            }
+            fs::write(repo.join("results.tsv"), rows).unwrap();
+        });
+        bench.lab(&["trust"]);
+        bench
     }
 
     /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which every
@@ -284,9 +313,19 @@ impl Lab {
 
     /// Waits for bytes that are shown nowhere.
     pub fn hear(&self, bytes: &str) -> &Self {
-        let is_there = |sent: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes.as_bytes());
-        self.wait(&format!("the bytes {bytes:?}"), |_| is_there(&self.sent.lock().unwrap()));
+        self.hear_after(0, bytes);
         self
+    }
+
+    /// The same of those that come after the first so many.
+    pub fn hear_after(&self, from: usize, bytes: &str) {
+        let is_there = |sent: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes.as_bytes());
+        self.wait(&format!("the bytes {bytes:?}"), |_| is_there(&self.sent.lock().unwrap()[from..]));
+    }
+
+    /// How many bytes came.
+    pub fn sent(&self) -> usize {
+        self.sent.lock().unwrap().len()
     }
 
     /// What is on the terminal now.
