@@ -172,7 +172,8 @@ pub fn manual() -> String {
                 .iter()
                 .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
                 .collect();
-            out.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), binding.name, binding.doc));
+            let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys.join(" ") };
+            out.push_str(&format!("| {keys} | {} | {} |\n", binding.name, binding.doc));
         }
     }
     out

@@ -80,7 +80,7 @@ mod tests {
         // Of a lab to come: what it does not know it leaves aside.
         std::fs::write(&file, r#"{"view":"git","depth":3}"#).expect("it is written");
         assert_eq!(Layout::read(&file).map(|l| l.view), Ok(View::Git));
-        for damage in ["", "{", "[]", r#"{"view":"attic"}"#, r#"{"shares":{"git":-1}}"#] {
+        for damage in ["", "{", "[1]", r#"{"view":"attic"}"#, r#"{"shares":{"git":-1}}"#] {
             std::fs::write(&file, damage).expect("it is written");
             let said = Layout::read(&file).expect_err("it is damaged");
             assert!(said.contains("ignored") && said.contains("damaged"), "{said}");

@@ -34,8 +34,9 @@ fn keys_of_the_config_are_heard_and_shown() {
     see(&mut world, "K commit");
     world.tell("press c");
     assert!(world.app.overlays.is_empty(), "the table's own key is free");
-    world.tell("press ?");
+    world.tell("press ? ctrl-d ctrl-d");
     see(&mut world, "Ctrl-Q (Git)");
+    see(&mut world, ":reset-borders");
     world.tell("press esc; press 4 q");
     assert_eq!(world.asked, [""; 0]);
     see(&mut world, "Ctrl-Q quit");

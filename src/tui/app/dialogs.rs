@@ -37,7 +37,9 @@ impl App {
         match (self.overlays.pop(), answer) {
             (Some(Overlay::Trust { .. }), Some(Action::Yes)) => vec![Effect::Trust],
             (Some(Overlay::Trust { .. }), _) => {
-                self.say(Level::Warning, "the harness command is not trusted: nothing runs; r asks again");
+                let rerun = self.keymap.way(Action::Rerun);
+                let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
+                self.say(Level::Warning, text);
                 Vec::new()
             }
             (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {

@@ -139,7 +139,8 @@ impl App {
     fn toggle_pause(&mut self) -> Vec<Effect> {
         self.paused = !self.paused;
         if self.paused {
-            self.say(Level::Info, "paused: saves start nothing; r judges by hand");
+            let rerun = self.keymap.way(Action::Rerun);
+            self.say(Level::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
             return Vec::new();
         }
         self.say(Level::Info, "watching again");

@@ -116,7 +116,7 @@ impl App {
     pub(super) fn can_step_search(&self) -> Result<(), String> {
         match self.searched() {
             Some(_) => Ok(()),
-            None => Err(format!("search first, with {}", self.keymap.key(super::Action::Search))),
+            None => Err(format!("search first, with {}", self.keymap.way(super::Action::Search))),
         }
     }
 

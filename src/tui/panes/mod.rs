@@ -41,9 +41,9 @@ pub use experiments::ExperimentsState;
 pub use history::HistoryState;
 
 use super::app::App;
+use super::keymap::Action;
 use super::overlay::Overlay;
 use super::text::printable;
-use super::theme::Theme;
 use super::views::split::{Border, Shares, Split};
 use super::views::{self, View};
 use ratatui::Frame;
@@ -177,7 +177,7 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     app.panes.clear_places();
     app.panes.too_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
     if app.panes.too_small {
-        too_small(frame, area, &app.theme);
+        too_small(frame, area, app);
         return;
     }
     let is_large = area.width >= 100 && area.height >= 30;
@@ -273,14 +273,15 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
     }
 }
 
-fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
+fn too_small(frame: &mut Frame, area: Rect, app: &App) {
+    let quit = app.keymap.key(Action::Quit);
     let text = format!(
-        "{}×{} is too small: lab needs {}×{}; q quits",
+        "{}×{} is too small: lab needs {}×{}; {quit} quits",
         area.width, area.height, SMALLEST.0, SMALLEST.1
     );
     let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
         .into_iter()
-        .map(|l| Line::styled(l, theme.warn()))
+        .map(|l| Line::styled(l, app.theme.warn()))
         .collect();
     frame.render_widget(Paragraph::new(lines), area);
 }

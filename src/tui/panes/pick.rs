@@ -39,7 +39,8 @@ pub fn palette(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {
             Span::styled(fit(&says, room).into_owned(), style(theme.text())),
         ])
     };
-    list(frame, area, app, "Actions", PALETTE, pick, offers.len(), row);
+    let size = (PALETTE, palette::offers(app, "").len() + 1);
+    list(frame, area, app, "Actions", size, pick, offers.len(), row);
 }
 
 pub fn themes(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {
@@ -51,7 +52,8 @@ pub fn themes(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {
     // At the side, so that most of what is coloured is seen.
     let right =
         Rect { x: area.x + area.width.saturating_sub(THEMES + 4), width: area.width.min(THEMES + 4), ..area };
-    list(frame, right, app, "Themes", THEMES, pick, fitting.len(), row);
+    let size = (THEMES, app.themes.len().max(1) + 1);
+    list(frame, right, app, "Themes", size, pick, fitting.len(), row);
 }
 
 #[expect(clippy::too_many_arguments, reason = "they are the parts of one list")]
@@ -60,13 +62,13 @@ fn list(
     area: Rect,
     app: &App,
     title: &str,
-    columns: u16,
+    size: (u16, usize),
     pick: &Pick,
     count: usize,
     row: impl Fn(usize, usize) -> Line<'static>,
 ) {
     let theme = &app.theme;
-    let inner = window_of(frame, area, title, (columns, usize::from(area.height)), theme);
+    let inner = window_of(frame, area, title, size, theme);
     if inner.height == 0 {
         return;
     }
@@ -75,7 +77,8 @@ fn list(
     let rows = usize::from(body.height);
     if count == 0 {
         let loading = title == "Themes" && app.themes.is_empty();
-        let text = if loading { " reading …" } else { " nothing fits: Esc closes" };
+        let nothing = format!(" nothing fits: {} closes", app.keymap.key(Action::Abandon));
+        let text = if loading { " reading …".to_owned() } else { nothing };
         frame.render_widget(Line::styled(text, theme.quiet()), body);
     }
     let at = pick.at.min(count.saturating_sub(1));

@@ -1,6 +1,7 @@
 //! run.log: followed, scrolled, frozen, searched. Only the lines that are seen are looked at.
 
 use super::super::app::App;
+use super::super::keymap::Action;
 use super::super::log::find_all;
 use super::super::text::slice;
 use super::super::theme::Theme;
@@ -36,9 +37,9 @@ fn note(app: &App) -> String {
         parts.push(format!("{last}/{}", log.len()));
     }
     if app.log.is_frozen() {
-        parts.push("frozen: f lets go".to_owned());
+        parts.push(format!("frozen: {} lets go", app.keymap.way(Action::Freeze)));
     } else if !app.log.follow {
-        parts.push("G follows".to_owned());
+        parts.push(format!("{} follows", app.keymap.way(Action::Bottom)));
     }
     parts.join(" · ")
 }
