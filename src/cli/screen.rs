@@ -91,6 +91,13 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
     Ok(User { preferences, layout, problem, cupboard })
 }
 
+/// What `wish`, the environment and the config ask for, in this terminal.
+pub fn looks(wish: Wish) -> Result<Looks> {
+    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
+    let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
+    Looks::choose(wish.or(settings.wish()), env, catalogue).map_err(Error::msg)
+}
+
 /// What the settings come to in this terminal, where `wish` says nothing else.
 fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
     let Looks { theme, .. } = Looks::choose(wish.or(settings.wish()), env, catalogue)?;

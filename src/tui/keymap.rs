@@ -142,6 +142,8 @@ actions! {
     In(Bench) More "more" "the chart shows more of them" ["-"] "";
     In(Bench) All "all" "the chart shows all of them" ["0"] "";
     In(Bench) LogScale "log-scale" "a logarithmic scale for the chart, or a linear one" ["L"] "";
+    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";

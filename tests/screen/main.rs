@@ -6,7 +6,9 @@
 mod charts;
 mod colours;
 mod device;
+mod git;
 mod hands;
+mod looks;
 mod random;
 mod states;
 mod stories;

@@ -18,11 +18,15 @@ impl App {
         match self.panes.focus() {
             Pane::Correctness => self.verdict_in_words().ok_or_else(|| "needs a verdict".to_owned()),
             Pane::Log => self.shown_lines(),
-            Pane::Commits | Pane::Graph => {
+            Pane::Graph | Pane::Commit => {
+                let commit = self.panes.graph.selected();
+                commit.map(|entry| entry.commit.id.clone()).ok_or_else(|| "no commit is selected".to_owned())
+            }
+            Pane::Commits => {
                 let commit = self.commits.get(self.panes.commits.selected);
                 commit.map(|commit| commit.id.clone()).ok_or_else(|| "no commit is selected".to_owned())
             }
-            Pane::History | Pane::Experiments | Pane::Experiment | Pane::Commit => match self.chosen() {
+            Pane::History | Pane::Experiments | Pane::Experiment => match self.chosen() {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
                 None => none("no experiment is chosen"),
             },

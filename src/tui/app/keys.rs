@@ -82,6 +82,7 @@ impl App {
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
             Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),
@@ -96,8 +97,10 @@ impl App {
                 self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
             }
-            Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
-            Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
+            Action::ScrollLeft => self.scroll_side(-8),
+            Action::ScrollRight => self.scroll_side(8),
+            Action::NextChange => self.step_change(true),
+            Action::PreviousChange => self.step_change(false),
             Action::Fewer => self.zoom_history(true),
             Action::More => self.zoom_history(false),
             Action::All => self.panes.history.newest = None,
@@ -164,9 +167,11 @@ impl App {
         isize::try_from(self.panes.height() / 2).unwrap_or(isize::MAX).max(1)
     }
 
-    fn show(&mut self, view: View) -> Vec<Effect> {
+    pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
         self.panes.view = view;
-        self.want_whole()
+        let mut effects = self.want_whole();
+        effects.extend(self.open_graph());
+        effects
     }
 
     pub(super) fn scroll(&mut self, by: isize) -> Vec<Effect> {
@@ -176,7 +181,7 @@ impl App {
                 let all: Vec<_> = self.comparable().into_iter().map(Experiment::key).collect();
                 return self.step_chosen(by, &all);
             }
-            Pane::Commits | Pane::Graph => {
+            Pane::Commits => {
                 self.panes.commits.select(by, self.commits.len());
                 let holds = self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_ref());
                 if let Some(key) = holds.map(Experiment::key) {
@@ -190,9 +195,19 @@ impl App {
                 return self.step_chosen(by.saturating_neg(), &all);
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
-            Pane::Source | Pane::Commit | Pane::Gauges | Pane::Build => {}
+            Pane::Graph => return self.step_graph(by),
+            Pane::Commit => self.panes.commit.scroll(by),
+            Pane::Source | Pane::Gauges | Pane::Build => {}
         }
         Vec::new()
+    }
+
+    fn scroll_side(&mut self, by: isize) {
+        let left = match self.panes.focus() {
+            Pane::Commit => &mut self.panes.commit.left,
+            _ => &mut self.log.left,
+        };
+        *left = left.saturating_add_signed(by).min(2_000);
     }
 
     fn zoom_history(&mut self, closer: bool) {

@@ -6,6 +6,7 @@ mod copy;
 mod device;
 mod dialogs;
 mod facts;
+mod git;
 mod keys;
 mod mouse;
 mod pick;
@@ -240,7 +241,9 @@ impl App {
 
     /// What to do first.
     pub fn open(&mut self) -> Vec<Effect> {
-        vec![Effect::Refresh]
+        let mut effects = vec![Effect::Refresh];
+        effects.extend(self.show(self.panes.view));
+        effects
     }
 
     pub fn update(&mut self, event: Event, now: Now) -> Vec<Effect> {
@@ -280,6 +283,8 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Graph(page) => self.on_graph(page),
+            Event::Commit(id, details) => self.on_commit(id, *details),
             Event::Device(heard) => self.on_device(*heard),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),

@@ -7,8 +7,7 @@ use super::super::overlay::Overlay;
 use super::super::panes::Pane;
 use super::super::status::Level;
 use super::App;
-use crate::session::experiment::Experiment;
-use crate::session::repo::short;
+use crate::session::repo::{LogEntry, short};
 use tui_input::Input;
 
 impl App {
@@ -30,7 +29,8 @@ impl App {
     /// Rows of a list; `None` of a pane that is none.
     fn row_count(&self, pane: Pane) -> Option<usize> {
         match pane {
-            Pane::Commits | Pane::Graph => Some(self.commits.len()),
+            Pane::Commits => Some(self.commits.len()),
+            Pane::Graph => Some(self.panes.graph.rows.len()),
             Pane::Experiments => Some(self.history.len()),
             _ => None,
         }
@@ -38,10 +38,14 @@ impl App {
 
     /// What a row of a list says, counted from the top.
     fn row_text(&self, pane: Pane, at: usize) -> Option<String> {
+        let of_commit =
+            |commit: &LogEntry| format!("{} {} {}", short(&commit.id), commit.subject, commit.author);
         match pane {
-            Pane::Commits | Pane::Graph => {
-                let commit = self.commits.get(at)?;
-                Some(format!("{} {} {}", short(&commit.id), commit.subject, commit.author))
+            Pane::Commits => self.commits.get(at).map(of_commit),
+            Pane::Graph => {
+                let entry = &self.panes.graph.rows.get(at)?.entry;
+                let names: Vec<&str> = entry.labels.iter().map(|label| label.name.as_str()).collect();
+                Some(format!("{} {}", of_commit(&entry.commit), names.join(" ")))
             }
             Pane::Experiments => {
                 let row = &self.history.iter().rev().nth(at)?.row;
@@ -57,19 +61,9 @@ impl App {
                 let key = self.chosen.as_ref();
                 key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
             }
+            Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
             _ => self.panes.commits.selected,
         }
-    }
-
-    fn select_row(&mut self, pane: Pane, at: usize) -> Vec<Effect> {
-        let key = match pane {
-            Pane::Experiments => self.history.iter().rev().nth(at).map(Experiment::key),
-            _ => {
-                self.panes.commits.selected = at;
-                self.commits.get(at).and_then(|commit| commit.experiment.as_ref()).map(Experiment::key)
-            }
-        };
-        key.map_or_else(Vec::new, |key| self.choose(Some(key)))
     }
 
     pub(super) fn open_search(&mut self) {
@@ -154,7 +148,8 @@ impl App {
         let is_found =
             |at: &usize| self.row_text(pane, *at).is_some_and(|t| !find_all(&t, &needle).is_empty());
         match (skip..count + skip).map(order).find(is_found) {
-            Some(at) => self.select_row(pane, at),
+            // As a key would select it.
+            Some(at) => self.scroll(at as isize - from as isize),
             None => {
                 self.say(Level::Warning, format!("'{needle}' is nowhere in {}", pane.name()));
                 Vec::new()

@@ -34,10 +34,12 @@ mod pick;
 mod run_log;
 mod source;
 
+pub use commit::CommitState;
 pub use commits::CommitsState;
 pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
+pub use graph::GraphState;
 pub use history::HistoryState;
 
 use super::app::App;
@@ -105,6 +107,8 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    pub graph: GraphState,
+    pub commit: CommitState,
     /// Borders that the user moved.
     pub shares: Shares,
     /// The one that the mouse moves.
