@@ -113,8 +113,11 @@ fn take(events: &Sender<Event>) -> std::io::Result<bool> {
         let event = match event::read()? {
             Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Key(key),
             Raw::Paste(text) => Event::Paste(text),
+            Raw::Mouse(mouse) => Event::Mouse(mouse),
+            Raw::FocusGained => Event::Focus(true),
+            Raw::FocusLost => Event::Focus(false),
             // A new size is told by its signal, also while nobody types.
-            _ => continue,
+            Raw::Resize(..) | Raw::Key(_) => continue,
         };
         if events.send(event).is_err() {
             return Ok(false);
