@@ -1,6 +1,8 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
+use super::drawer::Preferences;
 use super::monitor::Heard;
+use super::theme::Theme;
 use crate::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use crate::session::follow::Batch;
 use crate::session::history::History;
@@ -13,7 +15,7 @@ use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
 use crate::session::whole::{Compared, Whole};
 use harness::report::Report;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -22,6 +24,13 @@ pub enum Event {
     /// Pasted text: never read as keys.
     Paste(String),
     Resize,
+    Mouse(MouseEvent),
+    /// The terminal has the focus, or lost it.
+    Focus(bool),
+    /// config.toml was read, because it changed or because the user asked.
+    Preferences(Box<Result<Preferences, String>>, bool),
+    /// The themes there are, by name.
+    Themes(Vec<(String, Theme)>),
     /// The timer that [`super::app::App::wakes_at`] asked for.
     Tick,
     Watch(WatchEvent),

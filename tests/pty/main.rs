@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod actions;
 mod bench;
 mod flows;
+mod hands;
+mod results;
 mod rmsnorm;
 mod standby;
 mod terminal;

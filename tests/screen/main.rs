@@ -8,6 +8,7 @@ mod colours;
 mod deciding;
 mod device;
 mod git;
+mod hands;
 mod looks;
 mod random;
 mod results;

@@ -1,23 +1,19 @@
 //! What keys do.
 
 use super::super::effect::Effect;
-use super::super::keymap::{Action, Key, Place};
-use super::super::overlay::Overlay;
+use super::super::keymap::{Action, Place};
+use super::super::overlay::{Overlay, Pick};
 use super::super::panes::Pane;
 use super::super::status::Level;
 use super::super::text::printable;
 use super::super::views::View;
+use super::dialogs::insert;
 use super::{App, Deciding, Judged};
 use crate::session::experiment::Experiment;
 use crate::session::run::Reason;
 use crate::session::verdict::Outcome;
 use harness::report::Severity;
-use ratatui::crossterm::event::{Event as Raw, KeyEvent};
-use tui_input::Input;
-use tui_input::backend::crossterm::EventHandler;
-
-/// Longer descriptions than this make no good subject of a commit.
-const DESCRIPTION: usize = 500;
+use ratatui::crossterm::event::KeyEvent;
 
 impl App {
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -61,11 +57,12 @@ impl App {
             for letter in printable(&text).chars() {
                 insert(input, letter);
             }
+            self.retype_pick();
         }
         self.typed()
     }
 
-    fn perform(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {
         if let Err(reason) = self.usable(action) {
             match action {
                 Action::Keep => self.refuse(Deciding::Keep, reason),
@@ -101,13 +98,9 @@ impl App {
             Action::HalfDown => return self.scroll(self.half_page()),
             Action::Top => return self.jump(false),
             Action::Bottom => return self.jump(true),
-            Action::Search => {
-                self.panes.set_focus(Pane::Log);
-                let before = self.log.search().to_owned();
-                self.overlays.push(Overlay::Search { input: Input::default(), before });
-            }
-            Action::NextMatch => self.step_search(true),
-            Action::PreviousMatch => self.step_search(false),
+            Action::Search => self.open_search(),
+            Action::NextMatch => return self.step_search(true),
+            Action::PreviousMatch => return self.step_search(false),
             Action::Freeze => {
                 self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
@@ -119,6 +112,10 @@ impl App {
             Action::Fewer => self.zoom_history(true),
             Action::More => self.zoom_history(false),
             Action::All => self.panes.history.newest = None,
+            Action::Histograms => {
+                self.panes.set_focus(Pane::Correctness);
+                self.panes.correctness.histograms = !self.panes.correctness.histograms;
+            }
             Action::LogScale => self.panes.history.toggle_scale(),
             Action::SortNext
             | Action::SortReverse
@@ -135,15 +132,27 @@ impl App {
                 return self.want_whole();
             }
             Action::Close => self.close(),
+            Action::Palette => self.overlays.push(Overlay::Palette(Pick::default())),
+            Action::Copy => return self.copy(),
+            Action::Themes => return self.open_themes(),
+            Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
+                self.move_border(action);
+            }
+            Action::ResetBorders => self.panes.shares.clear(),
+            Action::Mouse => self.toggle_mouse(),
+            Action::ReloadConfig => return vec![Effect::ReloadConfig],
             Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Repaint],
             Action::Quit => return vec![Effect::KillRun, Effect::Quit],
+            // Heard in dialogs alone.
             Action::Accept
             | Action::Abandon
             | Action::NextField
             | Action::PreviousField
             | Action::Fold
+            | Action::PreviousChoice
+            | Action::NextChoice
             | Action::Yes
             | Action::No => {}
         }
@@ -165,7 +174,8 @@ impl App {
     fn toggle_pause(&mut self) -> Vec<Effect> {
         self.paused = !self.paused;
         if self.paused {
-            self.say(Level::Info, "paused: saves start nothing; r judges by hand");
+            let rerun = self.keymap.way(Action::Rerun);
+            self.say(Level::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
             return Vec::new();
         }
         self.say(Level::Info, "watching again");
@@ -189,14 +199,14 @@ impl App {
         isize::try_from(self.panes.height() / 2).unwrap_or(isize::MAX).max(1)
     }
 
-    fn show(&mut self, view: View) -> Vec<Effect> {
+    pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
         self.panes.view = view;
         let mut effects = self.want_whole();
         effects.extend(self.open_graph());
         effects
     }
 
-    fn scroll(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn scroll(&mut self, by: isize) -> Vec<Effect> {
         match self.panes.focus() {
             Pane::Correctness => self.panes.correctness.scroll(by),
             Pane::History => {
@@ -246,119 +256,14 @@ impl App {
         Vec::new()
     }
 
-    fn step_search(&mut self, forward: bool) {
-        self.panes.set_focus(Pane::Log);
-        if !self.log.step(forward) {
-            let text = format!("'{}' is nowhere in run.log", self.log.search());
-            self.say(Level::Warning, text);
-        }
-    }
-
     /// One thing a time, the topmost first.
     fn close(&mut self) {
-        if !self.log.search().is_empty() {
-            self.log.search_for("");
+        if self.end_search() {
+            // The search was on top.
         } else if self.panes.view == View::Bench && self.chosen.is_some() {
             self.chosen = None;
         } else {
             self.panes.zoom = false;
         }
-    }
-
-    fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
-        match self.keymap.find(Place::Screen, key.into()) {
-            Some(Action::Up) => *scroll = scroll.saturating_sub(1),
-            Some(Action::Down) => *scroll += 1,
-            Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
-            Some(Action::HalfDown) => *scroll += 10,
-            Some(Action::Top) => *scroll = 0,
-            _ => drop(self.overlays.pop()),
-        }
-        Vec::new()
-    }
-
-    fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let answer = self.keymap.find(Place::Question, key.into());
-        if !matches!(answer, Some(Action::Yes | Action::No)) {
-            return Vec::new();
-        }
-        match (self.overlays.pop(), answer) {
-            (Some(Overlay::Trust { .. }), Some(Action::Yes)) => vec![Effect::Trust],
-            (Some(Overlay::Trust { .. }), _) => {
-                self.say(Level::Warning, "the harness command is not trusted: nothing runs; r asks again");
-                Vec::new()
-            }
-            (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
-            (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
-            (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
-                self.open_discard(run, true);
-                Vec::new()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match self.keymap.find(Place::Input, Key::from(key)) {
-            Some(Action::Accept) => self.accept(),
-            Some(action @ (Action::NextField | Action::PreviousField | Action::Fold)) => {
-                match (self.overlays.last_mut().and_then(Overlay::draft), action) {
-                    (Some(draft), Action::Fold) => draft.fold(),
-                    (Some(draft), _) => draft.step(action == Action::NextField),
-                    (None, _) => {}
-                }
-                Vec::new()
-            }
-            Some(Action::Abandon) => {
-                match self.overlays.pop() {
-                    Some(Overlay::Search { before, .. }) => drop(self.log.search_for(&before)),
-                    Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
-                    _ => {}
-                }
-                Vec::new()
-            }
-            _ => {
-                if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-                    type_key(input, key);
-                }
-                self.typed()
-            }
-        }
-    }
-
-    fn accept(&mut self) -> Vec<Effect> {
-        match self.overlays.pop() {
-            // What was typed counts already.
-            Some(Overlay::Filter { input, before, problem: Some(problem) }) => {
-                self.overlays.push(Overlay::Filter { input, before, problem: Some(problem) });
-                Vec::new()
-            }
-            Some(Overlay::Search { input, .. }) => {
-                if !self.log.search_for(input.value()) {
-                    self.say(Level::Warning, format!("'{}' is nowhere in run.log", input.value()));
-                }
-                Vec::new()
-            }
-            Some(Overlay::Keep { draft }) => self.accept_keep(draft),
-            Some(Overlay::Discard { draft, confirmed }) => self.accept_discard(draft, confirmed),
-            Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
-            _ => Vec::new(),
-        }
-    }
-}
-
-fn insert(input: &mut Input, letter: char) {
-    if input.value().chars().count() < DESCRIPTION {
-        input.handle(tui_input::InputRequest::InsertChar(letter));
-    }
-}
-
-fn type_key(input: &mut Input, key: KeyEvent) {
-    let is_full = input.value().chars().count() >= DESCRIPTION;
-    let before = is_full.then(|| input.clone());
-    input.handle_event(&Raw::Key(key));
-    if let Some(before) = before.filter(|b| b.value().len() < input.value().len()) {
-        *input = before;
     }
 }

@@ -2,11 +2,12 @@
 
 use super::super::app::App;
 use super::super::format;
-use super::super::keymap::{Binding, Place, TABLE};
+use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
 use super::message;
+use super::pick;
 use super::run_log::cursor;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
@@ -35,18 +36,18 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             message::draw(frame, area, app, "Discard", &ask, draft);
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
+            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), app);
         }
         Overlay::Undo { text, .. } => {
-            question(frame, area, "Undo?", std::slice::from_ref(text), &app.theme);
+            question(frame, area, "Undo?", std::slice::from_ref(text), app);
         }
         Overlay::Describe { commit, input, problem } => {
-            describe(frame, area, commit, input, problem.as_deref(), &app.theme);
+            describe(frame, area, commit, input, problem.as_deref(), app);
         }
         Overlay::Restore { text, .. } => {
-            question(frame, area, "Put it back?", std::slice::from_ref(text), &app.theme);
+            question(frame, area, "Put it back?", std::slice::from_ref(text), app);
         }
-        Overlay::Refused { title, text } => notice(frame, area, title, text, &app.theme),
+        Overlay::Refused { title, text } => notice(frame, area, title, text, app),
         Overlay::Trust { command } => {
             let text = [
                 "This lab.toml wants to run a command that you have not trusted yet:".to_owned(),
@@ -55,8 +56,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
                 String::new(),
                 "It runs with your rights at every save. Run it?".to_owned(),
             ];
-            question(frame, area, "Trust this harness?", &text, &app.theme);
+            question(frame, area, "Trust this harness?", &text, app);
         }
+        Overlay::Palette(pick) => pick::palette(frame, area, app, pick),
+        Overlay::Themes { pick, .. } => pick::themes(frame, area, app, pick),
         // Drawn by the pane that is searched.
         Overlay::Search { .. } | Overlay::Filter { .. } => {}
     }
@@ -67,7 +70,7 @@ pub fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &T
     window_of(frame, area, title, (WINDOW, rows), theme)
 }
 
-fn window_of(
+pub(super) fn window_of(
     frame: &mut Frame,
     area: Rect,
     title: &str,
@@ -107,20 +110,25 @@ fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
     out
 }
 
-fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], theme: &Theme) {
-    let keys = vec![
-        Span::styled("y", theme.key()),
-        Span::raw(" yes    "),
-        Span::styled("n", theme.key()),
-        Span::raw(" no"),
-    ];
-    say(frame, area, title, texts, keys, theme);
+/// Keys and what they do here.
+fn keys(app: &App, words: &[(Action, &str)]) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    for (action, word) in words {
+        spans.push(Span::styled(app.keymap.key(*action), app.theme.key()));
+        spans.push(Span::raw(format!(" {word}    ")));
+    }
+    spans
 }
 
-fn notice(frame: &mut Frame, area: Rect, title: &str, text: &str, theme: &Theme) {
+fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], app: &App) {
+    let keys = keys(app, &[(Action::Yes, "yes"), (Action::No, "no")]);
+    say(frame, area, title, texts, keys, &app.theme);
+}
+
+fn notice(frame: &mut Frame, area: Rect, title: &str, text: &str, app: &App) {
     let text = printable(text).into_owned();
-    let keys = vec![Span::styled("Enter", theme.key()), Span::raw(" go back")];
-    say(frame, area, title, std::slice::from_ref(&text), keys, theme);
+    let keys = keys(app, &[(Action::Accept, "go back")]);
+    say(frame, area, title, std::slice::from_ref(&text), keys, &app.theme);
 }
 
 /// Text, and below it the keys that answer.
@@ -137,30 +145,21 @@ fn say(frame: &mut Frame, area: Rect, title: &str, texts: &[String], keys: Vec<S
 }
 
 /// Another description for the experiment of a commit.
-fn describe(
-    frame: &mut Frame,
-    area: Rect,
-    commit: &str,
-    input: &Input,
-    problem: Option<&str>,
-    theme: &Theme,
-) {
+fn describe(frame: &mut Frame, area: Rect, commit: &str, input: &Input, problem: Option<&str>, app: &App) {
+    let theme = &app.theme;
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
     let ask =
         "The row of the experiment and its record are put in these words; its commit keeps its message.";
     let mut lines: Vec<Line> =
         wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())).collect();
+    // The line that is typed into must be seen, and its keys.
+    lines.truncate(usize::from(area.height).saturating_sub(6));
     let at = lines.len();
     lines.push(Line::default());
     let says = wrap(problem.unwrap_or_default(), columns);
     lines.extend(says.into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
     lines.push(Line::default());
-    lines.push(Line::from(vec![
-        Span::styled("Enter", theme.key()),
-        Span::raw(" write    "),
-        Span::styled("Esc", theme.key()),
-        Span::raw(" go back"),
-    ]));
+    lines.push(Line::from(keys(app, &[(Action::Accept, "write"), (Action::Abandon, "go back")])));
     let inner = window(frame, area, &format!("Describe {}", printable(commit)), lines.len(), theme);
     frame.render_widget(Paragraph::new(lines), inner);
     let row = inner.y + at as u16;
@@ -212,7 +211,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
 
 fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
     let theme = &app.theme;
-    let labels = |binding: &Binding| app.keymap.keys(binding.action);
+    let labels = |binding: &Binding| match app.keymap.keys(binding.action) {
+        none if none.is_empty() => app.keymap.way(binding.action),
+        keys => keys,
+    };
     let mut lines = Vec::new();
     let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
     for place in Place::ALL {
@@ -242,7 +244,8 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
     let shown: Vec<Line> = lines.into_iter().skip(first).collect();
     frame.render_widget(Paragraph::new(shown), inner);
     if last > first {
-        let more = fit(" j for more ", usize::from(inner.width)).into_owned();
+        let more = fit(&format!(" {} for more ", app.keymap.way(Action::Down)), usize::from(inner.width))
+            .into_owned();
         let place = Rect { y: inner.bottom(), height: 1, ..inner };
         if place.y < area.bottom() {
             frame.render_widget(Line::styled(more, theme.quiet()).right_aligned(), place);

@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 
 use super::super::app::App;
+use super::super::keymap::Action;
 use super::super::overlay::Overlay;
 use super::super::table::{Column, FIELDS};
 use super::super::text::{fit, pad, pad_left, printable, width, wrap_to};
@@ -24,17 +25,9 @@ const GUTTER: usize = 2;
 pub struct ExperimentsState {
     /// The topmost row that is seen.
     first: usize,
-    /// Where the rows were drawn at the last frame.
-    rows: Rect,
 }
 
 impl ExperimentsState {
-    /// The row of the table that is drawn at this place of the screen.
-    pub fn row_at(&self, column: u16, line: u16) -> Option<usize> {
-        let is_inside = self.rows.contains((column, line).into());
-        is_inside.then(|| self.first + usize::from(line - self.rows.y))
-    }
-
     /// Scrolls as little as keeps the row in sight.
     fn bring_into_view(&mut self, row: usize, rows: usize, count: usize) {
         let lowest = (row + 1).saturating_sub(rows);
@@ -46,10 +39,19 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let mut inner = titled(frame, area, app, Pane::Experiments, &note(app));
     draw_filter(frame, &mut inner, app);
     if app.table.is_empty() {
+        let way = |action| app.keymap.way(action);
         let text = match (app.loaded, app.history.is_empty()) {
-            (false, _) => "reading …",
-            (true, true) => "no experiment yet: c keeps one, d discards one",
-            (true, false) => "no experiment holds to the filter: Esc takes it away",
+            (false, _) => "reading …".to_owned(),
+            (true, true) => {
+                format!(
+                    "no experiment yet: {} keeps one, {} discards one",
+                    way(Action::Keep),
+                    way(Action::Discard)
+                )
+            }
+            (true, false) => {
+                format!("no experiment holds to the filter: {} takes it away", way(Action::Close))
+            }
         };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
@@ -63,8 +65,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let chosen = app.chosen_row();
     let state = &mut app.panes.experiments;
     state.bring_into_view(chosen.unwrap_or(0), rows, app.table.len());
-    state.rows = inner;
     let first = state.first;
+    if let Some(row) = chosen.unwrap_or(0).checked_sub(first).filter(|row| *row < rows) {
+        app.panes.mark_selected(Pane::Experiments, inner.y + row as u16);
+    }
     for (at, place) in app.table.order().iter().enumerate().skip(first).take(rows) {
         let Some(experiment) = app.history.get(*place) else { continue };
         // Where none is chosen the topmost stands for it, and is shown whole beside.

@@ -11,6 +11,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+/// Narrower, the usual words of a trailer are left out.
+const ROOMY: u16 = 60;
+
 /// Columns of a trailer's name.
 const LABEL: usize = 13;
 
@@ -56,11 +59,13 @@ fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool, theme: &The
     let (prompt, note, style) = match &field.key {
         None => {
             let (note, style) = length(field.input.value(), theme);
-            ("› ".to_owned(), note, style)
+            (if is_here { "› " } else { "  " }.to_owned(), note, style)
         }
         Some(key) => {
+            // What was typed matters more.
+            let usual = if area.width < ROOMY { String::new() } else { key.usual().join(", ") };
             let sign = if is_here { "›" } else { " " };
-            (format!("{sign} {}", pad(key.word(), LABEL + 1)), key.usual().join(", "), theme.quiet())
+            (format!("{sign} {}", pad(key.word(), LABEL + 1)), usual, theme.quiet())
         }
     };
     let taken = (width(&note) as u16 + 1).min(area.width / 2);

@@ -3,16 +3,17 @@
 
 use super::super::app::App;
 use super::super::panes::{Pane, draw_pane};
+use super::split::{Split, cut};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Direction, Rect};
 
 /// From so many columns on the two stand side by side.
 const WIDE: u16 = 190;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let [first, second] = match area.width >= WIDE {
-        true => Layout::horizontal([Constraint::Percentage(56), Constraint::Fill(1)]).spacing(1).areas(area),
-        false => Layout::vertical([Constraint::Percentage(45), Constraint::Fill(1)]).areas(area),
+        true => cut(&mut app.panes, Split::Results, Direction::Horizontal, area, area.width * 14 / 25, 1),
+        false => cut(&mut app.panes, Split::Results, Direction::Vertical, area, area.height * 9 / 20, 0),
     };
     draw_pane(frame, first, app, Pane::Experiments);
     draw_pane(frame, second, app, Pane::Experiment);

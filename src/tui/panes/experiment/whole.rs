@@ -152,7 +152,7 @@ fn measured(record: &Record, app: &App, columns: usize) -> Vec<Section<'static>>
     let report = record.report();
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
     let mut all = vec![
-        Section::new("what proves it", correctness::proof(&report, failed, columns, theme)),
+        Section::new("what proves it", correctness::proof(&report, failed, columns, theme, app.glyphs)),
         Section::new("measured", correctness::others(&report, &app.setup.objective, columns, theme)),
         Section::new("on", device(&report, theme)),
     ];
@@ -204,6 +204,6 @@ fn checked(held_out: &HeldOut, app: &App, columns: usize) -> Vec<Line<'static>> 
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));
     }
-    out.extend(correctness::proof(&report, false, columns, theme));
+    out.extend(correctness::proof(&report, false, columns, theme, app.glyphs));
     out
 }
