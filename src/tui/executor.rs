@@ -3,8 +3,10 @@
 use super::desk::{Desk, Opening, Request};
 use super::effect::Effect;
 use super::event::Event;
+use super::highlight;
 use super::monitor::Monitor;
 use super::reader::Reader;
+use super::source::Which;
 use crate::session::project::Project;
 use crate::session::runner::Runner;
 use std::io;
@@ -17,6 +19,7 @@ pub struct Executor {
     desk: Desk,
     reader: Reader,
     monitor: Monitor,
+    colours: highlight::Worker<Which>,
 }
 
 impl Executor {
@@ -26,8 +29,12 @@ impl Executor {
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
         let reader = Reader::start(Arc::clone(project), events.clone())?;
+        let sink = events.clone();
+        let colours = highlight::Worker::start(move |which, text, found| {
+            drop(sink.send(Event::Coloured(which, text, found)));
+        })?;
         let monitor = Monitor::start(events.clone())?;
-        Ok(Executor { runner, desk, reader, monitor })
+        Ok(Executor { runner, desk, reader, monitor, colours })
     }
 
     /// Further runs are of this project: lab.toml changed.
@@ -52,6 +59,7 @@ impl Executor {
             }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
             Effect::LookAt(uuid) => self.monitor.look(uuid),
+            Effect::Colour(which, text) => self.colours.ask(which, text.into()),
             Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),

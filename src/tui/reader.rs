@@ -2,6 +2,7 @@
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
 use super::event::Event;
+use super::source::{self, Asked};
 use crate::session::experiment::Key;
 use crate::session::project::Project;
 use crate::session::whole;
@@ -16,6 +17,8 @@ use std::thread::{self, JoinHandle};
 pub enum Wish {
     /// One experiment whole; answered by [`Event::Whole`].
     Whole(Key),
+    /// kernel.cu and what it is compared with; answered by [`Event::Source`].
+    Source(Asked),
 }
 
 pub struct Reader {
@@ -78,6 +81,7 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
 
 fn answer(project: &Project, wish: Wish) -> Event {
     match wish {
+        Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
     }
 }

@@ -7,6 +7,7 @@ mod charts;
 mod colours;
 mod device;
 mod random;
+mod source;
 mod states;
 mod stories;
 mod world;

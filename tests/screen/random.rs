@@ -33,6 +33,11 @@ fn step() -> impl Strategy<Value = String> {
         "backspace",
         "left",
         "delete",
+        "2",
+        "v",
+        "b",
+        "]",
+        "{",
         "ctrl-w",
     ];
     prop_oneof![

@@ -7,11 +7,10 @@ use super::super::panes::Pane;
 use super::super::status::Level;
 use super::super::text::printable;
 use super::super::views::View;
-use super::{App, Deciding, Judged};
+use super::{App, Deciding};
 use crate::session::experiment::Experiment;
 use crate::session::run::{Reason, RunId};
 use crate::session::verdict::Outcome;
-use harness::report::Severity;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -76,7 +75,7 @@ impl App {
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
             Action::Stop => return vec![Effect::KillRun],
-            Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
+            Action::Edit => return vec![Effect::OpenEditor { line: self.editor_line() }],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),
@@ -103,12 +102,20 @@ impl App {
                 self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
             }
+            Action::ScrollLeft if self.panes.focus() == Pane::Source => self.panes.source.scroll_side(-8),
+            Action::ScrollRight if self.panes.focus() == Pane::Source => self.panes.source.scroll_side(8),
             Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
             Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
             Action::Fewer => self.zoom_history(true),
             Action::More => self.zoom_history(false),
             Action::All => self.panes.history.newest = None,
             Action::LogScale => self.panes.history.toggle_scale(),
+            Action::TurnSource => self.panes.source.turn(),
+            Action::SwitchBase => self.switch_base(),
+            Action::NextMark => self.step_mark(true),
+            Action::PreviousMark => self.step_mark(false),
+            Action::NextChange => self.step_change(true),
+            Action::PreviousChange => self.step_change(false),
             Action::Close => self.close(),
             Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
             Action::Suspend => return vec![Effect::Suspend],
@@ -138,17 +145,6 @@ impl App {
         let unjudged = matches!(self.present, Some(Ok(_))) && (self.last.is_none() || self.is_stale());
         let idle = matches!(self.running, super::Running::No);
         if unjudged && idle { self.start(Reason::Saved) } else { Vec::new() }
-    }
-
-    /// Where the build failed, for the editor. A command of the user's does not say that it was the
-    /// build, but shows a compiler's errors.
-    fn first_error_line(&self) -> Option<u32> {
-        let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;
-        let last = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
-        let name = self.setup.kernel.rsplit('/').next()?;
-        let is_here = |file: &str| file.rsplit('/').next() == Some(name);
-        let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-        errors.filter(|d| is_here(&d.file)).map(|d| d.line).next()
     }
 
     fn half_page(&self) -> isize {
@@ -181,7 +177,8 @@ impl App {
                 return self.step_chosen(by.saturating_neg(), &all);
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
-            Pane::Source | Pane::Commit | Pane::Gauges | Pane::Build => {}
+            Pane::Source => self.panes.source.move_by(by),
+            Pane::Commit | Pane::Gauges | Pane::Build => {}
         }
         Vec::new()
     }

@@ -6,6 +6,7 @@ mod device;
 mod facts;
 mod keys;
 mod runs;
+mod source;
 mod usable;
 
 use super::chart::Glyphs;
@@ -222,6 +223,7 @@ impl App {
         self.dirty = true;
         let mut effects = self.on_event(event);
         effects.extend(self.look_at_device());
+        effects.extend(self.look_at_source());
         effects
     }
 
@@ -245,6 +247,8 @@ impl App {
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
             Event::Device(heard) => self.on_device(*heard),
+            Event::Source(source) => self.on_source(*source),
+            Event::Coloured(which, text, found) => self.on_coloured(which, &text, found),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),

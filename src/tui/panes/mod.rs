@@ -38,6 +38,7 @@ pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
 pub use history::HistoryState;
+pub use source::SourceState;
 
 use super::app::App;
 use super::theme::Theme;
@@ -100,6 +101,7 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    pub source: SourceState,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.

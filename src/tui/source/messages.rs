@@ -30,6 +30,16 @@ pub struct Message {
     pub standing: Standing,
 }
 
+impl Message {
+    pub fn word(&self) -> &'static str {
+        match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// By the line of the present bytes, from 0.
