@@ -100,7 +100,7 @@ actions! {
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
     Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
-    Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the line of the cursor in the source, else at the first error of a failed build" ["e"] "edit";
+    Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the source's cursor or the first error" ["e"] "edit";
     Screen Bench "show-bench" "the view Bench: right, fast, git log, run.log" ["1"] "";
     Screen Source "show-source" "the view Source: kernel.cu, its changes and the compiler's words" ["2"] "";
     Screen Results "show-results" "the view Results: every experiment, and one whole" ["3"] "";
