@@ -7,7 +7,7 @@ use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::Batch;
 use crate::session::history::History;
 use crate::session::project::Project;
-use crate::session::repo::LogEntry;
+use crate::session::repo::{CommitDetails, GraphEntry, LogEntry};
 use crate::session::run::RunId;
 use crate::session::runner::RunEvent;
 use crate::session::sanitise::LogLine;
@@ -32,6 +32,10 @@ pub enum Event {
     Facts(Box<Facts>),
     /// The lines of the last run, read from its folder.
     LastLog(Box<LastLog>),
+    /// Commits of all branches, or the next ones.
+    Graph(Result<GraphPage, String>),
+    /// One commit whole, by its full id.
+    Commit(String, Box<Result<CommitDetails, String>>),
     /// The state of the GPU that is looked at.
     Device(Box<Heard>),
     /// One experiment, read whole.
@@ -72,6 +76,16 @@ pub struct Facts {
     pub status: Result<Status, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,
+}
+
+/// Commits of all branches, newest first.
+#[derive(Debug)]
+pub struct GraphPage {
+    /// It begins anew: what was known of the graph is gone.
+    pub is_first: bool,
+    /// There are no older ones.
+    pub is_last: bool,
+    pub entries: Vec<GraphEntry>,
 }
 
 #[derive(Debug)]

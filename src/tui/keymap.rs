@@ -136,8 +136,10 @@ actions! {
     In(Source) SwitchBase "base" "compare with the chosen experiment, or with the incumbent again" ["b"] "base";
     In(Source) NextMark "next-mark" "to the next message of the compiler; in a diff, and where there is none, to the next change" ["]"] "next";
     In(Source) PreviousMark "previous-mark" "to the previous one" ["["] "";
-    In(Source) NextChange "next-change" "to the next change" ["}"] "";
-    In(Source) PreviousChange "previous-change" "to the previous one" ["{"] "";
+    In(Source) NextEdit "next-edit" "to the next change since what it is compared with" ["}"] "";
+    In(Source) PreviousEdit "previous-edit" "to the previous one" ["{"] "";
+    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Question Yes "yes" "yes" ["y"] "";

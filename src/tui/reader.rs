@@ -1,10 +1,11 @@
 //! The thread that reads for the views what is too much to hold: beside the desk, so that nobody who looks
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
-use super::event::Event;
+use super::event::{Event, GraphPage};
 use super::source::{self, Asked};
 use crate::session::experiment::Key;
 use crate::session::project::Project;
+use crate::session::repo::{self, Graph, Marks};
 use crate::session::whole;
 use std::io;
 use std::mem::discriminant;
@@ -19,7 +20,16 @@ pub enum Wish {
     Whole(Key),
     /// kernel.cu and what it is compared with; answered by [`Event::Source`].
     Source(Asked),
+    /// The newest commits of all branches; answered by [`Event::Graph`].
+    Graph,
+    /// Those that follow, of the same walk.
+    MoreGraph,
+    /// One commit whole, by its full id; answered by [`Event::Commit`].
+    Commit(String),
 }
+
+/// Commits of one page of the graph.
+const PAGE: usize = 300;
 
 pub struct Reader {
     wishes: Option<Sender<Wish>>,
@@ -34,9 +44,10 @@ impl Reader {
         let of = Arc::clone(&project);
         let thread = thread::Builder::new().name("reader".to_owned()).spawn(move || {
             let mut waiting = Vec::new();
+            let mut walk = None;
             while let Some(wish) = next(&inbox, &mut waiting) {
                 let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                if events.send(answer(&project, wish)).is_err() {
+                if events.send(answer(&project, wish, &mut walk)).is_err() {
                     return;
                 }
             }
@@ -79,11 +90,36 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
     (!waiting.is_empty()).then(|| waiting.remove(0))
 }
 
-fn answer(project: &Project, wish: Wish) -> Event {
+/// `walk` is the one through the graph, as far as it has come.
+fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
     match wish {
         Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
+        Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
+        Wish::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
+        Wish::Commit(id) => {
+            let details = repo::commit_details(project, &id).map_err(in_words);
+            Event::Commit(id, Box::new(details))
+        }
     }
+}
+
+fn begin(project: &Project, walk: &mut Option<Graph>) -> anyhow::Result<GraphPage> {
+    *walk = Some(Graph::open(project)?);
+    page(walk, true)
+}
+
+/// Which experiments the commits hold is not asked here: the screen knows.
+fn page(walk: &mut Option<Graph>, is_first: bool) -> anyhow::Result<GraphPage> {
+    let entries = match walk {
+        Some(walk) => walk.page(&Marks::of(&[]), PAGE)?,
+        None => Vec::new(),
+    };
+    Ok(GraphPage { is_first, is_last: entries.len() < PAGE, entries })
+}
+
+fn in_words(error: anyhow::Error) -> String {
+    format!("{error:#}")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod charts;
 mod colours;
 mod device;
+mod git;
 mod random;
 mod source;
 mod states;

@@ -10,7 +10,9 @@ use lab::session::experiment::{Experiment, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
 use lab::session::record::{Decision, Record};
-use lab::session::repo::{Head, LogEntry};
+use lab::session::repo::{
+    ChangeKind, CommitDetails, FileChange, GraphEntry, Head, Label, LabelKind, LogEntry,
+};
 use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab::session::runner::RunEvent;
 use lab::session::sanitise::LogLine;
@@ -21,7 +23,7 @@ use lab::session::whole::Whole;
 use lab::tui::app::{App, Setup};
 use lab::tui::diff::Diff;
 use lab::tui::effect::Effect;
-use lab::tui::event::{Event, Facts, LastLog};
+use lab::tui::event::{Event, Facts, GraphPage, LastLog};
 use lab::tui::highlight::{Cache, Highlighter};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
@@ -321,6 +323,89 @@ impl World {
                 };
                 self.answers.push_back(Event::Whole(Box::new(whole)));
             }
+            Wish::Graph => {
+                let page = GraphPage { is_first: true, is_last: true, entries: self.graph() };
+                self.answers.push_back(Event::Graph(Ok(page)));
+            }
+            Wish::MoreGraph => panic!("there are no more"),
+            Wish::Commit(id) => {
+                let details = self.details(&id);
+                self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
+            }
+        }
+    }
+
+    /// HEAD's commits, and a side branch that the newest one merges.
+    fn graph(&self) -> Vec<GraphEntry> {
+        let label = |kind, name: &str| Label { kind, name: name.into() };
+        let mut entries: Vec<GraphEntry> = Vec::new();
+        for (at, commit) in self.commits.iter().enumerate() {
+            let parent = self.commits.get(at + 1).map(|parent| parent.id.clone());
+            let mut entry = GraphEntry {
+                commit: commit.clone(),
+                parents: parent.into_iter().collect(),
+                labels: Vec::new(),
+            };
+            // The reader does not know the history.
+            entry.commit.experiment = None;
+            if at == 0 {
+                entry.labels.push(label(LabelKind::Current, "exp/rmsnorm"));
+                entry.labels.push(label(LabelKind::Remote, "origin/main"));
+                if self.commits.len() > 2 {
+                    entry.parents.push("5ide5ide".into());
+                }
+            }
+            entries.push(entry);
+        }
+        if self.commits.len() > 2 {
+            let side = GraphEntry {
+                commit: commit("5ide5ide", "notes on rounding", None),
+                parents: vec![self.commits[2].id.clone()],
+                labels: vec![label(LabelKind::Tag, "v1")],
+            };
+            entries.insert(2, side);
+        }
+        entries
+    }
+
+    fn details(&self, id: &str) -> CommitDetails {
+        let subject = self.commits.iter().find(|c| c.id == id).map_or("notes on rounding", |c| &c.subject);
+        let tested = "NVIDIA H200, 4 of 4 gates, 142050 samples/s (+3.1 % vs incumbent)";
+        CommitDetails {
+            id: id.into(),
+            parents: vec!["a1b2c3d4".into()],
+            subject: subject.into(),
+            body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
+            trailers: Vec::new(),
+            author: "Ada <ada@example.org>".into(),
+            authored: noon(),
+            committer: "Grace <grace@example.org>".into(),
+            committed: noon(),
+            files: vec![
+                FileChange {
+                    kind: ChangeKind::Modified,
+                    path: KERNEL.into(),
+                    from: None,
+                    added: 2,
+                    removed: 1,
+                    is_binary: false,
+                    diff: "@@ -1,3 +1,4 @@ rmsnorm\n // one row a warp\n-    float s = x[i];\n+    float s = x[i] * x[i];\n\
+                           +    s += bias;\n }\n"
+                        .into(),
+                    is_cut: false,
+                },
+                FileChange {
+                    kind: ChangeKind::Added,
+                    path: "trace.bin".into(),
+                    from: None,
+                    added: 0,
+                    removed: 0,
+                    is_binary: true,
+                    diff: String::new(),
+                    is_cut: false,
+                },
+            ],
+            files_left_out: 0,
         }
     }
 

@@ -22,6 +22,7 @@ impl App {
         match facts.history {
             Ok(history) => {
                 self.history = history.experiments;
+                self.mark_graph();
                 if first && let Some(problem) = history.problems.first() {
                     self.say(Level::Warning, problem.clone());
                 }

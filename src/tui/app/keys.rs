@@ -84,6 +84,7 @@ impl App {
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
             Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),
@@ -102,10 +103,10 @@ impl App {
                 self.panes.set_focus(Pane::Log);
                 self.log.toggle_freeze();
             }
-            Action::ScrollLeft if self.panes.focus() == Pane::Source => self.panes.source.scroll_side(-8),
-            Action::ScrollRight if self.panes.focus() == Pane::Source => self.panes.source.scroll_side(8),
-            Action::ScrollLeft => self.log.left = self.log.left.saturating_sub(8),
-            Action::ScrollRight => self.log.left = (self.log.left + 8).min(2_000),
+            Action::ScrollLeft => self.scroll_side(-8),
+            Action::ScrollRight => self.scroll_side(8),
+            Action::NextChange => self.step_change(true),
+            Action::PreviousChange => self.step_change(false),
             Action::Fewer => self.zoom_history(true),
             Action::More => self.zoom_history(false),
             Action::All => self.panes.history.newest = None,
@@ -114,8 +115,8 @@ impl App {
             Action::SwitchBase => self.switch_base(),
             Action::NextMark => self.step_mark(true),
             Action::PreviousMark => self.step_mark(false),
-            Action::NextChange => self.step_change(true),
-            Action::PreviousChange => self.step_change(false),
+            Action::NextEdit => self.step_edit(true),
+            Action::PreviousEdit => self.step_edit(false),
             Action::Close => self.close(),
             Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
             Action::Suspend => return vec![Effect::Suspend],
@@ -153,7 +154,9 @@ impl App {
 
     fn show(&mut self, view: View) -> Vec<Effect> {
         self.panes.view = view;
-        self.want_whole()
+        let mut effects = self.want_whole();
+        effects.extend(self.open_graph());
+        effects
     }
 
     fn scroll(&mut self, by: isize) -> Vec<Effect> {
@@ -163,7 +166,7 @@ impl App {
                 let all: Vec<_> = self.comparable().into_iter().map(Experiment::key).collect();
                 return self.step_chosen(by, &all);
             }
-            Pane::Commits | Pane::Graph => {
+            Pane::Commits => {
                 self.panes.commits.select(by, self.commits.len());
                 let holds = self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_ref());
                 if let Some(key) = holds.map(Experiment::key) {
@@ -178,9 +181,20 @@ impl App {
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
             Pane::Source => self.panes.source.move_by(by),
-            Pane::Commit | Pane::Gauges | Pane::Build => {}
+            Pane::Graph => return self.step_graph(by),
+            Pane::Commit => self.panes.commit.scroll(by),
+            Pane::Gauges | Pane::Build => {}
         }
         Vec::new()
+    }
+
+    fn scroll_side(&mut self, by: isize) {
+        let left = match self.panes.focus() {
+            Pane::Commit => &mut self.panes.commit.left,
+            Pane::Source => &mut self.panes.source.left,
+            _ => &mut self.log.left,
+        };
+        *left = left.saturating_add_signed(by).min(2_000);
     }
 
     fn zoom_history(&mut self, closer: bool) {

@@ -4,6 +4,7 @@
 mod chosen;
 mod device;
 mod facts;
+mod git;
 mod keys;
 mod runs;
 mod source;
@@ -246,6 +247,8 @@ impl App {
             Event::Run(event) => self.on_run(event),
             Event::Facts(facts) => self.on_facts(*facts),
             Event::LastLog(loaded) => self.on_last_log(*loaded),
+            Event::Graph(page) => self.on_graph(page),
+            Event::Commit(id, details) => self.on_commit(id, *details),
             Event::Device(heard) => self.on_device(*heard),
             Event::Source(source) => self.on_source(*source),
             Event::Coloured(which, text, found) => self.on_coloured(which, &text, found),

@@ -104,7 +104,7 @@ impl App {
         }
     }
 
-    pub(super) fn step_change(&mut self, forward: bool) {
+    pub(super) fn step_edit(&mut self, forward: bool) {
         if !self.panes.source.step_change(forward) {
             self.say(Level::Info, "nothing changed");
         }

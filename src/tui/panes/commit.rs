@@ -1,12 +1,169 @@
-//! The selected commit.
+//! The selected commit: who made it and why, its trailers, the files that it changed, and their diffs.
 
 use super::super::app::App;
+use super::super::diff::{Brush, Diff, Form, View, plain};
+use super::super::format;
+use super::super::text::{printable, wrap};
 use super::{Pane, titled};
+use crate::session::repo::{CommitDetails, FileChange, short};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
+use std::sync::Arc;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
-    let inner = titled(frame, area, app, Pane::Commit, "");
-    frame.render_widget(Line::styled("nothing to show yet", app.theme.quiet()), inner);
+#[derive(Clone, Debug, Default)]
+pub struct CommitState {
+    shown: Option<Shown>,
+    /// First row seen, of the words and the diff below them.
+    first: usize,
+    /// Rows of the words above the diff, at the last frame.
+    words: usize,
+    /// First column of the diff.
+    pub left: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Shown {
+    id: String,
+    details: Result<CommitDetails, String>,
+    diff: View,
+}
+
+impl CommitState {
+    /// Full id of the commit that is shown.
+    pub fn id(&self) -> Option<&str> {
+        self.shown.as_ref().map(|shown| &*shown.id)
+    }
+
+    pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
+        let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
+        let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
+        *self = CommitState { shown: Some(Shown { id, details, diff }), ..CommitState::default() };
+    }
+
+    /// [`draw`] keeps it within what there is.
+    pub fn scroll(&mut self, by: isize) {
+        self.first = self.first.saturating_add_signed(by);
+    }
+
+    /// To where the next or the previous file or hunk begins.
+    pub fn step(&mut self, forward: bool) {
+        let Some(shown) = &self.shown else { return };
+        let heads = || {
+            let rows = shown.diff.rows().iter().enumerate();
+            rows.filter(|(_, row)| row.is_head()).map(|(at, _)| at + self.words)
+        };
+        let next = match forward {
+            true => heads().find(|at| *at > self.first),
+            false => heads().rfind(|at| *at < self.first),
+        };
+        self.first = next.unwrap_or(if forward { self.first } else { 0 });
+    }
+}
+
+/// The files' hunks as one diff.
+fn unified(files: &[FileChange]) -> String {
+    let mut text = String::new();
+    for file in files.iter().filter(|file| !file.diff.is_empty()) {
+        let old = file.from.as_deref().unwrap_or(&file.path);
+        text.push_str(&format!("--- a/{old}\n+++ b/{}\n{}", file.path, file.diff));
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let note = app.panes.commit.id().map(|id| short(id).to_owned()).unwrap_or_default();
+    let inner = titled(frame, area, app, Pane::Commit, &note);
+    let Some(shown) = &app.panes.commit.shown else {
+        frame.render_widget(Line::styled("select a commit", app.theme.quiet()), inner);
+        return;
+    };
+    let words = words(app, usize::from(inner.width));
+    let all = words.len() + shown.diff.rows().len();
+    let rows = usize::from(inner.height);
+    let first = app.panes.commit.first.min(all.saturating_sub(rows));
+    let brush = Brush {
+        theme: &app.theme,
+        ink: &plain,
+        search: "",
+        columns: usize::from(inner.width),
+        left: app.panes.commit.left,
+        digits: shown.diff.digits(),
+    };
+    for (at, y) in (first..all).zip(inner.top()..inner.bottom()) {
+        let line = match words.get(at) {
+            Some(line) => line.clone(),
+            None => brush.row(shown.diff.diff(), shown.diff.rows()[at - words.len()], false),
+        };
+        frame.render_widget(line, Rect { y, height: 1, ..inner });
+    }
+    app.panes.commit.words = words.len();
+    app.panes.commit.first = first;
+}
+
+fn words(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let theme = &app.theme;
+    let Some(shown) = &app.panes.commit.shown else { return Vec::new() };
+    let details = match &shown.details {
+        Ok(details) => details,
+        Err(why) => {
+            let rows = wrap(&printable(why), columns).into_iter();
+            return rows.map(|row| Line::styled(row, theme.bad())).collect();
+        }
+    };
+    let wrapped = |text: &str| wrap(&printable(text), columns);
+    let mut out: Vec<Line> =
+        wrapped(&details.subject).into_iter().map(|row| Line::styled(row, theme.strong())).collect();
+    let date = format::date(details.authored, &app.zone);
+    out.push(Line::styled(format!("{} · {date}", printable(&details.author)), theme.quiet()));
+    if details.committer != details.author {
+        let date = format::date(details.committed, &app.zone);
+        let text = format!("committed by {} · {date}", printable(&details.committer));
+        out.push(Line::styled(text, theme.quiet()));
+    }
+    if let [_, _, ..] = &details.parents[..] {
+        let parents: Vec<&str> = details.parents.iter().map(|id| short(id)).collect();
+        out.push(Line::styled(
+            format!("merges {}: changes beside the first", parents.join(" ")),
+            theme.quiet(),
+        ));
+    }
+    if !details.body.is_empty() {
+        out.push(Line::default());
+        let body = details.body.iter().flat_map(|row| match row.is_empty() {
+            true => vec![String::new()],
+            false => wrapped(row),
+        });
+        out.extend(body.map(Line::raw));
+    }
+    out.push(Line::default());
+    for file in &details.files {
+        let path = match &file.from {
+            Some(from) => format!("{from} → {}", file.path),
+            None => file.path.clone(),
+        };
+        let mut spans = vec![
+            Span::styled(format!("{} ", file.kind.sign()), theme.accent()),
+            Span::raw(printable(&path).into_owned()),
+        ];
+        match file.is_binary {
+            true => spans.push(Span::styled("  no text, or too large to compare", theme.quiet())),
+            false => {
+                spans.push(Span::styled(format!("  +{}", file.added), theme.good()));
+                spans.push(Span::styled(format!(" -{}", file.removed), theme.bad()));
+            }
+        }
+        if file.is_cut {
+            spans.push(Span::styled("  its diff goes on", theme.warn()));
+        }
+        out.push(Line::from(spans));
+    }
+    if details.files_left_out > 0 {
+        out.push(Line::styled(format!("and {} files more", details.files_left_out), theme.warn()));
+    }
+    out.push(Line::default());
+    out
 }

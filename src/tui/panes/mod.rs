@@ -33,10 +33,12 @@ mod history;
 mod run_log;
 mod source;
 
+pub use commit::CommitState;
 pub use commits::CommitsState;
 pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
+pub use graph::GraphState;
 pub use history::HistoryState;
 pub use source::SourceState;
 
@@ -102,6 +104,8 @@ pub struct Panes {
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
     pub source: SourceState,
+    pub graph: GraphState,
+    pub commit: CommitState,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.

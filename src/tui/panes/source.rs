@@ -33,6 +33,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         return;
     }
     let mut view = std::mem::take(&mut state.view);
+    view.left = state.left;
     let ink = |side: Side, number: u32| {
         let which = if side == Side::Old { Which::Base } else { Which::Present };
         looks(state.colours(which), number as usize - 1, theme)

@@ -86,7 +86,7 @@ impl Painter<'_> {
             .collect();
         let found = find_all(text, self.search).into_iter();
         let found: Vec<Look> = found.map(|range| (range, theme.found())).collect();
-        spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left(), self.room));
+        spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left, self.room));
         Line::from(spans)
     }
 

@@ -69,7 +69,8 @@ pub struct SourceState {
     /// The line of the cursor, from 0.
     cursor: usize,
     first: usize,
-    left: usize,
+    /// First column shown.
+    pub left: usize,
     /// The cursor jumped: what was out of sight comes to the middle.
     jumped: bool,
     rows: Vec<Row>,
@@ -189,11 +190,6 @@ impl SourceState {
         }
     }
 
-    pub fn scroll_side(&mut self, by: isize) {
-        self.left = self.left.saturating_add_signed(by).min(2_000);
-        self.view.scroll_side(by);
-    }
-
     fn jump(&mut self, line: usize) {
         self.cursor = line.min(self.last());
         self.jumped = true;
@@ -255,10 +251,6 @@ impl SourceState {
 
     pub(super) fn cursor(&self) -> usize {
         self.cursor
-    }
-
-    pub(super) fn left(&self) -> usize {
-        self.left
     }
 
     pub(super) fn change(&self, line: usize) -> Option<Change> {
