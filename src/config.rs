@@ -34,6 +34,15 @@ pub struct Config {
     pub compile: Compile,
     pub measure: Measure,
     pub watch: Watch,
+    pub auto: Auto,
+}
+
+/// What the screen decides by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Auto {
+    /// By the rule of [`crate::session::auto`].
+    pub decide: bool,
 }
 
 /// How the built-in harness measures.
@@ -89,6 +98,7 @@ impl Default for Config {
             compile: Compile::default(),
             measure: Measure::default(),
             watch: Watch::default(),
+            auto: Auto::default(),
         }
     }
 }
@@ -252,6 +262,7 @@ mod tests {
             error("[measure]\nbudget = 3\n")
                 .contains("lab.toml:2: unknown key 'budget' (did you mean 'budget_ms'?)")
         );
+        assert!(error("[auto]\ndecides = true\n").contains("(did you mean 'decide'?)"));
         assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
     }
 

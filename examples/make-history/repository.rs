@@ -4,8 +4,10 @@
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab::session::experiment::{Row, Status};
+use lab::session::project::Project;
 use lab::session::record::{Decision, InputFile, Record};
 use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab::session::shelf::Shelf;
 use lab::session::verdict::{Outcome, Verdict};
 use lab::session::{ledger, repo};
 use std::fs;
@@ -56,6 +58,8 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     git(&["reset", "-q", "--hard"])?;
     write_records(folder, experiments, &commits_by_mark(&marks)?)?;
     fs::remove_file(&marks)?;
+    // The lab that decided so much has an index of it.
+    Shelf::open(&Project::open(folder, None)?);
     Ok(())
 }
 
@@ -73,7 +77,7 @@ const PLAIN: usize = 100_000_000;
 
 /// The last kept one is what HEAD holds.
 fn is_kept(experiment: usize) -> bool {
-    experiment % KEPT == 0
+    experiment.is_multiple_of(KEPT)
 }
 
 fn kernel(experiment: usize) -> String {
@@ -178,8 +182,7 @@ fn write_records(folder: &Path, experiments: usize, commits: &[String]) -> Resul
     let series: Vec<String> = (0..64).map(|at| format!("{}e-7", at + 1)).collect();
     let series = series.join(",");
     let runs = folder.join(".lab/runs");
-    for at in 0..experiments {
-        let commit = &commits[at];
+    for (at, commit) in commits.iter().enumerate().take(experiments) {
         let (sps, us) = (40_000.0 + at as f64, 25.0 - at as f64 * 1e-4);
         let status = if is_kept(at) { Status::Keep } else { Status::Discard };
         let row = Row {
@@ -248,9 +251,10 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             trailers: Vec::new(),
             decided: when,
             commit: Some(commit.to_owned()),
-            made: row.status == Status::Keep,
+            made: (row.status == Status::Keep).then_some(true),
             row: Some(row),
             row_written: true,
         }),
+        undone: Vec::new(),
     })
 }

@@ -12,4 +12,6 @@ pub mod probe;
 pub mod problem;
 pub mod process;
 pub mod report;
+#[cfg(test)]
+mod testing;
 pub mod watch;

@@ -1,13 +1,15 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
 use super::{Kernel, complain, open, say};
+use crate::session::auto::{self, Auto};
 use crate::session::decide::{self, Decided, Refusal};
 use crate::session::execute;
 use crate::session::held_out::Asked;
 use crate::session::message::{self, Key, Message, Trailer};
 use crate::session::process::Control;
 use crate::session::project::Project;
-use crate::session::repo::short;
+use crate::session::record::Record;
+use crate::session::repo::{self, short};
 use crate::session::run::RunId;
 use crate::session::shelf::Shelf;
 use crate::session::{history, trailers};
@@ -81,6 +83,31 @@ impl Trailers {
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    let run = options.run.map(RunId);
+    let message = options.trailers.message(&project, &options.message, run);
+    Ok(told(&project, checked_keep(&project, run, &message)?))
+}
+
+/// What the rule says of a run is done, and said.
+pub fn by_rule(project: &Project, record: &Record, subject: &str) {
+    let run = Some(record.start.id);
+    let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
+    let incumbent = repo::incumbent(project).unwrap_or_default();
+    match auto::decide(record, incumbent.as_deref()) {
+        Auto::Keep => match checked_keep(project, run, &message) {
+            Ok(kept) => drop(told(project, kept)),
+            Err(error) => complain(&format!("{error:#}")),
+        },
+        Auto::Discard => drop(told(project, decide::discard(project, run, &message, false))),
+        Auto::Leave(why) => say(&format!("  left undecided: {why}")),
+    }
+}
+
+fn checked_keep(
+    project: &Project,
+    run: Option<RunId>,
+    message: &Message,
+) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
     super::run::end_on_signals(control.clone())?;
     let mut asked = Asked {
@@ -88,10 +115,7 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
         program: execute::own_program(),
         tell: &mut |_, batch| super::run::say_batch(&batch),
     };
-    let run = options.run.map(RunId);
-    let message = options.trailers.message(&project, &options.message, run);
-    let kept = decide::keep(&project, run, &message, &mut asked);
-    Ok(told(&project, kept))
+    Ok(decide::keep(project, run, message, &mut asked))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {

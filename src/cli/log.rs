@@ -29,6 +29,9 @@ pub struct Options {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    if let Some(done) = decide::mend(&project)? {
+        complain(&done);
+    }
     if options.append_missing {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));

@@ -2,6 +2,7 @@
 
 mod check;
 mod decide;
+mod describe;
 mod doctor;
 mod harness;
 mod init;
@@ -11,7 +12,9 @@ mod probe;
 mod restore;
 mod run;
 pub mod screen;
+mod theme;
 mod trust;
+mod undo;
 
 use crate::session::project::Project;
 use crate::tui::theme::Wish;
@@ -76,6 +79,10 @@ enum Command {
     Keep(decide::Keep),
     /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
     Discard(decide::Discard),
+    /// Take the last keep or discard back, as long as nothing was built on it
+    Undo(undo::Options),
+    /// Give an experiment another description: its record, its note and its row
+    Describe(describe::Options),
     /// List the experiments
     Log(log::Options),
     /// Put kernel.cu of an experiment or a commit on disk
@@ -86,6 +93,8 @@ enum Command {
     Probe(probe::Options),
     /// Let the harness command of this lab.toml run
     Trust,
+    /// List the colour schemes, or show one in this terminal
+    Theme(theme::Options),
     /// Judge one problem folder and print the run.log lines
     Harness(Box<harness::Options>),
     #[command(hide = true)]
@@ -118,10 +127,13 @@ pub fn main() -> ExitCode {
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
+        Some(Command::Undo(options)) => undo::main(&options),
+        Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
+        Some(Command::Theme(options)) => theme::main(&options),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

@@ -30,6 +30,12 @@ pub struct Options {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
+    /// Keep what is correct and faster, discard what is slower, the same or wrong; anything else is left undecided
+    #[arg(long, requires = "message", conflicts_with = "json")]
+    decide: bool,
+    /// What was tried, in one line, for --decide
+    #[arg(short, long, value_name = "TEXT", requires = "decide")]
+    message: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -65,7 +71,13 @@ pub fn judged(
         Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
     };
     match judge(&project, options, reason) {
-        Ok(record) => report(&project, options, &record, more(&record)),
+        Ok(record) => {
+            let exit = report(&project, options, &record, more(&record));
+            if let Some(message) = options.message.as_ref().filter(|_| options.decide) {
+                super::decide::by_rule(&project, &record, message);
+            }
+            exit
+        }
         Err(error) => {
             let exit = match &error {
                 NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,

@@ -245,6 +245,7 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         log_bytes: 0,
         held_out: None,
         decision: None,
+        undone: Vec::new(),
     })
 }
 

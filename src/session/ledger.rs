@@ -1,7 +1,8 @@
 //! results.tsv: one row an experiment, six columns, for people and scripts.
 //!
-//! It is only ever appended to, under a lock, in one write. What somebody wrote into it by hand
-//! stays as it is; a row that cannot be read is a problem to show, never one to repair.
+//! It is appended to, under a lock, in one write. The one exception is a row of the lab's own that is told in other
+//! words or taken back: that line is replaced in one step, and every other byte stays ([`replace`]). What somebody
+//! wrote into it by hand stays as it is; a row that cannot be read is a problem to show, never one to repair.
 
 use super::experiment::{Row, Status};
 use super::project::Project;
@@ -9,6 +10,7 @@ use super::sanitise;
 use anyhow::{Context, Result, anyhow};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub const COLUMNS: [&str; 6] =
@@ -34,22 +36,111 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         };
         anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
     };
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
-    file.lock().map_err(fail)?;
+    let mut file = locked(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
-        None => text.extend(line(&COLUMNS.map(str::to_owned))?),
+        None => text.extend(line(&COLUMNS.map(str::to_owned))),
         Some(b'\n') => {}
         // A half-written last line, by whomever, is ended and left as it is.
         Some(_) => text.push(b'\n'),
     }
-    text.extend(line(&fields(row))?);
+    text.extend(line(&fields(row)));
     file.write_all(&text).and_then(|()| file.sync_data()).map_err(|error| {
         // Half a row of ours is taken back; what was there before is not touched.
         let _ = file.set_len(length);
         fail(error)
     })
+}
+
+/// The file of that name, locked. Whoever waits for the lock may get that of a file which was replaced meanwhile, and
+/// what is written into it would be lost: then it is opened anew.
+fn locked(path: &Path, how: &OpenOptions) -> io::Result<File> {
+    loop {
+        let file = how.open(path)?;
+        file.lock()?;
+        let (held, named) = (file.metadata()?, std::fs::metadata(path));
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
+/// What to do about a row's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit<'a> {
+    /// Another description; the other columns stay byte for byte.
+    Describe(&'a str),
+    TakeOut,
+}
+
+/// Edits the line of this row and no other, in one step, under the lock: a reader sees the whole file before or after.
+/// False where there is no such line; of several the last is meant. A link stays a link, and the mode stays.
+/// Doing the same edit again changes nothing.
+pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
+    let fail =
+        |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
+    let file = match locked(path, OpenOptions::new().read(true)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(fail(error)),
+    };
+    let about = file.metadata().map_err(fail)?;
+    if !about.is_file() {
+        return Err(fail(io::Error::other("it is no plain file")));
+    }
+    let mut bytes = Vec::new();
+    (&file).read_to_end(&mut bytes).map_err(fail)?;
+    let Some(edited) = edited(&bytes, row, edit) else { return Ok(false) };
+    if edited == bytes {
+        return Ok(true);
+    }
+    let write = || -> io::Result<()> {
+        let target = path.canonicalize()?;
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        let mut new = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+        new.write_all(&edited)?;
+        new.as_file().set_permissions(about.permissions())?;
+        new.as_file().sync_data()?;
+        new.persist(&target).map_err(|e| e.error)?;
+        Ok(())
+    };
+    // The lock is held until the new file has the name.
+    write().map_err(fail)?;
+    drop(file);
+    Ok(true)
+}
+
+/// The whole file after the edit; `None` where no line is this row's.
+fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+    let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
+        let line = String::from_utf8_lossy(line);
+        self::row(line.trim_end_matches(['\r', '\n'])).is_ok_and(|row| wanted(&row))
+    };
+    let same = |r: &Row| r.commit == row.commit && r.status == row.status;
+    let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));
+    let at = last(&|r| same(r) && r.description == row.description).or_else(|| match edit {
+        // It was done before.
+        Edit::Describe(text) => last(&|r| same(r) && r.description == description(text)),
+        Edit::TakeOut => None,
+    });
+    let at = at.or_else(|| {
+        // Somebody changed its description by hand.
+        let mut candidates = (0..lines.len()).filter(|&at| is(lines[at], &same));
+        candidates.next().filter(|_| candidates.next().is_none())
+    })?;
+    let line = lines[at];
+    let new = match edit {
+        Edit::TakeOut => Vec::new(),
+        Edit::Describe(text) => {
+            let tabs = line.iter().enumerate().filter(|(_, b)| **b == b'\t');
+            let columns = tabs.map(|(at, _)| at).nth(COLUMNS.len() - 2)?;
+            let end = line.len() - line.iter().rev().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            [&line[..=columns], description(text).as_bytes(), &line[end..]].concat()
+        }
+    };
+    Some([lines[..at].concat(), new, lines[at + 1..].concat()].concat())
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
@@ -62,13 +153,8 @@ fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
     Ok(Some(byte[0]))
 }
 
-fn line(fields: &[String; 6]) -> Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new()
-        .delimiter(b'\t')
-        .quote_style(csv::QuoteStyle::Never)
-        .from_writer(Vec::new());
-    writer.write_record(fields)?;
-    writer.into_inner().context("a row could not be written")
+fn line(fields: &[String; 6]) -> Vec<u8> {
+    (fields.join("\t") + "\n").into_bytes()
 }
 
 fn fields(row: &Row) -> [String; 6] {
@@ -118,17 +204,10 @@ fn parse(text: &str, name: &str) -> Ledger {
     let mut ledger = Ledger::default();
     // Line by line: one bad line must not take the next with it.
     for (at, text) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(b'\t')
-            .quoting(false)
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text.as_bytes());
-        let record = reader.records().next().and_then(Result::ok).unwrap_or_default();
-        if at == 0 && record.iter().eq(COLUMNS) {
+        if at == 0 && text.split('\t').eq(COLUMNS) {
             continue;
         }
-        match row(&record) {
+        match row(text) {
             Ok(row) => ledger.rows.push(row),
             Err(what) => ledger.problems.push(format!("{name}:{}: {what}", at + 1)),
         }
@@ -136,8 +215,9 @@ fn parse(text: &str, name: &str) -> Ledger {
     ledger
 }
 
-fn row(record: &csv::StringRecord) -> Result<Row> {
-    let fields: Vec<&str> = record.iter().collect();
+/// No field is quoted: a tab ends one, whatever is in it.
+fn row(line: &str) -> Result<Row> {
+    let fields: Vec<&str> = line.split('\t').collect();
     let [commit, throughput, kernel_us, correctness, status, description] = fields[..] else {
         return Err(anyhow!("{} columns instead of 6; the row is left out", fields.len()));
     };
@@ -237,6 +317,75 @@ mod tests {
                 description,
             },
         )
+    }
+
+    /// A file with this row in it, in whatever company, and where its line begins and ends.
+    fn in_company(before: &str, row: &Row, after: &str, end: &str) -> (Vec<u8>, std::ops::Range<usize>) {
+        let before = if before.is_empty() || before.ends_with('\n') {
+            before.to_owned()
+        } else {
+            format!("{before}\n")
+        };
+        let line = fields(row).join("\t");
+        let text = format!("{before}{line}{end}{after}");
+        (text.into_bytes(), before.len()..before.len() + line.len() + end.len())
+    }
+
+    #[test]
+    fn an_edit_of_a_line_keeps_the_link_the_mode_and_the_line_ending() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let (path, real) = (temp.path().join("results.tsv"), temp.path().join("elsewhere"));
+        let (text, _) = in_company("# mine\r\n", &sample("old"), "half a li", "\r\n");
+        std::fs::write(&real, &text).unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        for _ in 0..2 {
+            assert!(replace(&path, &sample("old"), Edit::Describe("new\twords")).unwrap());
+            let after = std::fs::read_to_string(&real).unwrap();
+            assert_eq!(after, String::from_utf8_lossy(&text).replace("\told\r", "\tnew words\r"));
+        }
+        assert!(path.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        // Its description was changed by hand: it is still the only one of that commit and status.
+        assert!(replace(&path, &sample("never written"), Edit::TakeOut).unwrap());
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), "# mine\r\nhalf a li");
+        assert!(!replace(&path, &sample("new words"), Edit::TakeOut).unwrap());
+        assert!(!replace(&temp.path().join("none"), &sample("x"), Edit::TakeOut).unwrap());
+        assert!(replace(Path::new("/dev/null"), &sample("x"), Edit::TakeOut).is_err());
+    }
+
+    #[test]
+    fn of_a_commit_with_two_rows_only_the_one_that_is_meant_is_edited() {
+        let both = [fields(&sample("a")).join("\t"), fields(&sample("b")).join("\t")].join("\n") + "\n";
+        let edit = |text: &str, row: &str| edited(text.as_bytes(), &sample(row), Edit::Describe("c"));
+        let once = String::from_utf8(edit(&both, "a").unwrap()).unwrap();
+        assert_eq!(once, both.replace("\ta\n", "\tc\n"));
+        assert_eq!(edit(&once, "a").unwrap(), once.as_bytes(), "done again, it changes nothing more");
+        assert_eq!(edit(&both, "of neither"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// One line is another, and every other byte is the same.
+        #[test]
+        fn an_edit_changes_one_line_and_no_other_byte(
+            row in rows(), before in "[a-z\t\r\n\u{80}-\u{ff}]{0,60}", after in any::<String>(), text in any::<String>(),
+            end in prop::sample::select(vec!["\n", "\r\n"]), take_out in prop::bool::ANY,
+        ) {
+            let row = Row { description: description(&row.description), ..row };
+            let (bytes, line) = in_company(&before, &row, &after, end);
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("results.tsv");
+            std::fs::write(&path, &bytes).unwrap();
+            let edit = if take_out { Edit::TakeOut } else { Edit::Describe(&text) };
+            prop_assert!(replace(&path, &row, edit).unwrap());
+            let new = Row { description: description(&text), ..row.clone() };
+            let wanted = if take_out { String::new() } else { fields(&new).join("\t") + end };
+            let wanted = [&bytes[..line.start], wanted.as_bytes(), &bytes[line.end..]].concat();
+            prop_assert_eq!(std::fs::read(&path).unwrap(), wanted);
+        }
     }
 
     proptest! {

@@ -6,8 +6,10 @@
 //! stand ([`status`]) · decide ([`decide`]) · what was decided so far ([`history`]) · commits ([`repo`]).
 
 pub mod about;
+pub mod auto;
 pub mod debounce;
 pub mod decide;
+mod deciding;
 pub mod execute;
 pub mod experiment;
 pub mod figures;

@@ -29,9 +29,10 @@ pub struct Decision {
     pub decided: Timestamp,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
-    /// A keep made that commit; on bytes that HEAD held already it did not.
+    /// Whether a keep made that commit: on bytes that HEAD held already it did not. `None` of a discard, and in the
+    /// records of an older lab.
     #[serde(default)]
-    pub made: bool,
+    pub made: Option<bool>,
     /// The row for the ledger; `None` until the commit is made.
     pub row: Option<Row>,
     /// The row is in the ledger.
@@ -77,6 +78,9 @@ pub struct Record {
     #[serde(default)]
     pub held_out: Option<HeldOut>,
     pub decision: Option<Decision>,
+    /// Decisions that were taken back, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<Decision>,
 }
 
 impl Record {

@@ -174,6 +174,7 @@ pub(super) mod tests {
             log_bytes: 0,
             held_out: None,
             decision: None,
+            undone: Vec::new(),
         }
     }
 

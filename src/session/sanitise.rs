@@ -26,6 +26,13 @@ pub fn line(bytes: &[u8]) -> String {
 pub fn line_within(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    // Most text is plain, and there is much of it.
+    if let Ok(plain) = std::str::from_utf8(bytes)
+        && bytes.len() <= limit
+        && bytes.iter().all(|b| matches!(b, b' '..=b'~'))
+    {
+        return plain.to_owned();
+    }
     let mut shown = Shown { limit, ..Shown::default() };
     vte::Parser::new().advance(&mut shown, bytes);
     // Returned at the end of the line: the part before is still what is to be seen.

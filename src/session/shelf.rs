@@ -1,9 +1,11 @@
 //! What lists and searches need of every run, so that ten thousand runs are known at once: a [`Brief`] of each
-//! record, read anew only where the record is another one, and an index of them all on disk.
+//! record, and an index of them all on disk (`.lab/runs/index.json`, a copy that may be deleted).
 //!
-//! The index (`.lab/index.json`) is a copy that may be deleted: an entry counts only while the record's file is the
-//! one that it was made of.
+//! A record is read anew where it can be another: while its run goes on, where a decision wrote it ([`deciding`] tells
+//! which), and, of the newest, whenever its file is not the one that was read: those are what people touch by hand,
+//! and their numbers can come again. An older one that was judged stays as it is.
 
+use super::deciding::{self, Seen};
 use super::project::Project;
 use super::record::{Decision, Record};
 use super::records::Records;
@@ -11,7 +13,7 @@ use super::repo::Notes;
 use super::run::{Ending, Fingerprint, Reason, RunId};
 use super::verdict::Outcome;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -70,13 +72,21 @@ struct Shelved {
     brief: Brief,
 }
 
-/// So many records must be new before the index is written anew: reading them takes no longer than writing it.
+/// So many records must be new before the index is written anew.
 const WORTH_WRITING: usize = 64;
 
+/// The files of so many of the newest records are looked at each time.
+const NEWEST: usize = 64;
+
 pub struct Shelf {
+    lab_dir: PathBuf,
     records: Records,
     index: PathBuf,
     is_loaded: bool,
+    /// The folder of runs as it was listed, and what was in it, newest first.
+    listed: Option<Stamp>,
+    ids: Vec<RunId>,
+    seen: Seen,
     shelved: BTreeMap<RunId, Shelved>,
     /// What is wrong with damaged records, and the file that was read so.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
@@ -86,10 +96,18 @@ pub struct Shelf {
 impl Shelf {
     /// Nothing is read yet.
     pub fn new(project: &Project) -> Self {
+        Shelf::of(&project.lab_dir)
+    }
+
+    fn of(lab_dir: &Path) -> Self {
         Shelf {
-            records: Records::new(&project.lab_dir),
-            index: project.lab_dir.join("index.json"),
+            lab_dir: lab_dir.to_owned(),
+            records: Records::new(lab_dir),
+            index: lab_dir.join("runs/index.json"),
             is_loaded: false,
+            listed: None,
+            ids: Vec::new(),
+            seen: 0,
             shelved: BTreeMap::new(),
             damaged: BTreeMap::new(),
             noted: Noted::default(),
@@ -105,40 +123,50 @@ impl Shelf {
 
     /// Reads what is new or changed since, and forgets what is gone.
     pub fn refresh(&mut self) {
-        if !std::mem::replace(&mut self.is_loaded, true) {
-            self.shelved = load(&self.index);
+        if !std::mem::replace(&mut self.is_loaded, true)
+            && let Some(index) = load(&self.index)
+        {
+            self.seen = index.seen;
+            self.shelved = index.runs.into_iter().map(|s| (s.brief.id, s)).collect();
         }
-        let ids = self.records.ids();
-        let mut read = 0;
-        let mut before = std::mem::take(&mut self.shelved);
-        let mut damaged = std::mem::take(&mut self.damaged);
-        for id in ids {
-            let stamp = stamp(&self.records.record(id));
-            // What goes on may have ended without a word: a dead lab writes no record.
-            let fresh = |s: &Shelved| Some(s.stamp) == stamp && s.brief.verdict.is_some();
-            if let Some(known) = before.remove(&id).filter(fresh) {
-                self.shelved.insert(id, known);
-                continue;
+        let (seen, decided) = deciding::since(&self.lab_dir, self.seen);
+        self.seen = seen;
+        // Before it is listed: what comes in between is seen the next time.
+        let listed = stamp(&self.lab_dir.join("runs"));
+        if listed.is_none() || self.listed != listed {
+            self.ids = self.records.ids();
+            self.listed = listed;
+            let here: BTreeSet<RunId> = self.ids.iter().copied().collect();
+            self.shelved.retain(|id, _| here.contains(id));
+            self.damaged.retain(|id, _| here.contains(id));
+        }
+        let as_it_was = |at: usize, id: RunId| {
+            let stays = |known: &Shelved| {
+                known.brief.verdict.is_some() && decided.as_ref().is_some_and(|ids| !ids.contains(&id))
+            };
+            let known = self.shelved.get(&id);
+            let stamp = || stamp(&self.records.record(id));
+            match (known, self.damaged.get(&id)) {
+                (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
+                (Some(known), _) => stays(known),
+                (None, Some((seen, _))) => seen.is_some() && *seen == stamp(),
+                (None, None) => false,
             }
-            if let Some(known) = damaged.remove(&id).filter(|(seen, _)| stamp.is_some() && *seen == stamp) {
-                self.damaged.insert(id, known);
-                continue;
-            }
-            read += 1;
-            match (self.records.read_brief(id), stamp) {
-                (Ok(brief), Some(stamp)) => drop(self.shelved.insert(id, Shelved { stamp, brief })),
-                (Err(_), _) if self.records.goes_on(id) || self.records.unborn(id) => {}
-                (Err(error), _) => {
-                    let problem = format!("run {id} is left out: {error:#}");
-                    self.damaged.insert(id, (stamp, problem));
-                }
-                // It came into being between the two looks.
-                (Ok(_), None) => {}
+        };
+        let ids = self.ids.iter().enumerate();
+        let anew: Vec<RunId> = ids.filter(|(at, id)| !as_it_was(*at, **id)).map(|(_, id)| *id).collect();
+        for (id, found) in read(&self.records, &anew) {
+            self.shelved.remove(&id);
+            self.damaged.remove(&id);
+            match found {
+                Found::Brief(shelved) => drop(self.shelved.insert(id, *shelved)),
+                Found::Damaged(stamp, problem) => drop(self.damaged.insert(id, (stamp, problem))),
+                Found::Nothing => {}
             }
         }
-        if read >= WORTH_WRITING {
+        if anew.len() >= WORTH_WRITING {
             // Without an index the next opening takes longer, no more.
-            let _ = store(&self.index, &self.shelved);
+            let _ = store(&self.index, self.seen, self.shelved.values().collect());
         }
     }
 
@@ -188,17 +216,69 @@ fn stamp(path: &Path) -> Option<Stamp> {
     Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
 }
 
-/// An index that cannot be read, or is another lab's, is none.
-fn load(index: &Path) -> BTreeMap<RunId, Shelved> {
-    let read = || -> Option<Vec<Shelved>> {
-        let file: Index<Vec<Shelved>> = serde_json::from_slice(&fs::read(index).ok()?).ok()?;
-        (file.version == VERSION).then_some(file.runs)
-    };
-    read().unwrap_or_default().into_iter().map(|s| (s.brief.id, s)).collect()
+enum Found {
+    Brief(Box<Shelved>),
+    Damaged(Option<Stamp>, String),
+    /// A run that is being born, or never was.
+    Nothing,
 }
 
-fn store(index: &Path, shelved: &BTreeMap<RunId, Shelved>) -> std::io::Result<()> {
-    let text = serde_json::to_vec(&Index { version: VERSION, runs: shelved.values().collect::<Vec<_>>() })?;
+/// Reads many records at once, as many threads as there are processors.
+fn read(records: &Records, ids: &[RunId]) -> Vec<(RunId, Found)> {
+    const WORTH_A_THREAD: usize = 256;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let one = |id: &RunId| (*id, find(records, *id));
+    std::thread::scope(|scope| {
+        let mut shares = ids.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| {
+                let reading = std::thread::Builder::new()
+                    .name("records".into())
+                    .spawn_scoped(scope, move || share.iter().map(one).collect::<Vec<_>>());
+                (share, reading)
+            })
+            .collect();
+        let mut found: Vec<(RunId, Found)> = first.iter().map(one).collect();
+        for (share, reading) in others {
+            // Where no thread could be had, or it broke, this one reads.
+            let read = reading.ok().and_then(|thread| thread.join().ok());
+            found.extend(read.unwrap_or_else(|| share.iter().map(one).collect()));
+        }
+        found
+    })
+}
+
+fn find(records: &Records, id: RunId) -> Found {
+    // Before it is read: a record that is replaced in between is read again the next time.
+    let stamp = stamp(&records.record(id));
+    match (records.read_brief(id), stamp) {
+        (Ok(brief), Some(stamp)) => Found::Brief(Box::new(Shelved { stamp, brief })),
+        // It came into being between the two looks.
+        (Ok(_), None) => Found::Nothing,
+        (Err(_), _) if records.goes_on(id) || records.unborn(id) => Found::Nothing,
+        (Err(error), _) => Found::Damaged(stamp, format!("run {id} is left out: {error:#}")),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Index<R> {
+    version: u32,
+    seen: Seen,
+    runs: Vec<R>,
+}
+
+const VERSION: u32 = 1;
+
+/// An index that cannot be read, or is another lab's, is none.
+fn load(index: &Path) -> Option<Index<Shelved>> {
+    let index: Index<Shelved> = serde_json::from_slice(&fs::read(index).ok()?).ok()?;
+    (index.version == VERSION).then_some(index)
+}
+
+fn store(index: &Path, seen: Seen, runs: Vec<&Shelved>) -> std::io::Result<()> {
+    let text = serde_json::to_vec(&Index { version: VERSION, seen, runs })?;
     let folder = index.parent().unwrap_or(Path::new("."));
     let file = tempfile::Builder::new().prefix(".index").tempfile_in(folder)?;
     fs::write(file.path(), text)?;
@@ -206,30 +286,11 @@ fn store(index: &Path, shelved: &BTreeMap<RunId, Shelved>) -> std::io::Result<()
     Ok(())
 }
 
-const VERSION: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct Index<R> {
-    version: u32,
-    runs: R,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::records::tests::record;
     use crate::session::verdict::Verdict;
-
-    fn shelf(lab_dir: &Path) -> Shelf {
-        Shelf {
-            records: Records::new(lab_dir),
-            index: lab_dir.join("index.json"),
-            is_loaded: false,
-            shelved: BTreeMap::new(),
-            damaged: BTreeMap::new(),
-            noted: Noted::default(),
-        }
-    }
 
     fn ended(records: &Records, id: RunId, device: &str) {
         let verdict = Verdict {
@@ -253,31 +314,34 @@ mod tests {
     #[test]
     fn a_record_that_changes_is_read_anew_and_one_that_is_gone_is_forgotten() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let mut shelf = shelf(temp.path());
+        let mut shelf = Shelf::of(temp.path());
         let records = shelf.records.clone();
-        for _ in 0..WORTH_WRITING {
+        for _ in 0..NEWEST + 4 {
             let id = records.create().expect("a folder");
             ended(&records, id, "a");
         }
         shelf.refresh();
-        assert_eq!(shelf.newest().count(), WORTH_WRITING);
-        assert_eq!(shelf.newest().next().map(|b| b.id.0), Some(WORTH_WRITING as u64));
+        assert_eq!(shelf.newest().count(), NEWEST + 4);
+        assert_eq!(shelf.newest().next().map(|b| b.id.0), Some(NEWEST as u64 + 4));
 
         // A shelf made anew starts from the index, and finds out what is another by now.
         ended(&records, RunId(2), "b");
+        fs::write(temp.path().join("decide.lock"), "2\n").expect("what a decision says of it");
         fs::remove_dir_all(records.folder(RunId(1))).expect("removed");
-        fs::write(records.record(RunId(3)), "{ half").expect("damaged");
-        let mut again = self::shelf(temp.path());
+        ended(&records, RunId(NEWEST as u64), "by hand");
+        fs::write(records.record(RunId(NEWEST as u64 + 1)), "{ half").expect("damaged");
+        let mut again = Shelf::of(temp.path());
         assert!(again.index.exists());
         for shelf in [&mut shelf, &mut again] {
             shelf.refresh();
-            assert!(seen(shelf).ends_with(&[(4, "a"), (2, "b")]), "{:?}", seen(shelf));
+            assert!(seen(shelf).ends_with(&[(3, "a"), (2, "b")]), "{:?}", seen(shelf));
+            assert_eq!(seen(shelf)[3], (NEWEST as u64, "by hand"));
             assert_eq!(shelf.problems().len(), 1, "{:?}", shelf.problems());
             shelf.refresh();
             assert_eq!(shelf.problems().len(), 1, "it stays one");
         }
         fs::write(&shelf.index, "nonsense").expect("damaged");
-        let mut third = self::shelf(temp.path());
+        let mut third = Shelf::of(temp.path());
         third.refresh();
         assert_eq!(seen(&third), seen(&shelf));
     }
@@ -285,7 +349,7 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_is_looked_at_again() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let mut shelf = shelf(temp.path());
+        let mut shelf = Shelf::of(temp.path());
         let records = shelf.records.clone();
         let id = records.create().expect("a folder");
         records.write(&record(id)).expect("written");

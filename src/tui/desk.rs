@@ -68,6 +68,10 @@ impl Desk {
         let shelf = Shelf::new(&project);
         let mut clerk = Clerk { project, opening, events, watcher: None, keep: keep.clone(), shelf };
         let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
+            // Before anything is watched: it may put a kernel on disk.
+            if let Err(why) = decide::mend(&clerk.project) {
+                let _ = clerk.events.send(Event::Watch(watch::WatchEvent::Problem(in_words(why))));
+            }
             // Before the first look: a save between the two must not be missed.
             clerk.watch();
             let mut waiting = VecDeque::new();

@@ -2,6 +2,7 @@
 //! repository of its own in a temporary folder, with its own home, configuration and identity.
 #![allow(clippy::unwrap_used)]
 
+mod auto;
 mod bad_git;
 mod bad_harness;
 mod bad_kernel;
@@ -10,6 +11,7 @@ mod built_in;
 mod check;
 mod circle;
 mod commits;
+mod describe;
 mod experiments;
 mod held_out;
 mod lab;
@@ -18,6 +20,8 @@ mod processes;
 mod runner;
 mod several;
 mod standby;
+mod theme;
 mod trailers;
 mod trust;
+mod undo;
 mod watch;

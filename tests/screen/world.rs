@@ -520,7 +520,7 @@ impl World {
             trailers: Vec::new(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
-            made: word == Word::Keep,
+            made: (word == Word::Keep).then_some(true),
             row: Some(row.clone()),
             row_written: true,
         });
@@ -682,6 +682,7 @@ fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) ->
         log_bytes: 0,
         held_out: None,
         decision: None,
+        undone: Vec::new(),
         start,
     }
 }

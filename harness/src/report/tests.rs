@@ -1,27 +1,15 @@
 //! The protocol both ways: what the writer prints the reader reads, and nothing else is a result.
 
 use super::*;
+use crate::testing::Log;
 use proptest::prelude::*;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::io;
 
 /// What a writer printed.
 fn printed(write: impl FnOnce(&mut Writer) -> io::Result<()>) -> String {
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-    impl Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("no other thread").extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let sink = Sink::default();
-    write(&mut Writer::new(sink.clone())).expect("memory takes everything");
-    let bytes = sink.0.lock().expect("no other thread").clone();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let log = Log::default();
+    write(&mut log.writer()).expect("memory takes everything");
+    log.text()
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use super::finish::{finish, intend};
 use super::restore::{NOT_REPLACED, ON_DISK, put_back, save};
-use super::{Decided, Refusal, judged, judged_bytes, lock, newer, no, pick, present, said};
+use super::{Decided, Refusal, begin, judged, judged_bytes, newer, no, pick, present, said, saved_note};
 use crate::session::experiment::Status;
 use crate::session::message::Message;
 use crate::session::project::Project;
-use crate::session::records::Records;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
 use crate::session::{inputs, repo, room};
@@ -20,9 +19,9 @@ pub fn discard(
     message: &Message,
     confirmed: bool,
 ) -> StdResult<Decided, Refusal> {
-    let _deciding = lock(project)?;
+    let deciding = begin(project)?;
     let message = said(message)?;
-    let records = Records::new(&project.lab_dir);
+    let records = &deciding.records;
     let name = &project.kernel_name;
     let Some(incumbent) = repo::incumbent(project)? else {
         return no(format!(
@@ -30,7 +29,7 @@ pub fn discard(
         ));
     };
     let present = present(project)?;
-    let record = pick(project, &records, run)?.filter(judged);
+    let record = pick(project, records, run)?.filter(judged);
     let same =
         present.as_deref().map(|b| repo::blob_id(project, name, b)).transpose()?.as_ref() == Some(&incumbent);
     let Some(mut record) = record else {
@@ -58,18 +57,18 @@ pub fn discard(
             project.argument, record.start.id
         )));
     }
-    let bytes = judged_bytes(&records, &record)?;
+    let bytes = judged_bytes(records, &record)?;
     let status = match record.verdict.as_ref().map(|v| v.outcome) {
         Some(Outcome::Crash) => Status::Crash,
         _ => Status::Discard,
     };
     let id = record.start.id;
-    intend(&records, &mut record, status, message)?;
+    intend(&deciding, &mut record, status, message)?;
     let kept = match repo::keep_discarded(project, id, &bytes, &message.render()) {
         Ok(kept) => kept,
         Err(error) => {
             record.decision = None;
-            let _ = records.write(&record);
+            let _ = deciding.write(&record);
             return Err(room::in_words(error, NOT_REPLACED).into());
         }
     };
@@ -88,7 +87,7 @@ pub fn discard(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
         ));
     }
-    finish(project, &records, record, kept.id, notes)
+    finish(project, &deciding, record, kept.id, notes)
 }
 
 /// Nothing was judged, so there is no experiment and no row: the bytes are saved, no more.
@@ -111,9 +110,4 @@ fn discard_unjudged(
 fn link_note(project: &Project) -> Option<String> {
     let target = repo::link_target(project)?;
     Some(format!("{} is a link and stays one: {} was written", project.kernel_name, target.display()))
-}
-
-fn saved_note(id: String) -> String {
-    let short = repo::short(&id);
-    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }

@@ -1,11 +1,11 @@
 //! What every decision goes through: the intention in the record, then note, row and record.
 
-use super::{Decided, Refusal, lock};
+use super::{Decided, Refusal, begin};
+use crate::session::deciding::Deciding;
 use crate::session::experiment::{Row, Status};
 use crate::session::message::Message;
 use crate::session::project::Project;
 use crate::session::record::{Decision, Record};
-use crate::session::records::Records;
 use crate::session::shelf::{Brief, Shelf};
 use crate::session::verdict::Outcome;
 use crate::session::{history, ledger, repo, room};
@@ -15,15 +15,14 @@ use std::result::Result as StdResult;
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
-    let _deciding = lock(project)?;
-    let records = Records::new(&project.lab_dir);
+    let deciding = begin(project)?;
     let missing = history::missing(project);
     let added = missing.len();
     for mut record in missing {
         if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
             ledger::append(&ledger::path(project, record.emulated()), &row)?;
             mark_written(&mut record);
-            records.write(&record)?;
+            deciding.write(&record)?;
         }
     }
     Ok(added)
@@ -36,7 +35,7 @@ pub(super) fn mark_written(record: &mut Record) {
 }
 
 pub(super) fn intend(
-    records: &Records,
+    deciding: &Deciding,
     record: &mut Record,
     status: Status,
     message: &Message,
@@ -47,17 +46,17 @@ pub(super) fn intend(
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
         commit: None,
-        made: false,
+        made: None,
         row: None,
         row_written: false,
     });
-    records.write(record)
+    deciding.write(record)
 }
 
 /// The commit is made: note, row and record follow. None of them undoes it.
 pub(super) fn finish(
     project: &Project,
-    records: &Records,
+    deciding: &Deciding,
     mut record: Record,
     commit: String,
     mut notes: Vec<String>,
@@ -73,7 +72,7 @@ pub(super) fn finish(
         notes.extend(what.err().map(|error| format!("{error:#}")));
         done
     };
-    let recorded = attempt(records.write(&record).with_context(|| {
+    let recorded = attempt(deciding.write(&record).with_context(|| {
         format!(
             "commit {} is made, but run {} counts as undecided and has no row: decide it again",
             row.commit, record.start.id
@@ -82,7 +81,7 @@ pub(super) fn finish(
     // Without the record nobody would know of the row, and deciding again would add a second one.
     if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
         mark_written(&mut record);
-        attempt(records.write(&record));
+        attempt(deciding.write(&record));
     }
     let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
     let owed = Shelf::open(project).find(|b| b.id != record.start.id && owes(b));

@@ -1,13 +1,13 @@
 //! Keep: the judged bytes become a commit, once they have passed on what was held out.
 
 use super::finish::{finish, intend};
-use super::{Decided, Refusal, changed_since, judged_bytes, lock, no, pick, said};
+use super::{Decided, Refusal, begin, changed_since, judged_bytes, no, pick, said};
+use crate::session::deciding::Deciding;
 use crate::session::experiment::Status;
 use crate::session::inputs::{self, Inputs, KernelError};
 use crate::session::message::Message;
 use crate::session::project::Project;
 use crate::session::record::Record;
-use crate::session::records::Records;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
 use crate::session::{held_out, repo, room};
@@ -23,10 +23,10 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::Asked,
 ) -> StdResult<Decided, Refusal> {
-    let _deciding = lock(project)?;
+    let deciding = begin(project)?;
     let message = said(message)?;
-    let records = Records::new(&project.lab_dir);
-    let Some(mut record) = pick(project, &records, run)? else {
+    let records = &deciding.records;
+    let Some(mut record) = pick(project, records, run)? else {
         return no(format!("nothing was judged yet: `lab run{}` first", project.argument));
     };
     let present = inputs::read(project);
@@ -36,26 +36,26 @@ pub fn keep(
     if let Some(obstacle) = repo::obstacle(project)? {
         return no(obstacle);
     }
-    let bytes = judged_bytes(&records, &record)?;
+    let bytes = judged_bytes(records, &record)?;
     if let Ok(present) = &present {
-        pass_held_out(project, &records, &mut record, present, asked)?;
+        pass_held_out(project, &deciding, &mut record, present, asked)?;
         // It took a while, and somebody else may be at the repository.
         if let Some(obstacle) = repo::obstacle(project)? {
             return no(obstacle);
         }
     }
-    intend(&records, &mut record, Status::Keep, message)?;
+    intend(&deciding, &mut record, Status::Keep, message)?;
     let committed = match repo::commit_kernel(project, &bytes, &record.start.blob, &message.render()) {
         Ok(committed) => committed,
         Err(error) => {
             // Nothing came of it: the run is undecided again.
             record.decision = None;
-            let _ = records.write(&record);
+            let _ = deciding.write(&record);
             return Err(room::in_words(error, "nothing was kept").into());
         }
     };
     if let Some(decision) = &mut record.decision {
-        decision.made = !committed.already;
+        decision.made = Some(!committed.already);
     }
     let mut notes = committed.notes;
     if committed.already {
@@ -65,13 +65,13 @@ pub fn keep(
         ));
     }
     notes.extend(differing_context(project, &record)?);
-    finish(project, &records, record, committed.id, notes)
+    finish(project, &deciding, record, committed.id, notes)
 }
 
 /// The check on what was held out, once for a run; a refusal where it is not passed. An external harness has none.
 fn pass_held_out(
     project: &Project,
-    records: &Records,
+    deciding: &Deciding,
     record: &mut Record,
     present: &Inputs,
     asked: &mut held_out::Asked,
@@ -84,7 +84,7 @@ fn pass_held_out(
     };
     let (outcome, why) = (came.outcome, came.why.clone());
     record.held_out = Some(came);
-    records.write(record)?;
+    deciding.write(record)?;
     match outcome {
         Outcome::Pass => Ok(()),
         _ => no(format!("keep refused: {why}")),

@@ -4,27 +4,35 @@
 //! The decision is in the record before git is touched, the commit before the row, so that a lab
 //! that ends halfway can say what is missing and add it.
 
+mod describe;
 mod discard;
 mod finish;
 mod keep;
 mod restore;
+mod undo;
+mod unfinished;
 
+pub use describe::{Described, describe};
 pub use discard::discard;
 pub use finish::{append_missing, missing};
 pub use keep::{keep, may_keep};
 pub use restore::{Restored, restore};
+pub use undo::{Undoable, Undone, undo, undoable};
+pub use unfinished::mend;
 
+use super::deciding::Deciding;
 use super::experiment::{Row, Status};
 use super::inputs::{self, Inputs, KernelError};
 use super::message::Message;
 use super::project::Project;
 use super::record::Record;
 use super::records::Records;
+use super::repo;
 use super::run::RunId;
 use super::shelf::{Brief, Shelf};
 use super::verdict::Outcome;
 use anyhow::{Context, Result};
-use std::fs::{self, File};
+use std::fs;
 use std::result::Result as StdResult;
 
 /// What came of a decision.
@@ -104,6 +112,13 @@ pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
     shelf.find(|b| ours(b) && b.outcome() != Some(Outcome::Void)).or_else(|| shelf.find(ours))
 }
 
+/// Takes the lock, and finishes first what a lab that ended halfway began.
+fn begin(project: &Project) -> Result<Deciding> {
+    let deciding = Deciding::begin(project)?;
+    unfinished::complete(project, &deciding)?;
+    Ok(deciding)
+}
+
 fn said(message: &Message) -> StdResult<&Message, Refusal> {
     if message.subject().is_empty() {
         return no("say in a few words what you tried (`-m TEXT`)");
@@ -132,14 +147,7 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// One decision at a time, also beside a screen.
-fn lock(project: &Project) -> Result<File> {
-    let path = project.lab_dir.join("decide.lock");
-    let open = || -> std::io::Result<File> {
-        fs::create_dir_all(&project.lab_dir)?;
-        let file = File::options().create(true).append(true).open(&path)?;
-        file.lock()?;
-        Ok(file)
-    };
-    open().with_context(|| format!("cannot lock {}", path.display()))
+fn saved_note(id: String) -> String {
+    let short = repo::short(&id);
+    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }

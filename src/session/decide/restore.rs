@@ -1,6 +1,6 @@
 //! Putting a kernel on disk; what was there is saved first.
 
-use super::{lock, present};
+use super::{begin, present};
 use crate::session::project::Project;
 use crate::session::{repo, room};
 use anyhow::Result;
@@ -17,7 +17,12 @@ pub struct Restored {
 
 /// Puts kernel.cu of any commit or experiment on disk; the present bytes are saved first.
 pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
-    let _deciding = lock(project)?;
+    let _deciding = begin(project)?;
+    restore_with(project, commit)
+}
+
+/// The same under a lock that is held already.
+pub(super) fn restore_with(project: &Project, commit: &str) -> Result<Restored> {
     let (commit, subject) = repo::resolve(project, commit)?;
     let before = present(project)?;
     let wanted = repo::bytes_of(project, &commit)?;

@@ -196,7 +196,7 @@ fn commit_by_git(
 }
 
 /// Moves HEAD back to where it was; the commit stays in the reflog.
-fn take_back(repo: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
+pub(super) fn take_back(repo: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
     let link = repo.find_reference("HEAD")?;
     match (link.symbolic_target()?, head) {
         (Some(branch), Some(old)) => {
@@ -236,7 +236,7 @@ impl Git<'_> {
 
 /// Brings the kernel's entry in the user's index up to the new commit, unless the user staged
 /// something else there. Every other entry stays as it is.
-fn update_index(
+pub(super) fn update_index(
     project: &Project,
     repo: &Repository,
     name: &str,
@@ -278,7 +278,7 @@ fn update_index(
         Ok(false) => Some(format!("you staged another version of {name}: it is still staged")),
         Err(error) => {
             let error = room::in_words(error, "git's index was not written");
-            Some(format!("{name} is committed, but still shows as changed: {error:#}: `git add {name}`"))
+            Some(format!("git's index still holds another {name} than HEAD: {error:#}: `git reset {name}`"))
         }
     }
 }

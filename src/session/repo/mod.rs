@@ -4,6 +4,7 @@
 //! differ: `core.autocrlf`, `.gitattributes`). What is built and hashed is always the first; what
 //! is committed, and compared with HEAD, is always the second ([`form`] turns one into the other).
 
+mod back;
 mod commit;
 mod details;
 mod exclude;
@@ -16,6 +17,7 @@ mod place;
 mod proof;
 mod refs;
 
+pub use back::{built_on, leads_to_head, step_back};
 pub use commit::{Committed, commit_kernel, obstacle};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exclude::{exclude, tracked};
@@ -24,7 +26,7 @@ pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use log::{LogEntry, Marks, change, diff, log, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, link_target, put_back, staged};
-pub use refs::{Kept, keep_discarded, kept_aside, save};
+pub use refs::{Kept, keep_discarded, keep_undone, kept_aside, save};
 
 use super::project::Project;
 use anyhow::{Context, Result, anyhow, bail};

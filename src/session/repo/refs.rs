@@ -1,6 +1,6 @@
 //! `refs/lab/…`: where bytes are kept that no branch holds, so that none are ever lost.
 //!
-//! `refs/lab/discarded/N` is the attempt of run N; `refs/lab/saved/BLOB` is a kernel that was on
+//! `refs/lab/discarded/N` is the attempt of run N; `refs/lab/undone/N` its commit where a keep was undone; `refs/lab/saved/BLOB` is a kernel that was on
 //! disk before something else was put there; `refs/lab/raw/BLOB` are bytes whose line endings git
 //! would have changed, as they were.
 
@@ -22,15 +22,31 @@ pub struct Kept {
 pub fn keep_discarded(project: &Project, run: RunId, bytes: &[u8], message: &str) -> Result<Kept> {
     let repo = open(project)?;
     let (commit, blob) = commit_aside(&repo, project, bytes, message)?;
-    // An old ref of that number, from before .lab was deleted, is never replaced.
-    let names = std::iter::once(format!("refs/lab/discarded/{run}"))
-        .chain((2..).map(|n| format!("refs/lab/discarded/{run}-{n}")));
+    let reference = numbered(&repo, "discarded", run, commit, "lab discard")?;
+    proof::holds(project, &reference, commit, &project.kernel_name, blob)?;
+    Ok(Kept { id: commit.to_string(), reference })
+}
+
+/// Keeps a commit that HEAD is about to leave; the name of its ref. The same commit is kept once.
+pub fn keep_undone(project: &Project, run: RunId, commit: &str) -> Result<String> {
+    let repo = open(project)?;
+    numbered(&repo, "undone", run, Oid::from_str(commit)?, "lab undo")
+}
+
+/// Names the commit `refs/lab/ROOM/RUN`. Where that name is of another one, from before .lab was deleted or of an
+/// earlier decision about the same run, it is never replaced: a further number follows.
+fn numbered(repo: &Repository, room: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
+    let names = std::iter::once(format!("refs/lab/{room}/{run}"))
+        .chain((2..).map(|n| format!("refs/lab/{room}/{run}-{n}")));
     for reference in names {
-        if repo.find_reference(&reference).is_err() {
-            repo.reference(&reference, commit, false, "lab discard")
-                .with_context(|| format!("cannot write {reference}"))?;
-            proof::holds(project, &reference, commit, &project.kernel_name, blob)?;
-            return Ok(Kept { id: commit.to_string(), reference });
+        match repo.find_reference(&reference) {
+            Ok(known) if known.target() == Some(commit) => return Ok(reference),
+            Ok(_) => {}
+            Err(_) => {
+                repo.reference(&reference, commit, false, why)
+                    .with_context(|| format!("cannot write {reference}"))?;
+                return Ok(reference);
+            }
         }
     }
     unreachable!("numbers do not run out")

@@ -47,7 +47,8 @@ impl Palette {
     }
 
     /// The terminal's own sixteen colours, on its own ground. Yellow is also what orange and brown become:
-    /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals.
+    /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals, and
+    /// blue ink too: it is all but black on most dark grounds.
     pub fn ansi() -> Self {
         use Color::{Black, Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
         Palette {
@@ -62,8 +63,8 @@ impl Palette {
             on_block: Some(Black),
             added: [None; 2],
             removed: [None; 2],
-            hues: [Yellow, Yellow, Green, Cyan, Blue, Magenta, Yellow].map(Some),
-            series: [Cyan, Magenta, Yellow, Blue, Green, Red].map(Some),
+            hues: [Some(Yellow), Some(Yellow), Some(Green), Some(Cyan), None, Some(Magenta), Some(Yellow)],
+            series: [Cyan, Magenta, Yellow, Green, Blue, Red].map(Some),
         }
     }
 
@@ -93,7 +94,7 @@ impl Palette {
         Palette {
             ground: at(0x0).filter(|_| paint),
             text: at(0x5),
-            quiet: at(0x3),
+            quiet: Some(show(quiet(scheme, depth))),
             selection: at(0x2),
             accent: at(0xD),
             good: at(0xB),
@@ -117,6 +118,17 @@ impl Palette {
         }
         Palette { ground: Some(ground), text: Some(text), ..palette }
     }
+}
+
+/// base03, led towards the text until it stands out from the ground by 3:1 (WCAG 2.1's least for what is large or
+/// no text): schemes make it for comments that may be skipped, and here labels and units are written in it.
+fn quiet(scheme: &Scheme, depth: ColorDepth) -> Rgb {
+    let shown = |color: Rgb| if depth == ColorDepth::Ansi256 { color.nearest() } else { color };
+    let (ground, text) = (scheme.colors[0x0], scheme.colors[0x5]);
+    (0..=10)
+        .map(|tenths| text.over(scheme.colors[0x3], f64::from(tenths) / 10.0))
+        .find(|color| shown(*color).contrast(shown(ground)) >= 3.0)
+        .unwrap_or(text)
 }
 
 /// What lies behind added and removed lines, and behind the parts of them that differ.

@@ -15,11 +15,19 @@ impl Rgb {
         Some(Rgb(r, g, b))
     }
 
-    /// How bright it looks, 0 to 1: WCAG's relative luminance with a plain square for the gamma, enough to tell
-    /// light from dark.
+    /// WCAG 2.1's relative luminance, 0 to 1.
     pub fn luminance(self) -> f64 {
-        let part = |v: u8| (f64::from(v) / 255.0).powi(2);
+        let part = |v: u8| {
+            let v = f64::from(v) / 255.0;
+            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+        };
         0.2126 * part(self.0) + 0.7152 * part(self.1) + 0.0722 * part(self.2)
+    }
+
+    /// WCAG 2.1's contrast ratio, 1 to 21.
+    pub fn contrast(self, other: Rgb) -> f64 {
+        let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
+        a.max(b) / a.min(b)
     }
 
     /// `share` of this colour over another one, 0 to 1.
@@ -32,6 +40,15 @@ impl Rgb {
     /// palette redefines.
     pub fn indexed(self) -> u8 {
         anstyle_lossy::rgb_to_xterm(anstyle::RgbColor(self.0, self.1, self.2)).0
+    }
+
+    /// What [`Rgb::indexed`] looks like.
+    pub fn nearest(self) -> Rgb {
+        // The palette is of the first sixteen, of which none is ever the nearest.
+        let sixteen = anstyle_lossy::palette::VGA;
+        let anstyle::RgbColor(r, g, b) =
+            anstyle_lossy::xterm_to_rgb(anstyle::Ansi256Color(self.indexed()), sixteen);
+        Rgb(r, g, b)
     }
 }
 
@@ -53,6 +70,14 @@ mod tests {
         assert_eq!(Rgb(255, 0, 0).indexed(), 196);
         assert_eq!(Rgb(0x80, 0x80, 0x80).indexed(), 244);
         assert_eq!(Rgb(0, 0, 0).indexed(), 16);
+    }
+
+    #[test]
+    fn contrast_is_that_of_wcag() {
+        assert_eq!(Rgb(255, 255, 255).contrast(Rgb(0, 0, 0)).round(), 21.0);
+        // The grey that WCAG's readers know as the lightest that passes 4.5:1 on white.
+        let grey = Rgb(0x76, 0x76, 0x76).contrast(Rgb(255, 255, 255));
+        assert!((4.5..4.6).contains(&grey), "{grey}");
     }
 
     #[test]

@@ -22,12 +22,12 @@ pub enum Variant {
     Light,
 }
 
-impl fmt::Display for Variant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Variant {
+    pub fn word(self) -> &'static str {
+        match self {
             Variant::Dark => "dark",
             Variant::Light => "light",
-        })
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use super::*;
 use crate::device::{Arg, DeviceError, Driver, Entry, Shape};
 use crate::measure::plan::Plan;
 use crate::process::judge::measuring::{self, Candidate};
-use crate::report::{Report, Writer};
-use std::io::Write;
+use crate::report::Report;
+use crate::testing::{self, Log};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -98,16 +98,7 @@ impl Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: "fake".into(),
-            emulated: self.emulated,
-            sms: 4,
-            arch: String::new(),
-            max_shared_bytes: 1000,
-            l2_bytes: 0,
-            uuid: String::new(),
-            driver: String::new(),
-        }
+        DeviceInfo { emulated: self.emulated, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(0)
@@ -154,19 +145,6 @@ impl Driver for Fake {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Judges a kernel that answers right and then spoils it; the log of the run.
 fn judge(emulated: bool, spoil: Spoil) -> String {
     judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, None)
@@ -203,7 +181,7 @@ fn circle_of(
 ) -> String {
     let device = worker.info().clone();
     let log = Log::default();
-    let mut out = Writer::new(log.clone());
+    let mut out = log.writer();
     let mut cx = Context {
         device: &device,
         figures: None,
@@ -229,8 +207,7 @@ fn circle_of(
         verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None).unwrap();
     }
     cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
-    let bytes = log.0.lock().unwrap().clone();
-    String::from_utf8(bytes).unwrap()
+    log.text()
 }
 
 fn fails(log: &str, gate: Option<&str>, failure: Option<&str>) {

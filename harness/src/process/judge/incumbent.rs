@@ -1,6 +1,7 @@
-//! The incumbent, the kernel in HEAD: resident in a worker of its own, so that no candidate can slow
-//! it down or spoil it. Whatever goes wrong with it is no fault of the candidate's: there is no
-//! comparison then, and a caveat.
+//! The incumbent, the kernel in HEAD: resident in a worker of its own, where it is built, shown to be right, and run while
+//! the candidate builds. Whatever goes wrong with it there is no fault of the candidate's: there is no comparison then, and a
+//! caveat. Where its problem can, its timed turns are taken in the candidate's worker instead ([`Timed::beside`]); what goes wrong
+//! there is told as any launch's of that worker, because a candidate may be the cause.
 
 use super::builds::Build;
 use super::{Options, Setting};

@@ -9,26 +9,16 @@ use crate::probe::Figures;
 use crate::probe::bounds::Demand;
 use crate::problem::BuildNeeds;
 use crate::report::{Report, Speed, Writer};
+use crate::testing::{self, Log};
 use std::cell::RefCell;
-use std::io::Write;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 
 /// A device that does nothing, on which nothing is emulated.
 struct Idle;
 
 impl Driver for Idle {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: "idle".into(),
-            emulated: false,
-            sms: 1,
-            arch: String::new(),
-            max_shared_bytes: 0,
-            l2_bytes: 1 << 20,
-            uuid: String::new(),
-            driver: String::new(),
-        }
+        DeviceInfo { l2_bytes: 1 << 20, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(0)
@@ -157,19 +147,6 @@ impl Timed for Scripted {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 struct Measured {
     verdict: Correctness,
     report: Report,
@@ -187,7 +164,7 @@ fn run_on(figures: Option<Figures>, plan: &Plan, pool: u64, beside: bool, takes:
     let mut worker_of_candidate = worker().unwrap();
     let device = worker_of_candidate.info().clone();
     let log = Log::default();
-    let mut out = Writer::new(log.clone());
+    let mut out = log.writer();
     let mut cx = Context {
         device: &device,
         figures,
@@ -209,7 +186,7 @@ fn run_on(figures: Option<Figures>, plan: &Plan, pool: u64, beside: bool, takes:
         image: Path::new("image"),
     };
     let verdict = measure(&mut cx, plan, candidate, &mut incumbent).unwrap();
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     let launches = launches.borrow().clone();
     Measured { verdict, report: Report::read(&log), launches }
 }

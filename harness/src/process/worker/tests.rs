@@ -4,6 +4,7 @@
 use super::*;
 use crate::device::Entry;
 use crate::process::wire;
+use crate::testing;
 
 type Kernel = Box<dyn Fn(&mut Vec<u8>, &[Arg]) -> Result<(), DeviceError> + Send>;
 
@@ -15,16 +16,7 @@ struct Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: "fake".into(),
-            emulated: true,
-            sms: 4,
-            arch: String::new(),
-            max_shared_bytes: 1000,
-            l2_bytes: 0,
-            uuid: String::new(),
-            driver: String::new(),
-        }
+        DeviceInfo { emulated: true, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(7)

@@ -4,6 +4,7 @@
 use super::*;
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Shape};
 use crate::problem::tensor::file;
+use crate::testing;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -46,16 +47,7 @@ struct Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo {
-            name: "fake".into(),
-            emulated: false,
-            sms: 4,
-            arch: String::new(),
-            max_shared_bytes: 1000,
-            l2_bytes: self.l2_bytes,
-            uuid: String::new(),
-            driver: String::new(),
-        }
+        DeviceInfo { l2_bytes: self.l2_bytes, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(0)

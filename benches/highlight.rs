@@ -1,4 +1,4 @@
-//! How long highlighting takes: `cargo run --release --example highlight [FILE]` prints milliseconds for compiling the
+//! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for compiling the
 //! syntax, for a thousand lines never seen before, and for the same lines after an edit of one.
 
 use lab::tui::highlight::{Cache, Highlighter};
@@ -21,7 +21,10 @@ fn median(mut round: impl FnMut()) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).unwrap_or_else(|| "kernels/wavegru/kernel.cu".to_owned());
+    let file = std::env::args()
+        .skip(1)
+        .find(|arg| arg != "--bench")
+        .unwrap_or_else(|| "kernels/wavegru/kernel.cu".to_owned());
     let source = std::fs::read_to_string(&file)?;
     let lines: Vec<&str> = source.lines().cycle().take(LINES).collect();
     let text = lines.join("\n");

@@ -1,0 +1,144 @@
+//! `lab theme`: the colour schemes there are, and what one looks like in this terminal.
+
+use super::{Looks, complain, say, screen};
+use crate::tui::highlight::{Cache, Highlighter, SyntaxRole};
+use crate::tui::text::{pad, printable, width};
+use crate::tui::theme::{self, Catalogue, ColorDepth, DiffRole, Origin, Theme};
+use anyhow::{Error, Result};
+use clap::Args;
+use ratatui::style::{Color, Modifier, Style};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    /// Show what this one looks like; without it all are listed
+    #[arg(value_name = "NAME_OR_PATH")]
+    name: Option<String>,
+    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    #[arg(long, value_name = "DEPTH")]
+    color: Option<String>,
+    /// Paint the scheme's background over the terminal's own
+    #[arg(long)]
+    paint: bool,
+}
+
+/// Columns of what is shown, so that a painted ground is a block.
+const WIDTH: usize = 96;
+
+/// A kernel with one piece of each role.
+const SAMPLE: &str = include_str!("../tui/theme/sample.cu");
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let Some(name) = &options.name else {
+        list(&screen::catalogue());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let asked = Looks { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
+    let theme::Looks { theme, depth, .. } = screen::looks(asked.into())?;
+    // What is no terminal gets text alone, unless colours were asked for.
+    let styled = std::io::stdout().is_terminal() || options.color.is_some();
+    say(&format!("{}, color {}", printable(name), if styled { depth } else { ColorDepth::None }));
+    preview(&theme, if styled { painted } else { |text, _| text.to_owned() }).map_err(Error::msg)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(catalogue: &Catalogue) {
+    let longest = catalogue.entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    for entry in &catalogue.entries {
+        let variant = entry.variant().map_or("", |variant| variant.word());
+        let about = match (&entry.origin, &entry.scheme) {
+            (Origin::User(file), _) => file.display().to_string(),
+            (_, Some(scheme)) => scheme.author.clone(),
+            (_, None) => "the terminal's own sixteen colours".to_owned(),
+        };
+        say(&format!(
+            "{}  {}  {}",
+            pad(&printable(&entry.name), longest),
+            pad(variant, 5),
+            printable(&about)
+        ));
+    }
+    for (_, why) in &catalogue.problems {
+        complain(why);
+    }
+}
+
+fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), String> {
+    let words = [
+        ("● PASS", theme.good().add_modifier(Modifier::BOLD)),
+        ("✗ FAIL", theme.bad()),
+        ("∅ VOID", theme.warn()),
+        ("focused", theme.title(true)),
+        ("beside the point", theme.quiet()),
+        ("selected", theme.text().patch(theme.selected())),
+        ("found", theme.found()),
+        ("+ added", theme.diff(DiffRole::Added)),
+        ("- removed", theme.diff(DiffRole::Removed)),
+    ];
+    let line = |text: String, columns: usize| {
+        let rest = if theme.text().bg.is_some() { WIDTH.saturating_sub(columns) } else { 0 };
+        say(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
+    };
+    let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
+    let columns = words.iter().map(|(word, _)| width(word) + 2).sum();
+    line(shown.map(|word| word + &painted("  ", theme.text())).concat(), columns);
+    line(String::new(), 0);
+    let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut Cache::default());
+    for (index, text) in SAMPLE.lines().enumerate() {
+        let mut out = painted(&format!("{:>3} ", index + 1), theme.text().patch(theme.gutter(false)));
+        let mut from = 0;
+        let mut put = |to: usize, role| {
+            out += &painted(&text[from..to], theme.text().patch(theme.syntax(role)));
+            from = to;
+        };
+        for span in found.line(index) {
+            put(span.range.start, SyntaxRole::Plain);
+            put(span.range.end, span.role);
+        }
+        put(text.len(), SyntaxRole::Plain);
+        line(out, width(text) + 4);
+    }
+    Ok(())
+}
+
+/// `text` between the control sequences of a style.
+fn painted(text: &str, style: Style) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let effects = [
+        (Modifier::BOLD, anstyle::Effects::BOLD),
+        (Modifier::DIM, anstyle::Effects::DIMMED),
+        (Modifier::UNDERLINED, anstyle::Effects::UNDERLINE),
+        (Modifier::REVERSED, anstyle::Effects::INVERT),
+    ];
+    let effects = effects
+        .into_iter()
+        .filter(|(modifier, _)| style.add_modifier.contains(*modifier))
+        .fold(anstyle::Effects::new(), |all, (_, effect)| all | effect);
+    let sgr = anstyle::Style::new()
+        .effects(effects)
+        .fg_color(style.fg.and_then(color))
+        .bg_color(style.bg.and_then(color));
+    format!("{sgr}{text}{sgr:#}")
+}
+
+fn color(color: Color) -> Option<anstyle::Color> {
+    use anstyle::AnsiColor;
+    Some(match color {
+        Color::Rgb(r, g, b) => anstyle::RgbColor(r, g, b).into(),
+        Color::Indexed(index) => anstyle::Ansi256Color(index).into(),
+        Color::Black => AnsiColor::Black.into(),
+        Color::Red => AnsiColor::Red.into(),
+        Color::Green => AnsiColor::Green.into(),
+        Color::Yellow => AnsiColor::Yellow.into(),
+        Color::Blue => AnsiColor::Blue.into(),
+        Color::Magenta => AnsiColor::Magenta.into(),
+        Color::Cyan => AnsiColor::Cyan.into(),
+        Color::Gray => AnsiColor::White.into(),
+        Color::DarkGray => AnsiColor::BrightBlack.into(),
+        Color::White => AnsiColor::BrightWhite.into(),
+        _ => return None,
+    })
+}

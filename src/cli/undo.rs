@@ -1,0 +1,35 @@
+//! `lab undo`: the last keep or discard is taken back.
+
+use super::{Kernel, complain, open, say};
+use crate::session::decide;
+use crate::session::repo::short;
+use anyhow::Result;
+use clap::Args;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    kernel: Kernel,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    match decide::undo(&project, None) {
+        Ok(undone) => {
+            let (run, word) = (undone.run, undone.status.word());
+            say(&format!(
+                "run {run} of {} is undecided again: {word} {} '{}' is undone",
+                project.kernel_name,
+                short(&undone.commit),
+                undone.description
+            ));
+            undone.notes.iter().for_each(|note| say(&format!("  {note}")));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(refusal) => {
+            complain(&refusal.to_string());
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `lab run --decide`: the rule decides, or leaves it and says why.
+
+use crate::lab::Lab;
+
+/// A harness that timed candidate and incumbent in turns.
+fn in_turns(lab: &Lab, ratio: f64, speed: &str) {
+    lab.harness(&format!(
+        "echo 'device: Test GPU'\necho 'h0_max_diff: 1e-6 limit=1e-5'\necho 'throughput_sps: 1000'\n\
+         echo 'kernel_us: 1000'\necho 'speed_ratio: {ratio} low={} high={} quads=3'\necho 'speed: {speed}'\necho 'correctness: pass'",
+        ratio - 0.002,
+        ratio + 0.002
+    ));
+}
+
+#[test]
+fn the_rule_keeps_discards_and_leaves() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// wrong\n");
+    lab.harness("echo 'h0_max_diff: 1 limit=1e-5'; echo 'correctness: fail'");
+    lab.lab("run --decide -m wrong").is(1).says("✗ FAIL").says("discard run 1");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+
+    lab.write("kernel.cu", "// crash\n");
+    lab.harness("kill -SEGV $$");
+    lab.lab("run --decide -m crash").is(3).says("left undecided: it crashed");
+    assert_eq!(lab.read("kernel.cu"), "// crash\n");
+    lab.write("kernel.cu", "// not compared\n");
+    lab.passing(2000.0);
+    lab.lab("run --decide -m quick")
+        .is(0)
+        .says("left undecided: it was not timed in turns with the incumbent");
+    lab.lab("run --decide").is(64);
+    lab.lab("run --decide -m x --json").is(64);
+
+    in_turns(&lab, 1.05, "faster");
+    lab.lab("run --decide -m quick").is(0).says("keep run 4");
+    assert_eq!(lab.git("log -1 --format=%s"), "quick\n");
+    lab.write("kernel.cu", "// slow\n");
+    in_turns(&lab, 0.95, "slower");
+    lab.lab("run --decide -m slow").is(0).says("discard run 5");
+    assert_eq!(lab.read("kernel.cu"), "// not compared\n");
+    assert_eq!(lab.rows().len(), 3);
+    lab.lab("run --decide -m again").is(0).says("left undecided: these are the incumbent's own bytes");
+}

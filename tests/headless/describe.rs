@@ -1,0 +1,119 @@
+//! An experiment in other words: the record, the note, and one line of results.tsv.
+
+use crate::lab::{Lab, finish};
+use lab::session::experiment::{Row, Status};
+use lab::session::ledger::{self, Edit};
+use std::path::Path;
+
+/// Run 1 was kept, run 2 discarded.
+fn two() -> Lab {
+    let lab = Lab::new();
+    for (text, decision) in [("// a\n", "keep -m first"), ("// b\n", "discard -m second")] {
+        lab.write("kernel.cu", text);
+        lab.lab("run").is(0);
+        lab.lab(decision).is(0);
+    }
+    lab
+}
+
+#[test]
+fn a_description_is_told_better() {
+    let lab = two();
+    let by_hand = lab.read("results.tsv") + "# a note of mine\r\n";
+    lab.write("results.tsv", &by_hand);
+    lab.lab("describe HEAD -m 'tiles of 32'")
+        .is(0)
+        .says("is now 'tiles of 32', and was 'first'")
+        .says("the commit keeps its own message");
+    assert_eq!(lab.read("results.tsv"), by_hand.replace("\tfirst\n", "\ttiles of 32\n"));
+    assert_eq!(lab.git("log -1 --format=%s"), "first\n");
+    let note = lab.git("notes --ref=lab show HEAD");
+    assert!(note.contains("tiles of 32") && !note.contains("\"first\""), "{note}");
+    // A discarded one by the number of its run.
+    lab.lab("describe 2 -m 'a\tsecond try'").is(0).says("was 'second'");
+    let log = lab.lab("log --json").is(0).json();
+    let seen: Vec<_> =
+        log["experiments"].as_array().unwrap().iter().map(|e| (&e["run"], &e["description"])).collect();
+    assert_eq!(
+        format!("{seen:?}"),
+        r#"[(Number(1), String("tiles of 32")), (Number(2), String("a second try"))]"#
+    );
+    assert_eq!(log["problems"].as_array().map(Vec::len), Some(1), "{log}");
+
+    lab.lab("describe HEAD -m ' '").is(1).says("say in a few words what was tried");
+    lab.lab("describe HEAD^ -m x").is(1).says("'HEAD^' is the commit of no experiment");
+    lab.lab("describe nonsense -m x").is(1).says("'nonsense' is the commit of no experiment");
+}
+
+#[test]
+fn without_the_record_the_row_is_told_better_all_the_same() {
+    let lab = two();
+    std::fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.lab("describe HEAD -m better").is(0);
+    assert!(lab.read("results.tsv").contains("\tkeep\tbetter\n"));
+    assert!(lab.git("notes --ref=lab show HEAD").contains("\"better\""), "the note still tells of it");
+}
+
+#[test]
+fn a_describe_that_ended_halfway_is_finished() {
+    let lab = two();
+    std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
+    std::fs::create_dir(lab.path("results.tsv")).unwrap();
+    lab.write(".lab/unfinished.json", unfinished(&lab, "ledger"));
+    lab.lab("log").is(1).says("it is no plain file");
+    std::fs::remove_dir(lab.path("results.tsv")).unwrap();
+    std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
+    lab.lab("log").is(0).says("is now 'better', as an earlier lab began to write");
+    assert!(lab.read("results.tsv").contains("\tkeep\tbetter\n"));
+    assert_eq!(lab.lab("log").is(0).err, "");
+}
+
+fn unfinished(lab: &Lab, ledger: &str) -> String {
+    let row = &ledger::read(&lab.path(ledger)).rows[0];
+    serde_json::json!({ "what": "describe", "run": 1, "row": row, "emulated": false, "description": "better" })
+        .to_string()
+}
+
+fn row(at: usize) -> Row {
+    Row {
+        commit: format!("{at:07x}"),
+        throughput_sps: 1.0,
+        kernel_us: 1.0,
+        correctness: "pass".into(),
+        status: Status::Keep,
+        description: "new".into(),
+    }
+}
+
+const APPENDED: usize = 300;
+
+/// Not a story: another process, of the one below.
+#[test]
+fn appends_for_another() {
+    let Ok(path) = std::env::var("LAB_TEST_LEDGER") else { return };
+    (0..APPENDED).for_each(|at| ledger::append(Path::new(&path), &row(at)).unwrap());
+}
+
+#[test]
+fn no_row_is_lost_that_another_process_appends_meanwhile() {
+    let lab = Lab::empty();
+    let path = lab.path("results.tsv");
+    let mine = Row { description: "0".into(), ..row(0xabcdef) };
+    ledger::append(&path, &mine).unwrap();
+    let mut other = lab.command(std::env::current_exe().unwrap());
+    other.args(["--exact", "describe::appends_for_another"]).env("LAB_TEST_LEDGER", &path);
+    let other = std::thread::spawn(move || finish(other.spawn().unwrap()));
+    let mut edits = 0;
+    while !other.is_finished() {
+        let before = Row { description: edits.to_string(), ..mine.clone() };
+        edits += 1;
+        assert!(ledger::replace(&path, &before, Edit::Describe(&edits.to_string())).unwrap());
+    }
+    other.join().unwrap().is(0);
+    assert!(edits > 1);
+    let found = ledger::read(&path);
+    assert_eq!(found.problems, [] as [&str; 0]);
+    assert_eq!(found.rows.len(), APPENDED + 1);
+    assert_eq!(found.rows[0].description, edits.to_string());
+    assert_eq!(found.rows[1..], (0..APPENDED).map(row).collect::<Vec<_>>()[..]);
+}

@@ -1,0 +1,198 @@
+//! The last keep or discard taken back: nothing is lost, and what was built on stays.
+
+use crate::lab::Lab;
+
+/// The first is committed; run 1 judged better bytes.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+fn kept() -> Lab {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab
+}
+
+fn undecided(lab: &Lab) -> Option<u64> {
+    lab.lab("log --json").is(0).json()["undecided_run"].as_u64()
+}
+
+/// The undo is refused for this reason, and nothing has changed.
+#[track_caller]
+fn refuses(lab: &Lab, why: &str) {
+    let state = || (lab.head(), lab.read("kernel.cu"), lab.rows(), lab.git("status --porcelain"));
+    let before = state();
+    lab.lab("undo").is(1).says(why);
+    assert_eq!(state(), before);
+    assert!(!lab.path(".lab/unfinished.json").exists());
+}
+
+#[test]
+fn a_keep_is_undone_and_can_be_decided_again() {
+    let lab = judged();
+    lab.write("other", "staged by the user\n");
+    lab.git("add other");
+    let before = (lab.head(), lab.git("status --porcelain"));
+    lab.lab("keep -m better").is(0);
+    let commit = lab.head();
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again: keep")
+        .says("the commit is kept as refs/lab/undone/1");
+    assert_eq!((lab.head(), lab.git("status --porcelain")), before);
+    assert_eq!(lab.git("rev-parse refs/lab/undone/1").trim(), commit);
+    assert_eq!(lab.read("kernel.cu"), "// better\n");
+    assert_eq!(lab.rows(), [] as [&str; 0]);
+    assert_eq!(undecided(&lab), Some(1));
+    assert_eq!(lab.lab("log").is(0).err, "", "no row is owed");
+    let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    assert_eq!(record["undone"][0]["description"], "better");
+
+    lab.lab("undo").is(1).says("nothing was decided about kernel.cu yet");
+    lab.lab("keep -m 'better, said better'").is(0);
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better, said better"]);
+    lab.lab("undo").is(0).says("refs/lab/undone/1-2");
+    lab.lab("discard -m 'after all not'").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+}
+
+#[test]
+fn a_discard_is_undone_and_the_bytes_on_disk_are_saved_first() {
+    let lab = judged();
+    lab.lab("discard -m worse").is(0);
+    lab.write("kernel.cu", "// a new thought\n");
+    lab.lab("undo").is(0).says("discard").says("the bytes that were on disk are kept as");
+    assert_eq!(lab.read("kernel.cu"), "// better\n");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert!(
+        saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// a new thought\n"),
+        "{saved}"
+    );
+    assert_eq!((lab.rows(), undecided(&lab)), (vec![], Some(1)));
+    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// better\n", "the attempt stays as well");
+    lab.lab("keep -m 'not so bad'").is(0);
+    assert_eq!(lab.rows().len(), 1);
+    assert_eq!(lab.lab("log").is(0).err, "");
+}
+
+#[test]
+fn decisions_are_undone_one_after_the_other() {
+    let lab = kept();
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    lab.lab("undo").is(0).says("run 2").says("discard");
+    lab.lab("undo").is(0).says("run 1").says("keep");
+    assert_eq!(lab.read("kernel.cu"), "// worse\n", "undoing a keep writes no file");
+    assert_eq!(lab.git("log --format=%s"), "start\n");
+}
+
+#[test]
+fn the_first_commit_of_all_is_undone_to_an_unborn_branch() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.passing(1000.0);
+    lab.lab("init").is(0);
+    lab.lab("run").is(0);
+    lab.lab("keep -m baseline").is(0);
+    lab.lab("undo").is(0);
+    lab.sh("git rev-parse --verify -q HEAD").is(1);
+    assert!(!lab.git("status --porcelain").contains("A  kernel.cu"));
+    lab.lab("keep -m baseline").is(0);
+    assert_eq!(lab.git("log --format=%s"), "baseline\n");
+}
+
+#[test]
+fn a_keep_that_made_no_commit_moves_no_head() {
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    lab.lab("keep -m baseline").is(0).says("HEAD holds these bytes already");
+    let head = lab.head();
+    lab.lab("undo").is(0);
+    assert_eq!((lab.head(), lab.rows().len(), undecided(&lab)), (head, 0, Some(1)));
+}
+
+#[test]
+fn what_was_built_on_or_pushed_stays() {
+    let lab = kept();
+    lab.git("checkout -qb next");
+    lab.write("other", "x");
+    lab.git("add other");
+    lab.git("commit -qm more");
+    refuses(&lab, "a later commit");
+    lab.git("checkout -q main");
+    refuses(&lab, "more was built on it in next");
+    lab.git("branch -qD next");
+
+    lab.git("init -q --bare ../server.git");
+    lab.git("remote add origin ../server.git");
+    lab.git("push -q origin main");
+    refuses(&lab, "run 1 (");
+    refuses(&lab, "it was pushed to origin/main");
+    lab.git("update-ref -d refs/remotes/origin/main");
+
+    lab.git("checkout -q HEAD^");
+    refuses(&lab, "and not at that commit: check its branch out first");
+    lab.git("checkout -q main");
+    lab.write(".git/index.lock", "");
+    refuses(&lab, "git's index is locked");
+    std::fs::remove_file(lab.path(".git/index.lock")).unwrap();
+    lab.lab("undo").is(0);
+}
+
+#[test]
+fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
+    // It came as far as the ledger.
+    let lab = kept();
+    std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", lab.path("results.tsv")).unwrap();
+    lab.lab("undo").is(1).says("it is no plain file").says("the next `lab` goes on with it");
+    assert_eq!(lab.git("log --format=%s"), "start\n");
+    lab.lab("keep -m again").is(1).says("it is no plain file");
+    std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
+    lab.lab("log")
+        .is(0)
+        .says("the undo of run 1 that an earlier lab began is done")
+        .says("run 1 is undecided");
+    assert_eq!(lab.rows(), [] as [&str; 0]);
+    assert_eq!(lab.lab("log").is(0).err, "");
+
+    // It had only said what it was about to do.
+    let lab = kept();
+    lab.write(".lab/unfinished.json", r#"{"what": "undo", "run": 1, "on_disk": null}"#);
+    lab.write("kernel.cu", "// next\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m 'of another run'").is(0);
+    assert_eq!(lab.git("log --format=%s"), "start\n", "the undo came first");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | discard | of another run"]);
+
+    // Meanwhile somebody built on it: nothing is undone.
+    let lab = kept();
+    lab.write(".lab/unfinished.json", r#"{"what": "undo", "run": 1, "on_disk": null}"#);
+    lab.git("commit -q --allow-empty -m more");
+    lab.lab("log").is(0).says("is left: a later commit");
+    assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("more\nbetter\nstart\n".into(), 1));
+
+    // Of a discard, with newer bytes on disk: they stay there.
+    let lab = judged();
+    lab.lab("discard -m worse").is(0);
+    lab.write(".lab/unfinished.json", r#"{"what": "undo", "run": 1, "on_disk": "of the old bytes"}"#);
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("log").is(0).says("is done");
+    assert_eq!((lab.read("kernel.cu"), lab.rows().len()), ("// newer\n".into(), 0));
+
+    lab.write(".lab/unfinished.json", "{ half");
+    lab.lab("keep -m x").is(1).says("is damaged: look what it says, and remove it");
+}
+
+#[test]
+fn a_full_disk_undoes_nothing_by_halves() {
+    let lab = kept();
+    let told = lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" undo");
+    assert_ne!(told.code, 0, "{told:?}");
+    lab.lab("undo").is(0);
+    assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
+}
