@@ -125,6 +125,17 @@ fn the_cursor_and_the_editor_are_where_the_diff_is() {
 }
 
 #[test]
+fn a_file_that_is_away_for_a_moment_comes_back_where_it_was_looked_at() {
+    let mut world = with(unbuilt(), "press 2; press ] ]");
+    world.unreadable = Some("kernel.cu is not there".into());
+    world.tell("save");
+    assert!(world.words().contains("kernel.cu is not there"));
+    world.unreadable = None;
+    world.tell("save");
+    assert!(world.words().contains("▸ 32"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn the_source_has_the_themes_colours_and_none_where_there_are_none() {
     let mut world = with(unbuilt(), "press 2");
     world.app.theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();

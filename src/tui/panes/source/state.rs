@@ -98,15 +98,19 @@ impl SourceState {
         };
         let of = |which| {
             let new = self.source.as_ref().and_then(|source| text(source, which));
-            (old.as_ref().and_then(|source| text(source, which)), new.unwrap_or_default())
+            (old.as_ref().and_then(|source| text(source, which)), new)
         };
         for which in [Which::Present, Which::Base] {
-            let (old, new) = of(which);
-            let carried = old.map(|old| carry(&old, &self.colours[which as usize], &new));
-            self.colours[which as usize] = carried.unwrap_or_default();
+            self.colours[which as usize] = match of(which) {
+                (Some(old), Some(new)) => carry(&old, &self.colours[which as usize], &new),
+                _ => Highlighted::default(),
+            };
         }
-        if let (Some(old), new) = of(Which::Present) {
-            self.cursor = old.follow(self.cursor, &new);
+        // A file that is away for a moment comes back where it was looked at.
+        match of(Which::Present) {
+            (Some(old), Some(new)) => self.cursor = old.follow(self.cursor, &new),
+            (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
+            (_, None) => {}
         }
         let diff = self.source.as_ref().map(|source| Arc::clone(&source.diff)).unwrap_or_default();
         (self.changes, self.starts) = changes(&diff, self.text().map_or(0, Text::len));
