@@ -1,7 +1,9 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
 use super::drawer::Preferences;
+use super::highlight::Highlighted;
 use super::monitor::Heard;
+use super::source::{Source, Which};
 use super::theme::Theme;
 use crate::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use crate::session::follow::Batch;
@@ -49,6 +51,10 @@ pub enum Event {
     Whole(Box<Whole>),
     /// Two experiments beside each other.
     Compared(Box<Compared>),
+    /// kernel.cu and what it is compared with.
+    Source(Box<Source>),
+    /// The colours of a source's text; with the very text.
+    Coloured(Which, Arc<[u8]>, Highlighted),
     /// The check before a keep goes on.
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.

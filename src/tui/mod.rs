@@ -25,6 +25,7 @@ pub mod panes;
 pub mod reader;
 pub mod screen;
 pub mod signals;
+pub mod source;
 pub mod status;
 pub mod table;
 pub mod terminal;

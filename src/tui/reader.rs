@@ -2,6 +2,7 @@
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
 use super::event::{Event, GraphPage};
+use super::source::{self, Asked};
 use crate::session::experiment::Key;
 use crate::session::project::Project;
 use crate::session::repo::{self, Graph, Marks};
@@ -19,6 +20,8 @@ pub enum Wish {
     Whole(Key),
     /// Two beside each other, the older first; answered by [`Event::Compared`].
     Compare([Key; 2]),
+    /// kernel.cu and what it is compared with; answered by [`Event::Source`].
+    Source(Asked),
     /// The newest commits of all branches; answered by [`Event::Graph`].
     Graph,
     /// Those that follow, of the same walk.
@@ -92,6 +95,7 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
 /// `walk` is the one through the graph, as far as it has come.
 fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
     match wish {
+        Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
         Wish::Compare(keys) => Event::Compared(Box::new(whole::compare(project, keys))),
         Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),

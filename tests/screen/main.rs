@@ -12,6 +12,7 @@ mod hands;
 mod looks;
 mod random;
 mod results;
+mod source;
 mod states;
 mod stories;
 mod world;

@@ -42,6 +42,7 @@ pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
 pub use graph::GraphState;
 pub use history::HistoryState;
+pub use source::SourceState;
 
 use super::app::App;
 use super::keymap::Action;
@@ -108,6 +109,7 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    pub source: SourceState,
     pub graph: GraphState,
     pub commit: CommitState,
     /// Borders that the user moved.
