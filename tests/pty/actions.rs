@@ -57,6 +57,9 @@ const fn then(
 
 const ESC: &str = "\u{1b}";
 
+/// Closes a dialog with a line as well; a key that follows an escape at once would be one with Alt.
+const CTRL_C: &str = "\u{3}";
+
 /// In this order.
 const STORIES: &[Story] = &[
     story(Judged, "show-source", Text("▸2 Source"), ""),
@@ -80,16 +83,16 @@ const STORIES: &[Story] = &[
     story(Judged, "copy", Text("copied run "), ""),
     then(Judged, ("3", "Experiments 12"), "sort-by-next", Text("by run ▼"), ""),
     story(Judged, "sort-reverse", Text("by run ▲"), ""),
-    story(Judged, "filter", Text("filter›"), ESC),
+    story(Judged, "filter", Text("filter›"), CTRL_C),
     story(Judged, "mark", Text("◆"), "j"),
     story(Judged, "compare", Text("ratio, the second over the first"), ESC),
-    story(Judged, "restore", Text("Put it back?"), "n"),
-    story(Judged, "describe", Text("╭ Describe "), ESC),
+    then(Judged, ("", "━ Experiments"), "restore", Text("Put it back?"), "n"),
+    story(Judged, "describe", Text("╭ Describe "), CTRL_C),
     then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("In a question"), ESC),
+    story(Judged, "help", Text("╭ Keys "), ESC),
     story(Judged, "palette", Text("every action by its name"), ESC),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
@@ -113,14 +116,14 @@ const STORIES: &[Story] = &[
     story(Judged, "pause", Text("paused: saves start nothing"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
     story(Undecided, "undo", Text("undo: "), ""),
-    story(Undecided, "keep", Text("What did you try?"), ESC),
-    then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), ESC),
-    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Constraint"), ESC),
-    then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), ESC),
+    story(Undecided, "keep", Text("What did you try?"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Constraint"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), CTRL_C),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
     story(Untrusted, "no", Text("is not trusted: nothing runs"), "r"),
-    story(Untrusted, "yes", Text("● PASS"), ""),
+    then(Untrusted, ("", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
 /// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes an experiment that is there.
