@@ -3,6 +3,7 @@
 use super::{here, say};
 use crate::session::project::Project;
 use crate::session::{repo, trust};
+use crate::settings::{self, Settings};
 use anyhow::Result;
 use harness::device::{self, Finding, Target};
 use harness::process::check;
@@ -20,7 +21,7 @@ pub fn main() -> Result<ExitCode> {
     let runs_somewhere = cpu.ok || Target::Auto.resolve() != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
     let checks = check::equipment(Target::Auto.resolve() != Target::Cpu);
-    let rest = [project(&folder), terminal(), watching(&folder)];
+    let rest = [project(&folder), settings(), terminal(), watching(&folder)];
     for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&checks).chain(&rest) {
         show(finding);
     }
@@ -126,6 +127,18 @@ fn project(folder: &Path) -> Finding {
             "write one (kernels/README.md), or set `harness` in lab.toml",
         ),
         _ => well("project", says),
+    }
+}
+
+/// The user's own config.
+fn settings() -> Finding {
+    let Some(file) = settings::file() else {
+        return note("settings", "no home folder is known", format!("set HOME or {}", settings::CONFIG_DIR));
+    };
+    match Settings::read(&file) {
+        Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
+        Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),
+        Err(why) => ill("settings", why, "until then no screen opens; README.md has what may stand in it"),
     }
 }
 

@@ -1,29 +1,41 @@
 //! `lab` without a subcommand, in a terminal: the screen.
 
+use super::{code, complain};
 use crate::session::project::Project;
 use crate::session::{repo, screen_lock};
+use crate::settings::{self, Settings};
 use crate::tui::chart::Glyphs;
 use crate::tui::desk::Opening;
-use crate::tui::screen;
+use crate::tui::drawer::{Cupboard, Preferences};
+use crate::tui::layout::{self, Layout};
+use crate::tui::screen::{self, User};
 use crate::tui::theme::{Catalogue, Looks, Wish};
 use anyhow::{Context, Error, Result, bail};
-use etcetera::{AppStrategy, AppStrategyArgs};
+use harness::process::Exit;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Overrides the folder of the user's settings, for tests.
-const CONFIG_DIR: &str = "LAB_CONFIG_DIR";
-
-/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, else the
-/// terminal's own colours are taken.
+/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, then what
+/// is remembered, then the user's config, else the terminal's own colours are taken.
 pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
-    let env = |name: &str| std::env::var(name).ok();
-    let Looks { theme, .. } = looks(wish)?;
+    let config = settings::file();
+    // A key that means something else than its user thinks could discard for them: a wrong config opens no screen.
+    let settings = match read_settings(config.as_deref()) {
+        Ok(settings) => settings,
+        Err(why) => {
+            complain(&format!(
+                "{why}\nlab: with LAB_CONFIG_DIR set to an empty folder the screen opens without it"
+            ));
+            return Ok(code(Exit::Usage));
+        }
+    };
+    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
+    prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
         bail!(
@@ -35,8 +47,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
     // One screen a repository; held until the end.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let ended = screen::run(project, opening, theme, Glyphs::choose(None, env))
-        .context("the terminal could not be used")?;
+    let user = user(&project, config, settings, wish)?;
+    let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
         // As a shell would say it.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
@@ -44,24 +56,67 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
     })
 }
 
-/// What `wish` asks for, in this terminal.
+/// What is the user's own, read before the screen opens. `wish` goes before all else.
+fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wish) -> Result<User> {
+    let file = layout::file(project).ok();
+    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), Layout::read);
+    let (mut layout, mut problem) = match remembered {
+        Ok(layout) => (layout, None),
+        Err(why) => (Layout::default(), Some(why)),
+    };
+    if wish.theme.is_some() {
+        layout.theme = None;
+    }
+    let chosen = Wish { theme: layout.theme.clone(), ..Wish::default() };
+    let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
+        Ok(preferences) => preferences,
+        // A theme that is gone meanwhile.
+        Err(why) => {
+            (layout.theme, problem) = (None, Some(why));
+            prefer(settings, wish.clone()).map_err(Error::msg)?
+        }
+    };
+    let themes_wish = Wish { theme: None, ..wish.clone().or(preferences.settings.wish()) };
+    let cupboard = Cupboard {
+        config: config.clone(),
+        layout: file,
+        read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
+        themes: Box::new(move || {
+            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish.clone(), env, catalogue) else {
+                return Vec::new();
+            };
+            catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
+        }),
+    };
+    Ok(User { preferences, layout, problem, cupboard })
+}
+
+/// What `wish`, the environment and the config ask for, in this terminal.
 pub fn looks(wish: Wish) -> Result<Looks> {
-    let env = |name: &str| std::env::var(name).ok();
     let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
-    Looks::choose(wish, env, catalogue).map_err(Error::msg)
+    let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
+    Looks::choose(wish.or(settings.wish()), env, catalogue).map_err(Error::msg)
+}
+
+/// What the settings come to in this terminal, where `wish` says nothing else.
+fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
+    let Looks { theme, .. } = Looks::choose(wish.or(settings.wish()), env, catalogue)?;
+    let glyphs = Glyphs::choose(settings.ascii, env);
+    Ok(Preferences { settings, theme, glyphs })
+}
+
+fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
+    config.map_or_else(|| Ok(Settings::default()), Settings::read)
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The themes there are, with those in the user's own folder.
 pub fn catalogue() -> Catalogue {
-    match themes_folder() {
-        Some(folder) => Catalogue::read(&folder),
+    match settings::folder() {
+        Some(folder) => Catalogue::read(&folder.join("themes")),
         None => Catalogue::built_in(),
     }
-}
-
-fn themes_folder() -> Option<PathBuf> {
-    let names =
-        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
-    let given = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    Some(given.or_else(|| Some(etcetera::app_strategy::Xdg::new(names).ok()?.config_dir()))?.join("themes"))
 }

@@ -53,15 +53,19 @@ pub fn grant_file(file: &Path) -> Result<()> {
 }
 
 fn folder() -> Result<PathBuf> {
+    Ok(state_folder()?.join("trusted"))
+}
+
+/// What the lab remembers of this user.
+pub(crate) fn state_folder() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os(STATE_DIR) {
-        return Ok(PathBuf::from(given).join("trusted"));
+        return Ok(PathBuf::from(given));
     }
     let names =
         AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
     let places = etcetera::app_strategy::Xdg::new(names)
         .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
-    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Ok(state.join("trusted"))
+    Ok(places.state_dir().unwrap_or_else(|| places.data_dir()))
 }
 
 fn name(file: &Path) -> Result<String> {

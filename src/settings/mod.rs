@@ -6,6 +6,7 @@ mod keys;
 
 use crate::config;
 use crate::tui::keymap::Keymap;
+use crate::tui::theme::Wish;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -122,6 +123,13 @@ impl Settings {
             editor: written.editor,
             keymap,
         })
+    }
+}
+
+impl Settings {
+    /// What the config says of the looks.
+    pub fn wish(&self) -> Wish {
+        Wish { theme: self.theme.clone(), color: self.color.clone(), paint: self.paint }
     }
 }
 

@@ -146,7 +146,7 @@ impl Clerk {
         match watch::start(Arc::clone(&self.project), sink) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(why) => {
-                let text = format!("saves are not noticed, r judges by hand: {why}");
+                let text = format!("saves are not noticed, a rerun judges by hand: {why}");
                 let _ = self.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
             }
         }

@@ -1,9 +1,11 @@
 //! What `update` wants done. It does none of it itself: the executor carries effects out and
 //! answers by events.
 
+use super::layout::Layout;
 use super::reader::Wish;
 use super::source::Which;
 use crate::session::run::{Reason, RunId};
+use crate::settings::Notify;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,16 @@ pub enum Effect {
     OpenEditor {
         line: Option<u32>,
     },
+    /// Put this text on the clipboard of the user's terminal.
+    Copy(String),
+    /// Tell the user, who looks elsewhere.
+    Call(Notify, String),
+    /// Write the layout down.
+    Remember(Box<Layout>),
+    /// Read config.toml anew.
+    ReloadConfig,
+    /// Look which themes there are.
+    ListThemes,
     /// Give the terminal to the shell until SIGCONT.
     Suspend,
     /// Draw everything anew.

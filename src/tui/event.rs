@@ -1,8 +1,10 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
+use super::drawer::Preferences;
 use super::highlight::Highlighted;
 use super::monitor::Heard;
 use super::source::{Source, Which};
+use super::theme::Theme;
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::Batch;
 use crate::session::history::History;
@@ -15,7 +17,7 @@ use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
 use crate::session::whole::Whole;
 use harness::report::Report;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -24,6 +26,13 @@ pub enum Event {
     /// Pasted text: never read as keys.
     Paste(String),
     Resize,
+    Mouse(MouseEvent),
+    /// The terminal has the focus, or lost it.
+    Focus(bool),
+    /// config.toml was read, because it changed or because the user asked.
+    Preferences(Box<Result<Preferences, String>>, bool),
+    /// The themes there are, by name.
+    Themes(Vec<(String, Theme)>),
     /// The timer that [`super::app::App::wakes_at`] asked for.
     Tick,
     Watch(WatchEvent),

@@ -1,6 +1,7 @@
 //! Carries effects out: runs through the runner, disk and git through the desk. Nothing here blocks.
 
 use super::desk::{Desk, Opening, Request};
+use super::drawer::{Cupboard, Drawer};
 use super::effect::Effect;
 use super::event::Event;
 use super::highlight;
@@ -20,10 +21,16 @@ pub struct Executor {
     reader: Reader,
     monitor: Monitor,
     colours: highlight::Worker<Which>,
+    drawer: Drawer,
 }
 
 impl Executor {
-    pub fn start(project: &Arc<Project>, opening: Opening, events: &Sender<Event>) -> io::Result<Self> {
+    pub fn start(
+        project: &Arc<Project>,
+        opening: Opening,
+        cupboard: Cupboard,
+        events: &Sender<Event>,
+    ) -> io::Result<Self> {
         let sink = events.clone();
         let runner =
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
@@ -34,7 +41,8 @@ impl Executor {
             drop(sink.send(Event::Coloured(which, text, found)));
         })?;
         let monitor = Monitor::start(events.clone())?;
-        Ok(Executor { runner, desk, reader, monitor, colours })
+        let drawer = Drawer::start(cupboard, events.clone())?;
+        Ok(Executor { runner, desk, reader, monitor, drawer, colours })
     }
 
     /// Further runs are of this project: lab.toml changed.
@@ -63,7 +71,15 @@ impl Executor {
             Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),
-            Effect::OpenEditor { .. } | Effect::Suspend | Effect::Repaint | Effect::Quit => {
+            Effect::Remember(layout) => self.drawer.remember(*layout),
+            Effect::ReloadConfig => self.drawer.reload(),
+            Effect::ListThemes => self.drawer.list_themes(),
+            Effect::Copy(_)
+            | Effect::Call(..)
+            | Effect::OpenEditor { .. }
+            | Effect::Suspend
+            | Effect::Repaint
+            | Effect::Quit => {
                 return Some(effect);
             }
         }

@@ -119,6 +119,16 @@ actions! {
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
     Screen Search "search" "search in the focused text or list; small letters find capitals too" ["/"] "search";
     Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
+    Screen Palette "palette" "every action by its name, with its key: type a part of it" [":"] "";
+    Screen Copy "copy" "copy what the focused pane is about, by the terminal: over ssh too" ["y"] "";
+    Screen Themes "theme" "choose a theme, seen while choosing" ["t"] "";
+    Screen BorderLeft "border-left" "move the border beside the focused pane to the left" ["ctrl-left"] "";
+    Screen BorderRight "border-right" "move it to the right" ["ctrl-right"] "";
+    Screen BorderUp "border-up" "move the border above or below the focused pane up" ["ctrl-up"] "";
+    Screen BorderDown "border-down" "move it down" ["ctrl-down"] "";
+    Screen ResetBorders "reset-borders" "put every border back where it was at first" [] "";
+    Screen Mouse "mouse" "hear the mouse (click, wheel, drag borders), or leave it to the terminal" [] "";
+    Screen ReloadConfig "reload-config" "read your config.toml anew" [] "";
     Screen Help "help" "show these keys" ["?", "f1"] "help";
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";
@@ -128,6 +138,7 @@ actions! {
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
+    In(Bench) Histograms "histograms" "how many differences are how large, against the limit; or the gates again" ["H"] "";
     In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
     In(Bench) More "more" "the chart shows more of them" ["-"] "";
     In(Bench) All "all" "the chart shows all of them" ["0"] "";
@@ -142,6 +153,8 @@ actions! {
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
+    Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";
+    Input NextChoice "next-choice" "in a list below the line: the next one" ["down", "ctrl-n"] "";
     Question Yes "yes" "yes" ["y"] "";
     Question No "no" "no" ["n", "esc", "q", "ctrl-c"] "";
 }
@@ -168,7 +181,8 @@ pub fn manual() -> String {
                 .iter()
                 .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
                 .collect();
-            out.push_str(&format!("| {} | {} | {} |\n", keys.join(" "), binding.name, binding.doc));
+            let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys.join(" ") };
+            out.push_str(&format!("| {keys} | {} | {} |\n", binding.name, binding.doc));
         }
     }
     out

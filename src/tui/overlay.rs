@@ -1,7 +1,16 @@
 //! What may lie on top of the panes: a stack, of which the topmost hears the keys.
 
+use super::panes::Pane;
+use super::theme::Theme;
 use crate::session::run::RunId;
 use tui_input::Input;
+
+/// A line to type, and which row of what fits it is meant.
+#[derive(Clone, Debug, Default)]
+pub struct Pick {
+    pub input: Input,
+    pub at: usize,
+}
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
@@ -36,8 +45,16 @@ pub enum Overlay {
     Trust {
         command: String,
     },
-    /// The line at the foot of run.log.
+    /// Every action.
+    Palette(Pick),
+    /// Every theme; `before` is the one to go back to.
+    Themes {
+        pick: Pick,
+        before: Theme,
+    },
+    /// The line at the foot of the pane that is searched.
     Search {
+        pane: Pane,
         input: Input,
         before: String,
     },
@@ -50,6 +67,15 @@ impl Overlay {
             Overlay::Keep { input, .. } | Overlay::Discard { input, .. } | Overlay::Search { input, .. } => {
                 Some(input)
             }
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(&mut pick.input),
+            _ => None,
+        }
+    }
+
+    /// The list below the line, if there is one.
+    pub fn pick(&mut self) -> Option<&mut Pick> {
+        match self {
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(pick),
             _ => None,
         }
     }

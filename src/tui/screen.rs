@@ -2,15 +2,16 @@
 //! reads the clock and owns the terminal.
 
 use super::app::{App, Now, Setup};
-use super::chart::Glyphs;
 use super::desk::Opening;
+use super::drawer::{Cupboard, Preferences};
 use super::effect::Effect;
 use super::event::Event;
 use super::executor::Executor;
 use super::input::InputThread;
+use super::layout::Layout;
 use super::signals::SignalThread;
+use super::status::Level;
 use super::terminal::{Guard, install_panic_hook};
-use super::theme::Theme;
 use super::{editor, panes};
 use crate::session::project::Project;
 use jiff::tz::TimeZone;
@@ -30,6 +31,15 @@ const TURN_EVENTS: usize = 256;
 /// Nobody listens to the clock for a day: then nothing moves at all.
 const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// What is the user's own.
+pub struct User {
+    pub preferences: Preferences,
+    pub layout: Layout,
+    /// What was wrong with the remembered layout.
+    pub problem: Option<String>,
+    pub cupboard: Cupboard,
+}
+
 /// How the screen ended: the number of the signal that asked for it, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -37,11 +47,15 @@ pub struct Ended {
 }
 
 /// Opens the screen and stays until it is closed. The terminal is given back in any case.
-pub fn run(project: Arc<Project>, opening: Opening, theme: Theme, glyphs: Glyphs) -> io::Result<Ended> {
+pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     let (events, inbox) = mpsc::channel();
     install_panic_hook(events.clone());
-    let mut app = App::new(Setup::of(&project), theme, TimeZone::system());
-    app.glyphs = glyphs;
+    let mut app = App::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
+    app.adopt(user.preferences);
+    app.recall(user.layout);
+    if let Some(problem) = user.problem {
+        app.say(Level::Warning, problem);
+    }
     let guard = Guard::enter()?;
     let mut screen = Screen {
         app,
@@ -55,7 +69,7 @@ pub fn run(project: Arc<Project>, opening: Opening, theme: Theme, glyphs: Glyphs
     };
     // The first frame comes before anything that could be slow.
     screen.draw()?;
-    let threads = Threads::start(&project, opening, &events)?;
+    let threads = Threads::start(&project, opening, user.cupboard, &events)?;
     let stayed = screen.stay(&threads);
     // First the terminal, so that nobody looks at a dead screen while the last work is finished.
     screen.guard.leave();
@@ -73,11 +87,16 @@ struct Threads {
 }
 
 impl Threads {
-    fn start(project: &Arc<Project>, opening: Opening, events: &Sender<Event>) -> io::Result<Self> {
+    fn start(
+        project: &Arc<Project>,
+        opening: Opening,
+        cupboard: Cupboard,
+        events: &Sender<Event>,
+    ) -> io::Result<Self> {
         Ok(Threads {
             signals: SignalThread::start(events.clone())?,
             input: InputThread::start(events.clone())?,
-            executor: Executor::start(project, opening, events)?,
+            executor: Executor::start(project, opening, cupboard, events)?,
             events: events.clone(),
         })
     }
@@ -102,6 +121,7 @@ impl Screen {
 
     fn draw(&mut self) -> io::Result<()> {
         let app = &mut self.app;
+        self.guard.set_modes(app.modes())?;
         self.guard.draw(|frame| panes::draw(frame, app))?;
         app.dirty = false;
         app.urgent = false;
@@ -183,6 +203,10 @@ impl Screen {
                 Some(Effect::Quit) => return Ok(true),
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
+                Some(Effect::Copy(text)) => self.guard.copy(&text)?,
+                Some(Effect::Call(how, text)) => {
+                    self.guard.call(how, &text, std::env::var_os("TMUX").is_some())?;
+                }
                 Some(Effect::OpenEditor { line }) => self.edit(line, threads)?,
                 _ => {}
             }
@@ -207,7 +231,8 @@ impl Screen {
         threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
-        let editor = editor::chosen(|name| std::env::var(name).ok());
+        let set = self.app.settings.editor.clone();
+        let editor = set.unwrap_or_else(|| editor::chosen(|name| std::env::var(name).ok()));
         let mut command = editor::command(&editor, &self.project.kernel, line);
         let ended = command.status();
         threads.signals.lend(false);

@@ -3,9 +3,13 @@
 
 use super::event::Event;
 use super::watchdog::Watchdog;
+use crate::settings::Notify;
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::clipboard::CopyToClipboard;
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+};
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
@@ -25,8 +29,22 @@ static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 /// A frame is written as one piece, so that it reaches the terminal as one.
 const FRAME_BYTES: usize = 256 * 1024;
 
+/// What the terminal reports besides keys; nothing unless the user asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Modes {
+    pub mouse: bool,
+    /// Whether it has the focus.
+    pub focus: bool,
+}
+
+/// Presses, releases, the wheel, and motion while a button is down, in SGR form (xterm's control sequences,
+/// "Mouse Tracking"). Motion without a button would be a flood that nobody needs.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+
 pub struct Guard {
     terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    modes: Modes,
 }
 
 impl Guard {
@@ -35,7 +53,7 @@ impl Guard {
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = ratatui::Terminal::new(backend).inspect_err(|_| restore())?;
-        Ok(Guard { terminal })
+        Ok(Guard { terminal, modes: Modes::default() })
     }
 
     /// Draws one frame; a terminal that knows synchronized updates shows it at once and whole.
@@ -46,6 +64,42 @@ impl Guard {
         drawn.and(closed)
     }
 
+    /// Has the terminal report this from now on, also after it was lent.
+    pub fn set_modes(&mut self, modes: Modes) -> io::Result<()> {
+        if modes == self.modes {
+            return Ok(());
+        }
+        self.modes = modes;
+        self.report()
+    }
+
+    fn report(&mut self) -> io::Result<()> {
+        let out = self.terminal.backend_mut();
+        out.write_all(if self.modes.mouse { MOUSE_ON } else { MOUSE_OFF }.as_bytes())?;
+        match self.modes.focus {
+            true => execute!(out, EnableFocusChange),
+            false => execute!(out, DisableFocusChange),
+        }
+    }
+
+    /// Puts text on the clipboard of the user's terminal (OSC 52), wherever that is.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Calls the user: the bell, or OSC 9 with a text, through tmux where that is between.
+    pub fn call(&mut self, how: Notify, text: &str, in_tmux: bool) -> io::Result<()> {
+        let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        let out = self.terminal.backend_mut();
+        match (how, in_tmux) {
+            (Notify::Off, _) => return Ok(()),
+            (Notify::Bell, _) => out.write_all(b"\x07")?,
+            (Notify::Osc, false) => write!(out, "\x1b]9;{text}\x07")?,
+            (Notify::Osc, true) => write!(out, "\x1bPtmux;\x1b\x1b]9;{text}\x07\x1b\\")?,
+        }
+        out.flush()
+    }
+
     /// Gives the terminal to somebody else: an editor, the shell.
     pub fn leave(&mut self) {
         restore();
@@ -54,6 +108,9 @@ impl Guard {
     /// Takes it back. The next frame is drawn whole.
     pub fn come_back(&mut self) -> io::Result<()> {
         take()?;
+        if self.modes != Modes::default() {
+            self.report()?;
+        }
         self.repaint()
     }
 
@@ -88,7 +145,10 @@ fn restore() {
         return;
     }
     let mut out = io::stdout();
-    let _ = execute!(out, EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    // Said whether they were on or not: this may be a panic, which knows no guard.
+    let _ = out.write_all(MOUSE_OFF.as_bytes());
+    let _ = execute!(out, EndSynchronizedUpdate, DisableFocusChange, DisableBracketedPaste);
+    let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
     set_watchdog(None);

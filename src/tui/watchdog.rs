@@ -14,7 +14,7 @@ read -r nothing
 case $(stty -a </dev/tty) in
     *-opost*) stty "$1" </dev/tty ;;
 esac
-printf '\033[?2026l\033[?2004l\033[?1049l\033[?25h' >/dev/tty
+printf '\033[?2026l\033[?1006l\033[?1002l\033[?1000l\033[?1004l\033[?2004l\033[?1049l\033[?25h' >/dev/tty
 "#;
 
 /// The name that a list of processes shows.

@@ -34,6 +34,16 @@ case "$word" in
         echo "kernel_us: 5"
         echo "correctness: pass" ;;
     wrong) echo "out_max_diff: 1 limit=1e-05"; echo "correctness: fail" ;;
+    talks)
+        number=1
+        while [ $number -le 100 ]; do
+            case $number in 20|60) mark=marker ;; *) mark=of ;; esac
+            echo "line $number $mark a talk that takes its time"
+            number=$((number + 1))
+        done
+        echo "throughput_sps: 1000 low=999 high=1001"
+        echo "kernel_us: 5"
+        echo "correctness: pass" ;;
     hangs) echo $$ > harness.pid; echo "stage: measure"; exec sleep 600 ;;
 esac
 echo "stage: done"
@@ -63,6 +73,25 @@ impl Bench {
             fs::write(repo.join("harness.sh"), HARNESS).unwrap();
             fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
         })
+    }
+
+    /// A kernel with a long log, and twelve old rows in the ledger; its harness is trusted.
+    pub fn talking() -> Self {
+        let bench = Self::with(|repo| {
+            fs::write(repo.join("kernel.cu"), "talks\n").unwrap();
+            fs::write(repo.join("harness.sh"), HARNESS).unwrap();
+            fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+            let mut rows = "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n".to_owned();
+            for at in 0..12 {
+                rows.push_str(&format!(
+                    "a1b2c{at:02}\t{}.0\t5.0\tpass\tdiscard\tattempt {at}\n",
+                    900 + 10 * at
+                ));
+            }
+            fs::write(repo.join("results.tsv"), rows).unwrap();
+        });
+        bench.lab(&["trust"]);
+        bench
     }
 
     /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which every
@@ -104,6 +133,13 @@ impl Bench {
 
     pub fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
+    }
+
+    /// Writes the user's config.toml.
+    pub fn config(&self, text: &str) {
+        let folder = self.folder.path().join("home/lab");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), text).unwrap();
     }
 
     pub fn kernel(&self) -> String {
@@ -196,6 +232,8 @@ impl Bench {
         ));
         let mut reader = pty.master.try_clone_reader().unwrap();
         let sink = Arc::clone(&seen);
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&sent);
         std::thread::spawn(move || {
             let mut bytes = [0; 64 * 1024];
             while let Ok(count) = reader.read(&mut bytes) {
@@ -204,11 +242,12 @@ impl Bench {
                 }
                 // A test that failed while it looked leaves the lock poisoned.
                 let Ok(mut parser) = sink.0.lock() else { break };
+                record.lock().unwrap().extend_from_slice(&bytes[..count]);
                 parser.process(&bytes[..count]);
                 sink.1.notify_all();
             }
         });
-        Lab { child, seen, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
+        Lab { child, seen, sent, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
     }
 }
 
@@ -226,6 +265,8 @@ pub struct Lab {
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     seen: Arc<(Mutex<vt100::Parser>, Condvar)>,
+    /// Every byte that reached the terminal.
+    sent: Arc<Mutex<Vec<u8>>>,
     /// The terminal's modes before the screen took it.
     modes: String,
 }
@@ -252,22 +293,52 @@ impl Lab {
 
     /// Waits until the terminal is as wanted.
     pub fn wait(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
-        let deadline = Instant::now() + patience();
+        assert!(
+            self.becomes(patience(), is_so),
+            "waited in vain for {what}; on the screen:\n{}",
+            self.seen.0.lock().unwrap().screen().contents()
+        );
+    }
+
+    /// Whether the terminal is as wanted within this time.
+    pub fn becomes(&self, time: Duration, is_so: impl Fn(&vt100::Screen) -> bool) -> bool {
+        let deadline = Instant::now() + time;
         let mut parser = self.seen.0.lock().unwrap();
         while !is_so(parser.screen()) {
             let rest = deadline.saturating_duration_since(Instant::now());
-            assert!(
-                !rest.is_zero(),
-                "waited in vain for {what}; on the screen:\n{}",
-                parser.screen().contents()
-            );
+            if rest.is_zero() {
+                return false;
+            }
             parser = self.seen.1.wait_timeout(parser, rest).unwrap().0;
         }
+        true
     }
 
     pub fn see(&self, text: &str) -> &Self {
         self.wait(&format!("'{text}'"), |screen| screen.contents().contains(text));
         self
+    }
+
+    /// Waits for bytes that are shown nowhere.
+    pub fn hear(&self, bytes: &str) -> &Self {
+        self.hear_after(0, bytes);
+        self
+    }
+
+    /// The same of those that come after the first so many.
+    pub fn hear_after(&self, from: usize, bytes: &str) {
+        let is_there = |sent: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes.as_bytes());
+        self.wait(&format!("the bytes {bytes:?}"), |_| is_there(&self.sent.lock().unwrap()[from..]));
+    }
+
+    /// How many bytes came.
+    pub fn sent(&self) -> usize {
+        self.sent.lock().unwrap().len()
+    }
+
+    /// What is on the terminal now.
+    pub fn contents(&self) -> String {
+        self.seen.0.lock().unwrap().screen().contents()
     }
 
     /// The verdict of a run that has ended, not the last one beside a run that goes on.
@@ -299,7 +370,10 @@ impl Lab {
     /// The terminal is as it was before the screen.
     pub fn see_sane(&self) {
         self.wait("a sane terminal", |screen| {
-            !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && !screen.bracketed_paste()
+                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
         assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
     }

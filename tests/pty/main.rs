@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod actions;
 mod bench;
 mod flows;
+mod hands;
 mod rmsnorm;
 mod standby;
 mod terminal;

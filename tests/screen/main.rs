@@ -7,6 +7,7 @@ mod charts;
 mod colours;
 mod device;
 mod git;
+mod hands;
 mod looks;
 mod random;
 mod source;

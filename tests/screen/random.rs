@@ -39,11 +39,24 @@ fn step() -> impl Strategy<Value = String> {
         "]",
         "{",
         "ctrl-w",
+        ":",
+        "t",
+        "up",
+        "down",
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "ctrl-left",
+        "ctrl-down",
     ];
     prop_oneof![
         8 => prop::sample::select(keys.to_vec()).prop_map(|k| format!("press {k}")),
         2 => Just("save".to_owned()),
         1 => Just("undo".to_owned()),
+        2 => (prop::sample::select(vec!["down", "drag", "up", "wheel-up", "wheel-down"]), 0u16..170, 0u16..50)
+            .prop_map(|(what, x, y)| format!("{what} {x} {y}")),
         1 => "[a-z漢é ]{0,12}".prop_map(|t| format!("type {t}")),
         1 => "[ -:<-~漢\u{202e}]{0,30}".prop_map(|t| format!("paste {t}")),
         1 => (0u32..8000).prop_map(|ms| format!("wait {ms}")),
@@ -63,6 +76,7 @@ proptest! {
     #[test]
     fn nothing_panics(steps in prop::collection::vec(step(), 1..60), width in 1u16..170, height in 1u16..50) {
         let mut world = World::new().with_history();
+        world.app.mouse = true;
         world.tell("open");
         for step in steps {
             world.tell_if_it_can(&step);

@@ -189,6 +189,31 @@ fn help() {
 }
 
 #[test]
+fn palette() {
+    check("palette", passed().tell("press :"));
+    check("palette_typed", passed().tell("press :; type pane; press down"));
+}
+
+#[test]
+fn themes() {
+    check("themes", passed().tell("press t; press down"));
+}
+
+#[test]
+fn borders_that_were_moved() {
+    let mut world = passed();
+    world.screen(160, 45);
+    world.tell("press ctrl-right ctrl-right ctrl-right");
+    world.screen(160, 45);
+    check("borders", world.tell("press ctrl-up ctrl-up"));
+}
+
+#[test]
+fn a_list_is_searched() {
+    check("search_list", passed().tell("press tab tab /; type warp; press enter"));
+}
+
+#[test]
 fn search() {
     check("search", passed().tell("press /; type ptxas; press enter"));
 }

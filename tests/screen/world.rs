@@ -20,19 +20,24 @@ use lab::session::status::Status;
 use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::session::watch::WatchEvent;
 use lab::session::whole::Whole;
+use lab::settings::Settings;
 use lab::tui::app::{App, Setup};
+use lab::tui::chart::Glyphs;
 use lab::tui::diff::Diff;
+use lab::tui::drawer::Preferences;
 use lab::tui::effect::Effect;
 use lab::tui::event::{Event, Facts, GraphPage, LastLog};
 use lab::tui::highlight::{Cache, Highlighter};
 use lab::tui::keymap::Key;
+use lab::tui::layout::Layout;
 use lab::tui::panes;
 use lab::tui::reader::Wish;
 use lab::tui::source::{Against, Asked, Base, Present, Source, Text};
-use lab::tui::theme::Theme;
+use lab::tui::theme::{ColorDepth, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -52,6 +57,9 @@ pub struct World {
     pub now: Duration,
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
+    pub clipboard: String,
+    /// As it was last written down.
+    pub layout: Layout,
     answers: VecDeque<Event>,
     /// Names of the bytes: on disk, and in HEAD.
     disk: String,
@@ -92,6 +100,8 @@ impl World {
             app: App::new(setup, Theme::plain(), TimeZone::UTC),
             now: Duration::ZERO,
             asked: Vec::new(),
+            clipboard: String::new(),
+            layout: Layout::default(),
             answers: VecDeque::new(),
             disk: "bytes-0".into(),
             head: "bytes-0".into(),
@@ -180,6 +190,16 @@ impl World {
                     self.send(Event::Key(key.event()));
                 }
             }
+            // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and row.
+            "down" | "drag" | "up" | "wheel-up" | "wheel-down" => self.mouse(verb, rest),
+            "click" => {
+                self.mouse("down", rest);
+                self.mouse("up", rest);
+            }
+            "look-away" => self.send(Event::Focus(false)),
+            "look-back" => self.send(Event::Focus(true)),
+            // What the user's config now says.
+            "config" => self.send(Event::Preferences(Box::new(preferences(rest)), false)),
             "paste" => self.send(Event::Paste(rest.to_owned())),
             "decided" => {
                 let decided = self.late.take().expect("a decision is being carried out");
@@ -191,6 +211,19 @@ impl World {
             }
             other => panic!("no story has a step '{other}'"),
         }
+    }
+
+    fn mouse(&mut self, verb: &str, place: &str) {
+        let mut numbers = place.split_whitespace().map(|number| number.parse().unwrap());
+        let (column, row) = (numbers.next().unwrap(), numbers.next().unwrap());
+        let kind = match verb {
+            "down" => MouseEventKind::Down(MouseButton::Left),
+            "drag" => MouseEventKind::Drag(MouseButton::Left),
+            "up" => MouseEventKind::Up(MouseButton::Left),
+            "wheel-up" => MouseEventKind::ScrollUp,
+            _ => MouseEventKind::ScrollDown,
+        };
+        self.send(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
     }
 
     pub fn send(&mut self, event: Event) {
@@ -229,6 +262,9 @@ impl World {
                     let found = highlighter().highlight(&text, &mut Cache::default());
                     self.answers.push_back(Event::Coloured(which, text, found));
                 }
+                Effect::Copy(text) => self.clipboard = text,
+                Effect::Remember(layout) => self.layout = *layout,
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
                 other => self.asked.push(format!("{other:?}")),
             }
         }
@@ -626,6 +662,19 @@ impl World {
         self.runs = 41;
         self
     }
+}
+
+fn themes() -> Vec<(String, Theme)> {
+    ["ansi", "lab-dark", "lab-light"]
+        .map(|name| (name.to_owned(), Theme::choose(Some(name), ColorDepth::Rgb).unwrap()))
+        .into()
+}
+
+/// Of a config, its lines separated by `|`.
+fn preferences(config: &str) -> Result<Preferences, String> {
+    let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
+    let theme = Theme::choose(settings.theme.as_deref(), ColorDepth::Rgb)?;
+    Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
 }
 
 fn measure(value: f64) -> Measure {

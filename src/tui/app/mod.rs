@@ -2,18 +2,25 @@
 //! clock, no disk and no git; what it wants done it returns as effects.
 
 mod chosen;
+mod copy;
 mod device;
+mod dialogs;
 mod facts;
 mod git;
 mod keys;
+mod mouse;
+mod pick;
+mod preferences;
 mod runs;
+mod search;
 mod source;
 mod usable;
 
 use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
-use super::keymap::Keymap;
+use super::keymap::{Action, Keymap};
+use super::layout::Layout;
 use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
@@ -29,6 +36,7 @@ use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
 use crate::session::verdict::Verdict;
 use crate::session::whole::Whole;
+use crate::settings::Settings;
 use harness::report::Report;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
@@ -166,7 +174,19 @@ pub struct App {
     pub device: DeviceCourse,
     /// The GPU that the monitor was told to look at.
     looked_at: Option<String>,
+    /// The user's own.
+    pub settings: Settings,
     pub keymap: Keymap,
+    /// The mouse is heard.
+    pub mouse: bool,
+    /// The terminal has the focus, as far as it tells.
+    focused: bool,
+    /// The themes there are, once the chooser asked.
+    pub themes: Vec<(String, Theme)>,
+    /// The one that was chosen on the screen.
+    theme_name: Option<String>,
+    /// The layout as it was last written down.
+    remembered: Layout,
     pub log: LogView,
     pub panes: Panes,
     pub overlays: Vec<Overlay>,
@@ -204,7 +224,13 @@ impl App {
             saved_meanwhile: false,
             device: DeviceCourse::default(),
             looked_at: None,
+            settings: Settings::default(),
             keymap: Keymap::built_in(),
+            mouse: false,
+            focused: true,
+            themes: Vec::new(),
+            theme_name: None,
+            remembered: Layout::default(),
             log: LogView::default(),
             panes: Panes::default(),
             overlays: Vec::new(),
@@ -216,7 +242,9 @@ impl App {
 
     /// What to do first.
     pub fn open(&mut self) -> Vec<Effect> {
-        vec![Effect::Refresh]
+        let mut effects = vec![Effect::Refresh];
+        effects.extend(self.show(self.panes.view));
+        effects
     }
 
     pub fn update(&mut self, event: Event, now: Now) -> Vec<Effect> {
@@ -225,6 +253,8 @@ impl App {
         let mut effects = self.on_event(event);
         effects.extend(self.look_at_device());
         effects.extend(self.look_at_source());
+        // In front of what may end the screen.
+        effects.splice(0..0, self.remember());
         effects
     }
 
@@ -242,6 +272,14 @@ impl App {
                 self.urgent = true;
                 Vec::new()
             }
+            Event::Mouse(mouse) => self.on_mouse(mouse),
+            Event::Focus(focused) => {
+                self.focused = focused;
+                self.dirty = false;
+                Vec::new()
+            }
+            Event::Preferences(read, asked) => self.on_preferences(*read, asked),
+            Event::Themes(themes) => self.on_themes(themes),
             Event::Tick => self.on_tick(),
             Event::Watch(event) => self.on_watch(event),
             Event::Run(event) => self.on_run(event),

@@ -37,10 +37,10 @@ impl App {
                 Vec::new()
             }
             RunEvent::Ended(record) => {
-                let report = match std::mem::take(&mut self.running) {
+                let (began, report) = match std::mem::take(&mut self.running) {
                     // It knows the diagnostics, which no record holds.
-                    Running::Live(live) => live.report,
-                    _ => Arc::new(record.report()),
+                    Running::Live(live) => (live.began, live.report),
+                    _ => (self.now, Arc::new(record.report())),
                 };
                 let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
                 match record.start.is_check() {
@@ -49,7 +49,7 @@ impl App {
                     true => self.check = Judged::of(*record, report),
                     false => self.last = Judged::of(*record, report).or(self.last.take()),
                 }
-                vec![Effect::Refresh]
+                [Effect::Refresh].into_iter().chain(self.call(began)).collect()
             }
             RunEvent::NotStarted { why, .. } => {
                 self.running = Running::No;

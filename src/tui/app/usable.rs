@@ -26,10 +26,13 @@ impl App {
             Action::Stop if matches!(self.running, Running::No) && self.checking.is_none() => {
                 Err("nothing runs".to_owned())
             }
-            Action::NextMatch | Action::PreviousMatch if self.log.search().is_empty() => {
-                Err("search first, with /".to_owned())
+            Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
+            Action::Search => self.can_search(),
+            Action::Copy => self.to_copy().map(drop),
+            Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
+                self.can_move_border(action)
             }
-            Action::Search if self.log.log().is_empty() => Err("run.log is empty".to_owned()),
+            Action::ResetBorders if self.panes.shares.is_empty() => Err("none was moved".to_owned()),
             _ => Ok(()),
         }
     }

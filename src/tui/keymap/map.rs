@@ -73,6 +73,14 @@ impl Keymap {
             .map_or(String::new(), |r| r.key.label())
     }
 
+    /// How a text names the way to an action: its key, else its name in the palette.
+    pub fn way(&self, action: Action) -> String {
+        match self.key(action) {
+            none if none.is_empty() => format!(":{}", action.binding().name),
+            key => key,
+        }
+    }
+
     /// The same as it is heard in `place`, which may be another.
     pub fn key_in(&self, place: Place, action: Action) -> String {
         let row = self.heard(place).find(|row| row.action == action);

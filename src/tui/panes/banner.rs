@@ -2,6 +2,7 @@
 //! against the incumbent. While a run goes on, where it is; the last verdict stays beside it.
 
 use super::super::app::{App, Judged, Live, Running};
+use super::super::keymap::Action;
 use super::super::text::{fit, printable, width};
 use super::super::views::View;
 use super::super::{format, theme::Theme};
@@ -244,13 +245,15 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App, has_head: bool) {
 
 fn nothing_yet(app: &App) -> Span<'static> {
     let theme = &app.theme;
+    let rerun = app.keymap.way(Action::Rerun);
     match (&app.present, app.untrusted.is_some(), app.loaded) {
         (_, true, _) => {
-            Span::styled("no verdict: the harness command is not trusted, r asks again  ", theme.warn())
+            let text = format!("no verdict: the harness command is not trusted, {rerun} asks again  ");
+            Span::styled(text, theme.warn())
         }
         (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
         (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
-        _ => Span::styled("no verdict yet: save kernel.cu, or press r  ", theme.quiet()),
+        _ => Span::styled(format!("no verdict yet: save kernel.cu, or press {rerun}  "), theme.quiet()),
     }
 }
 
@@ -367,10 +370,9 @@ fn progress(app: &App) -> Vec<Span<'static>> {
     let time = format::elapsed(app.now.saturating_sub(since));
     line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
     if app.checking.is_some() {
-        line.push(Span::styled(
-            "  the gates on what no run has shown, then the commit (Esc cancels)",
-            theme.quiet(),
-        ));
+        let cancel = app.keymap.way(Action::Close);
+        let text = format!("  the gates on what no run has shown, then the commit ({cancel} cancels)");
+        line.push(Span::styled(text, theme.quiet()));
     }
     line
 }

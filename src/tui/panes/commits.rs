@@ -2,6 +2,7 @@
 
 use super::super::app::App;
 use super::super::format;
+use super::super::keymap::Action;
 use super::super::text::{fit, pad, pad_left, printable};
 use super::{Pane, titled};
 use crate::session::experiment::{Experiment, Status};
@@ -34,7 +35,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let note = app.status.as_ref().map(|s| printable(&s.head.label()).into_owned()).unwrap_or_default();
     let inner = titled(frame, area, app, Pane::Commits, &note);
     if app.commits.is_empty() {
-        let text = if app.loaded { "no commit yet: c makes the first" } else { "reading …" };
+        let none = format!("no commit yet: {} makes the first", app.keymap.way(Action::Keep));
+        let text = if app.loaded { none } else { "reading …".to_owned() };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
@@ -50,6 +52,9 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
             line = line.style(app.theme.selected());
         }
         frame.render_widget(line, place);
+    }
+    if (first..first + rows).contains(&selected) {
+        app.panes.mark_selected(Pane::Commits, inner.y + (selected - first) as u16);
     }
     if let (true, Some(entry)) = (is_focused && inner.height > 1, app.commits.get(selected)) {
         let place = Rect { y: inner.bottom() - 1, height: 1, ..inner };

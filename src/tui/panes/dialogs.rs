@@ -2,10 +2,11 @@
 
 use super::super::app::App;
 use super::super::format;
-use super::super::keymap::{Binding, Place, TABLE};
+use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
+use super::pick;
 use super::run_log::cursor;
 use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
@@ -34,9 +35,9 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), &app.theme);
+            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), app);
         }
-        Overlay::Refused { title, text } => notice(frame, area, title, text, &app.theme),
+        Overlay::Refused { title, text } => notice(frame, area, title, text, app),
         Overlay::Trust { command } => {
             let text = [
                 "This lab.toml wants to run a command that you have not trusted yet:".to_owned(),
@@ -45,8 +46,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
                 String::new(),
                 "It runs with your rights at every save. Run it?".to_owned(),
             ];
-            question(frame, area, "Trust this harness?", &text, &app.theme);
+            question(frame, area, "Trust this harness?", &text, app);
         }
+        Overlay::Palette(pick) => pick::palette(frame, area, app, pick),
+        Overlay::Themes { pick, .. } => pick::themes(frame, area, app, pick),
         // Drawn by the pane that is searched.
         Overlay::Search { .. } => {}
     }
@@ -57,7 +60,7 @@ fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme
     window_of(frame, area, title, (WINDOW, rows), theme)
 }
 
-fn window_of(
+pub(super) fn window_of(
     frame: &mut Frame,
     area: Rect,
     title: &str,
@@ -97,20 +100,25 @@ fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
     out
 }
 
-fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], theme: &Theme) {
-    let keys = vec![
-        Span::styled("y", theme.key()),
-        Span::raw(" yes    "),
-        Span::styled("n", theme.key()),
-        Span::raw(" no"),
-    ];
-    say(frame, area, title, texts, keys, theme);
+/// Keys and what they do here.
+fn keys(app: &App, words: &[(Action, &str)]) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    for (action, word) in words {
+        spans.push(Span::styled(app.keymap.key(*action), app.theme.key()));
+        spans.push(Span::raw(format!(" {word}    ")));
+    }
+    spans
 }
 
-fn notice(frame: &mut Frame, area: Rect, title: &str, text: &str, theme: &Theme) {
+fn question(frame: &mut Frame, area: Rect, title: &str, texts: &[String], app: &App) {
+    let keys = keys(app, &[(Action::Yes, "yes"), (Action::No, "no")]);
+    say(frame, area, title, texts, keys, &app.theme);
+}
+
+fn notice(frame: &mut Frame, area: Rect, title: &str, text: &str, app: &App) {
     let text = printable(text).into_owned();
-    let keys = vec![Span::styled("Enter", theme.key()), Span::raw(" go back")];
-    say(frame, area, title, std::slice::from_ref(&text), keys, theme);
+    let keys = keys(app, &[(Action::Accept, "go back")]);
+    say(frame, area, title, std::slice::from_ref(&text), keys, &app.theme);
 }
 
 /// Text, and below it the keys that answer.
@@ -151,12 +159,8 @@ fn describe(
         }
         None => lines.push(Line::default()),
     }
-    lines.push(Line::from(vec![
-        Span::styled("Enter", theme.key()),
-        Span::raw(format!(" {}    ", verb.to_lowercase())),
-        Span::styled("Esc", theme.key()),
-        Span::raw(" go back"),
-    ]));
+    let verb_of_key = verb.to_lowercase();
+    lines.push(Line::from(keys(app, &[(Action::Accept, &verb_of_key), (Action::Abandon, "go back")])));
     let inner = window(frame, area, &format!("{verb} run {run}"), lines.len(), theme);
     frame.render_widget(Paragraph::new(lines), inner);
     let row = inner.y + at as u16;
@@ -208,7 +212,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
 
 fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
     let theme = &app.theme;
-    let labels = |binding: &Binding| app.keymap.keys(binding.action);
+    let labels = |binding: &Binding| match app.keymap.keys(binding.action) {
+        none if none.is_empty() => app.keymap.way(binding.action),
+        keys => keys,
+    };
     let mut lines = Vec::new();
     let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
     for place in Place::ALL {
@@ -238,7 +245,8 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
     let shown: Vec<Line> = lines.into_iter().skip(first).collect();
     frame.render_widget(Paragraph::new(shown), inner);
     if last > first {
-        let more = fit(" j for more ", usize::from(inner.width)).into_owned();
+        let more = fit(&format!(" {} for more ", app.keymap.way(Action::Down)), usize::from(inner.width))
+            .into_owned();
         let place = Rect { y: inner.bottom(), height: 1, ..inner };
         if place.y < area.bottom() {
             frame.render_widget(Line::styled(more, theme.quiet()).right_aligned(), place);

@@ -2,6 +2,7 @@
 
 use super::super::app::App;
 use super::super::format;
+use super::super::keymap::Action;
 use super::super::text::{fit, pad, pad_left, printable};
 use super::commits::{figure, mark};
 use super::{Pane, titled};
@@ -19,7 +20,13 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let note = format!("{}", app.history.len());
     let inner = titled(frame, area, app, Pane::Experiments, &note);
     if app.history.is_empty() {
-        let text = if app.loaded { "no experiment yet: c keeps one, d discards one" } else { "reading …" };
+        let way = |action| app.keymap.way(action);
+        let none = format!(
+            "no experiment yet: {} keeps one, {} discards one",
+            way(Action::Keep),
+            way(Action::Discard)
+        );
+        let text = if app.loaded { none } else { "reading …".to_owned() };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
@@ -30,6 +37,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let lowest = (chosen.unwrap_or(0) + 1).saturating_sub(rows);
     let first = app.panes.experiments.first.clamp(lowest, chosen.unwrap_or(0).max(lowest));
     app.panes.experiments.first = first.min(count.saturating_sub(1));
+    let selected = chosen.unwrap_or(0);
+    if (first..first + rows).contains(&selected) {
+        app.panes.mark_selected(Pane::Experiments, inner.y + (selected - first) as u16);
+    }
     for (row, experiment) in app.history.iter().rev().skip(first).take(rows).enumerate() {
         let mut line = describe(experiment, app, usize::from(inner.width));
         if chosen == Some(first + row) {

@@ -127,7 +127,10 @@ fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -
         spans.push(Span::styled(name, theme.title(true)));
     }
     for binding in shown {
-        let key = app.keymap.key(binding.action);
+        let key = app.keymap.key_in(Place::In(app.panes.view), binding.action);
+        if key.is_empty() {
+            continue;
+        }
         match app.usable(binding.action) {
             Ok(()) => {
                 spans.push(Span::styled(key, theme.key()));

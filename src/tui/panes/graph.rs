@@ -11,6 +11,7 @@ use super::super::app::App;
 use super::super::chart::Glyphs;
 use super::super::event::GraphPage;
 use super::super::format;
+use super::super::keymap::Action;
 use super::super::text::{fit, pad_left, printable};
 use super::commits::{figure, mark};
 use super::{Pane, titled};
@@ -92,12 +93,19 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let more = if state.at_end || state.rows.is_empty() { "" } else { " and older ones" };
     let inner = titled(frame, area, app, Pane::Graph, &format!("{}{more}", state.rows.len()));
     if app.panes.graph.rows.is_empty() {
-        let text = if app.panes.graph.asked { "reading …" } else { "no commit yet: c makes the first" };
+        let text = match app.panes.graph.asked {
+            true => "reading …".to_owned(),
+            false => format!("no commit yet: {} makes the first", app.keymap.way(Action::Keep)),
+        };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
     let rows = usize::from(inner.height);
     let first = app.panes.graph.bring_into_view(rows);
+    let selected = app.panes.graph.selected;
+    if (first..first + rows).contains(&selected) {
+        app.panes.mark_selected(Pane::Graph, inner.y + (selected - first) as u16);
+    }
     let shown = &app.panes.graph.rows[first..(first + rows).min(app.panes.graph.rows.len())];
     // As wide as what is seen needs.
     let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);

@@ -7,6 +7,7 @@ mod points;
 use super::super::app::App;
 use super::super::chart::{Chart, Cursor, Drawn, Level, On, Scale, Series};
 use super::super::format;
+use super::super::keymap::Action;
 use super::super::text::printable;
 use super::commits::mark;
 use super::{Pane, titled};
@@ -69,7 +70,13 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         frame.render_widget(line, Rect { y: inner.bottom(), height: 1, ..inner });
     }
     if experiments.is_empty() {
-        let text = if app.loaded { "no experiment yet: c keeps one, d discards one" } else { "reading …" };
+        let way = |action| app.keymap.way(action);
+        let none = format!(
+            "no experiment yet: {} keeps one, {} discards one",
+            way(Action::Keep),
+            way(Action::Discard)
+        );
+        let text = if app.loaded { none } else { "reading …".to_owned() };
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }

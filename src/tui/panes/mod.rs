@@ -30,6 +30,7 @@ mod foot;
 mod gauges;
 mod graph;
 mod history;
+mod pick;
 mod run_log;
 mod source;
 
@@ -43,12 +44,16 @@ pub use history::HistoryState;
 pub use source::SourceState;
 
 use super::app::App;
-use super::theme::Theme;
+use super::keymap::Action;
+use super::overlay::Overlay;
+use super::text::printable;
+use super::views::split::{Border, Shares, Split};
 use super::views::{self, View};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
+use std::collections::HashMap;
 
 /// Smaller than this nothing can be read.
 const SMALLEST: (u16, u16) = (40, 10);
@@ -106,6 +111,16 @@ pub struct Panes {
     pub source: SourceState,
     pub graph: GraphState,
     pub commit: CommitState,
+    /// Borders that the user moved.
+    pub shares: Shares,
+    /// The one that the mouse moves.
+    pub dragged: Option<Split>,
+    /// What lists were searched for.
+    pub needles: HashMap<Pane, String>,
+    /// Where everything was at the last frame: panes, borders, and the row of each list that is selected.
+    pub places: Vec<(Pane, Rect)>,
+    pub borders: Vec<Border>,
+    pub selected_rows: Vec<(Pane, u16)>,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -133,6 +148,19 @@ impl Panes {
         *at = (*at + if forward { 1 } else { count - 1 }) % count;
     }
 
+    /// A list says at which row of the screen its selected row is, or the one where selecting would begin: a
+    /// click selects from there.
+    pub fn mark_selected(&mut self, pane: Pane, y: u16) {
+        self.selected_rows.push((pane, y));
+    }
+
+    /// Nothing is drawn yet.
+    fn clear_places(&mut self) {
+        self.places.clear();
+        self.borders.clear();
+        self.selected_rows.clear();
+    }
+
     pub fn height(&self) -> usize {
         self.height
     }
@@ -152,9 +180,10 @@ impl Panes {
 pub fn draw(frame: &mut Frame, app: &mut App) {
     let area = frame.area();
     frame.render_widget(Block::new().style(app.theme.text()), area);
+    app.panes.clear_places();
     app.panes.too_small = area.width < SMALLEST.0 || area.height < SMALLEST.1;
     if app.panes.too_small {
-        too_small(frame, area, &app.theme);
+        too_small(frame, area, app);
         return;
     }
     let is_large = area.width >= 100 && area.height >= 30;
@@ -193,6 +222,8 @@ pub(super) fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane
     if app.panes.focus() == pane {
         app.panes.height = usize::from(area.height.saturating_sub(1));
     }
+    app.panes.places.push((pane, area));
+    let area = search_line(frame, area, app, pane);
     match pane {
         Pane::Correctness => correctness::draw(frame, area, app),
         Pane::History => history::draw(frame, area, app),
@@ -208,6 +239,19 @@ pub(super) fn draw_pane(frame: &mut Frame, area: Rect, app: &mut App, pane: Pane
     }
 }
 
+/// The line that is typed where this pane is searched, at its foot; returns the room above it.
+fn search_line(frame: &mut Frame, area: Rect, app: &App, pane: Pane) -> Rect {
+    match app.overlays.last() {
+        Some(Overlay::Search { pane: searched, input, .. }) if *searched == pane && area.height > 1 => {
+            let line =
+                Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
+            dialogs::draw_input(frame, line, "/", input, &app.theme);
+            Rect { height: area.height - 1, ..area }
+        }
+        _ => area,
+    }
+}
+
 /// A pane's title in a rule; returns the room below it, with a blank column at either side.
 fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> Rect {
     let is_focused = app.panes.focus() == pane;
@@ -218,8 +262,12 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
         Span::styled(rule, style),
         Span::styled(format!(" {} ", pane.name()), app.theme.title(is_focused)),
     ];
-    if !note.is_empty() {
-        title.push(Span::styled(format!("{note} "), app.theme.quiet()));
+    let needle = app.needle(pane);
+    let searched = (!needle.is_empty()).then(|| format!("/{}", printable(needle)));
+    let notes: Vec<&str> =
+        [note, searched.as_deref().unwrap_or("")].into_iter().filter(|n| !n.is_empty()).collect();
+    if !notes.is_empty() {
+        title.push(Span::styled(format!("{} ", notes.join(" · ")), app.theme.quiet()));
     }
     title.push(Span::styled(rule.repeat(usize::from(area.width)), style));
     frame.render_widget(Line::from(title), row);
@@ -231,14 +279,15 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
     }
 }
 
-fn too_small(frame: &mut Frame, area: Rect, theme: &Theme) {
+fn too_small(frame: &mut Frame, area: Rect, app: &App) {
+    let quit = app.keymap.key(Action::Quit);
     let text = format!(
-        "{}×{} is too small: lab needs {}×{}; q quits",
+        "{}×{} is too small: lab needs {}×{}; {quit} quits",
         area.width, area.height, SMALLEST.0, SMALLEST.1
     );
     let lines: Vec<Line> = super::text::wrap(&text, usize::from(area.width))
         .into_iter()
-        .map(|l| Line::styled(l, theme.warn()))
+        .map(|l| Line::styled(l, app.theme.warn()))
         .collect();
     frame.render_widget(Paragraph::new(lines), area);
 }

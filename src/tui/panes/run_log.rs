@@ -1,8 +1,8 @@
 //! run.log: followed, scrolled, frozen, searched. Only the lines that are seen are looked at.
 
 use super::super::app::App;
+use super::super::keymap::Action;
 use super::super::log::find_all;
-use super::super::overlay::Overlay;
 use super::super::text::slice;
 use super::super::theme::Theme;
 use super::{Pane, titled};
@@ -15,8 +15,7 @@ use ratatui::text::{Line, Span};
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let inner = titled(frame, area, app, Pane::Log, &note(app));
-    let is_searching = matches!(app.overlays.last(), Some(Overlay::Search { .. }));
-    let rows = inner.height.saturating_sub(u16::from(is_searching));
+    let rows = inner.height;
     app.log.height = usize::from(rows);
     let first = app.log.first();
     let current = app.log.current_match();
@@ -28,10 +27,6 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let style = if current == Some(at) { app.theme.selected() } else { Style::new() };
         frame.render_widget(Line::from(spans).style(style), place);
     }
-    if let (true, Some(Overlay::Search { input, .. })) = (is_searching, app.overlays.last()) {
-        let place = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
-        super::dialogs::draw_input(frame, place, "/", input, &app.theme);
-    }
 }
 
 fn note(app: &App) -> String {
@@ -42,12 +37,9 @@ fn note(app: &App) -> String {
         parts.push(format!("{last}/{}", log.len()));
     }
     if app.log.is_frozen() {
-        parts.push("frozen: f lets go".to_owned());
+        parts.push(format!("frozen: {} lets go", app.keymap.way(Action::Freeze)));
     } else if !app.log.follow {
-        parts.push("G follows".to_owned());
-    }
-    if !app.log.search().is_empty() {
-        parts.push(format!("/{}", app.log.search()));
+        parts.push(format!("{} follows", app.keymap.way(Action::Bottom)));
     }
     parts.join(" · ")
 }

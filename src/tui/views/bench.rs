@@ -3,8 +3,9 @@
 
 use super::super::app::App;
 use super::super::panes::{Pane, correctness_rows, draw_pane};
+use super::split::{Split, cut};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Direction, Rect};
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App, is_large: bool) {
     if is_large {
@@ -15,23 +16,23 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App, is_large: bool) {
     let other = if focus == Pane::Correctness { Pane::Log } else { focus };
     let wanted = correctness_rows(app) as u16 + 1;
     let above = wanted.clamp(5, area.height / 2);
-    let [top, bottom] = Layout::vertical([Constraint::Length(above), Constraint::Fill(1)]).areas(area);
+    let [top, bottom] = cut(&mut app.panes, Split::BenchStack, Direction::Vertical, area, above, 0);
     draw_pane(frame, top, app, Pane::Correctness);
     draw_pane(frame, bottom, app, other);
 }
 
 /// All four: left what is right, right what is fast.
 fn draw_four(frame: &mut Frame, area: Rect, app: &mut App) {
-    let [left, bar, right] =
-        Layout::horizontal([Constraint::Percentage(44), Constraint::Length(1), Constraint::Fill(1)])
-            .areas(area);
+    let first = area.width * 44 / 100;
+    let [left, right] = cut(&mut app.panes, Split::BenchColumns, Direction::Horizontal, area, first, 1);
+    let bar = Rect { x: left.right(), width: 1, ..area };
     let wanted = correctness_rows(app) as u16 + 1;
     let half = area.height / 2;
     // What does not need its half leaves it to the other.
     let upper_left = wanted.clamp(half, (area.height * 3 / 4).max(half));
     let [correctness, commits] =
-        Layout::vertical([Constraint::Length(upper_left), Constraint::Fill(1)]).areas(left);
-    let [history, log] = Layout::vertical([Constraint::Length(half), Constraint::Fill(1)]).areas(right);
+        cut(&mut app.panes, Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
+    let [history, log] = cut(&mut app.panes, Split::BenchRight, Direction::Vertical, right, half, 0);
     for (pane, area) in [
         (Pane::Correctness, correctness),
         (Pane::History, history),

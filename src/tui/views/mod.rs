@@ -6,14 +6,17 @@ mod device;
 mod git;
 mod results;
 mod source;
+pub mod split;
 
 use super::app::App;
 use super::keymap::Action;
 use super::panes::{Pane, draw_pane};
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum View {
     /// What a save came to: right, fast, git log, run.log.
     #[default]

@@ -2,17 +2,17 @@
 
 use super::super::app::App;
 use super::super::panes::{Pane, draw_pane};
+use super::split::{Split, cut, half};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Direction, Rect};
 
 /// From so many columns on the two stand side by side.
 const WIDE: u16 = 140;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let halves = [Constraint::Fill(1), Constraint::Fill(1)];
     let [first, second] = match area.width >= WIDE {
-        true => Layout::horizontal(halves).spacing(1).areas(area),
-        false => Layout::vertical(halves).areas(area),
+        true => cut(&mut app.panes, Split::Results, Direction::Horizontal, area, half(area.width, 1), 1),
+        false => cut(&mut app.panes, Split::Results, Direction::Vertical, area, half(area.height, 0), 0),
     };
     draw_pane(frame, first, app, Pane::Experiments);
     draw_pane(frame, second, app, Pane::Experiment);

@@ -1,0 +1,240 @@
+//! Every action of the table by its own key, in a real terminal: what is seen after it and was not seen before.
+//! An action that has no line here, of its own or of another test, makes this fail.
+
+use super::bench::{Bench, Lab};
+use lab::tui::keymap::{Keymap, TABLE};
+use lab::tui::text::width;
+use std::path::Path;
+
+/// The screen that a story is played on; one is opened for all stories of a kind, which follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum On {
+    /// A kernel that was judged and is HEAD's, a long log, twelve old experiments.
+    Judged,
+    /// Newer bytes, which passed and can be decided.
+    Undecided,
+    /// A run that goes on without end.
+    Running,
+    /// A harness command that waits to be trusted.
+    Untrusted,
+}
+use On::{Judged, Running, Undecided, Untrusted};
+
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    Text(&'static str),
+    Gone(&'static str),
+    /// A text is so many columns to the right, and so many rows further down.
+    Moved(&'static str, i32, i32),
+    /// The terminal gets all of it once more.
+    Again(&'static str),
+}
+use Seen::{Again, Gone, Moved, Text};
+
+struct Story {
+    action: &'static str,
+    on: On,
+    /// What is typed before it, and seen then.
+    before: (&'static str, &'static str),
+    seen: Seen,
+    /// What is typed after it.
+    after: &'static str,
+}
+
+const fn story(on: On, action: &'static str, seen: Seen, after: &'static str) -> Story {
+    Story { action, on, before: ("", ""), seen, after }
+}
+
+const fn then(
+    on: On,
+    before: (&'static str, &'static str),
+    action: &'static str,
+    seen: Seen,
+    after: &'static str,
+) -> Story {
+    Story { action, on, before, seen, after }
+}
+
+const ESC: &str = "\u{1b}";
+
+/// In this order.
+const STORIES: &[Story] = &[
+    story(Judged, "show-source", Text("▸2 Source"), ""),
+    story(Judged, "show-results", Text("▸3 Results"), ""),
+    story(Judged, "show-git", Text("▸4 Git"), ""),
+    story(Judged, "show-device", Text("▸5 Device"), ""),
+    story(Judged, "show-bench", Text("▸1 Bench"), ""),
+    story(Judged, "next-pane", Text("━ Throughput"), ""),
+    story(Judged, "fewer", Text("10 of 12 experiments"), ""),
+    story(Judged, "more", Gone("10 of 12"), ""),
+    then(Judged, ("+", "10 of 12"), "all", Gone("10 of 12"), ""),
+    story(Judged, "log-scale", Text("log scale"), ""),
+    story(Judged, "previous-pane", Text("━ Correctness"), ""),
+    story(Judged, "border-left", Moved("┬", -4, 0), ""),
+    story(Judged, "border-down", Moved("─ Git log", 0, 2), ""),
+    story(Judged, "reset-borders", Moved("┬", 4, 0), ""),
+    story(Judged, "border-right", Moved("┬", 4, 0), ""),
+    story(Judged, "border-up", Moved("─ Git log", 0, -2), ""),
+    story(Judged, "zoom", Gone("─ Git log"), "z"),
+    story(Judged, "open", Gone("─ Git log"), "\r"),
+    story(Judged, "copy", Text("copied run "), ""),
+    story(Judged, "check", Text("check: needs the built-in harness"), ""),
+    story(Judged, "mouse", Text("the mouse is heard"), ""),
+    story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
+    story(Judged, "help", Text("In a question"), ESC),
+    story(Judged, "palette", Text("every action by its name"), ESC),
+    then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
+    then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
+    story(Judged, "previous-choice", Text("▸c"), ESC),
+    then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
+    story(Judged, "theme", Text("lab-contrast-light"), ESC),
+    story(Judged, "search", Text("━ run.log"), "marker\r"),
+    story(Judged, "next-match", Text("line 60 marker"), ""),
+    story(Judged, "previous-match", Text("line 20 marker"), ""),
+    story(Judged, "close", Gone("/marker"), ""),
+    story(Judged, "top", Text("stage: build"), ""),
+    story(Judged, "down", Gone("stage: build"), ""),
+    story(Judged, "up", Text("stage: build"), ""),
+    story(Judged, "half-page-down", Text("line 20 marker"), ""),
+    story(Judged, "half-page-up", Text("line 1 of"), ""),
+    story(Judged, "bottom", Text("line 100 of"), ""),
+    story(Judged, "scroll-right", Gone("line 100 of"), ""),
+    story(Judged, "scroll-left", Text("line 100 of"), ""),
+    story(Judged, "freeze", Text("frozen"), "f"),
+    story(Judged, "redraw", Again("run.log"), ""),
+    story(Judged, "pause", Text("paused: saves start nothing"), "p"),
+    story(Judged, "rerun", Text("run 2 · rerun"), ""),
+    story(Undecided, "keep", Text("What did you try?"), ESC),
+    story(Undecided, "discard", Text("What did you try?"), ESC),
+    story(Running, "stop", Text("∅ VOID"), ""),
+    story(Untrusted, "no", Text("is not trusted: nothing runs"), "r"),
+    story(Untrusted, "yes", Text("● PASS"), ""),
+];
+
+/// Told by a test of its own: the process stops, ends, or lends the terminal.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("suspend", "fn it_stops_and_comes_back_whole"),
+    ("quit", "fn quitting_takes_the_run_along"),
+    ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
+];
+
+#[test]
+fn every_action_has_a_story() {
+    let tests = include_str!("terminal.rs");
+    let missing: Vec<&str> = TABLE
+        .iter()
+        .map(|binding| binding.name)
+        .filter(|name| !STORIES.iter().any(|story| story.action == *name))
+        .filter(|name| !ELSEWHERE.iter().any(|(action, test)| action == name && tests.contains(test)))
+        .collect();
+    assert!(missing.is_empty(), "tell what is seen of these actions, in tests/pty/actions.rs: {missing:?}");
+    let known = |name: &str| TABLE.iter().any(|binding| binding.name == name);
+    assert!(STORIES.iter().all(|story| known(story.action)), "a story is of an action that is gone");
+}
+
+#[test]
+fn actions_on_a_judged_kernel() {
+    let bench = Bench::talking();
+    let mut lab = bench.open_with(160, 45, &[("COLORTERM", Path::new("truecolor"))]);
+    lab.see("● PASS").see("12 experiments").see("line 100 of");
+    play(&mut lab, Judged);
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn actions_on_what_can_be_decided() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    bench.save_in_place("speed 2000\n");
+    lab.see("2,000 sps");
+    play(&mut lab, Undecided);
+}
+
+#[test]
+fn actions_while_a_run_goes_on() {
+    let bench = Bench::new();
+    bench.save_in_place("hangs\n");
+    let mut lab = bench.open();
+    lab.see("MEASURE");
+    play(&mut lab, Running);
+}
+
+#[test]
+fn actions_on_an_untrusted_command() {
+    let bench = Bench::untrusted();
+    let mut lab = bench.open();
+    lab.see("Run it?");
+    play(&mut lab, Untrusted);
+}
+
+fn play(lab: &mut Lab, on: On) {
+    let keymap = Keymap::built_in();
+    for story in STORIES.iter().filter(|story| story.on == on) {
+        let binding = TABLE.iter().find(|binding| binding.name == story.action).unwrap();
+        lab.press(story.before.0).see(story.before.1);
+        let is_so = |contents: &str, from: (i32, i32)| match story.seen {
+            Text(text) => contents.contains(text),
+            Gone(text) => !contents.contains(text),
+            Moved(text, x, y) => place(contents, text) == Some((from.0 + x, from.1 + y)),
+            Again(_) => false,
+        };
+        lab.wait(&format!("a screen without the effect of {}", story.action), |screen| {
+            !is_so(&screen.contents(), (i32::MIN / 2, 0))
+        });
+        let from = match story.seen {
+            Moved(text, ..) => {
+                lab.wait(text, |screen| place(&screen.contents(), text).is_some());
+                place(&lab.contents(), text).unwrap()
+            }
+            _ => (0, 0),
+        };
+        let sent = lab.sent();
+        match keymap.key(binding.action).as_str() {
+            // By the palette.
+            "" => {
+                lab.press(":").see("every action by its name");
+                lab.press(&format!("{}\r", story.action));
+            }
+            key => drop(lab.press(&bytes(key))),
+        }
+        match story.seen {
+            Again(text) => lab.hear_after(sent, text),
+            seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
+        };
+        lab.press(story.after);
+    }
+}
+
+/// Column and row of a text.
+fn place(contents: &str, text: &str) -> Option<(i32, i32)> {
+    let mut rows = contents.lines().zip(0..);
+    rows.find_map(|(line, y)| Some((width(&line[..line.find(text)?]) as i32, y)))
+}
+
+/// What a terminal sends for a key as it is shown (xterm's control sequences, "PC-Style Function Keys").
+fn bytes(label: &str) -> String {
+    let arrow =
+        |name: &str| ["↑", "↓", "→", "←"].iter().zip("ABCD".chars()).find(|(n, _)| **n == name).map(|n| n.1);
+    if let Some(rest) = label.strip_prefix("Ctrl-") {
+        return match arrow(rest) {
+            Some(letter) => format!("\u{1b}[1;5{letter}"),
+            None => char::from(rest.bytes().next().unwrap() & 0x1f).to_string(),
+        };
+    }
+    match (label, arrow(label)) {
+        (_, Some(letter)) => format!("\u{1b}[{letter}"),
+        ("Enter", _) => "\r".to_owned(),
+        ("Esc", _) => ESC.to_owned(),
+        ("Tab", _) => "\t".to_owned(),
+        ("Shift-Tab", _) => "\u{1b}[Z".to_owned(),
+        ("Home", _) => "\u{1b}[H".to_owned(),
+        ("End", _) => "\u{1b}[F".to_owned(),
+        ("PgUp", _) => "\u{1b}[5~".to_owned(),
+        ("PgDn", _) => "\u{1b}[6~".to_owned(),
+        ("Space", _) => " ".to_owned(),
+        (letter, _) if letter.chars().count() == 1 => letter.to_owned(),
+        (other, _) => panic!("nobody told what a terminal sends for {other}"),
+    }
+}

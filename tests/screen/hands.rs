@@ -1,0 +1,247 @@
+//! What a person's hands find: keys of their own, the palette, searching, copying, the mouse, borders, a call.
+
+use super::world::World;
+use lab::tui::keymap::TABLE;
+use lab::tui::theme::{ColorDepth, Theme};
+use lab::tui::views::View;
+
+const PASS: &str = "say correctness: pass; end pass 1000";
+
+fn world(story: &str) -> World {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(PASS).tell(story);
+    world
+}
+
+fn see(world: &mut World, text: &str) {
+    assert!(world.words().contains(text), "nobody sees `{text}`:\n{}", world.screen(160, 45));
+}
+
+/// Where a text is on the large screen.
+fn place(world: &mut World, text: &str) -> (usize, usize) {
+    let screen = world.screen(160, 45);
+    let found = screen.lines().enumerate().find_map(|(y, line)| {
+        let at = line.find(text)?;
+        Some((lab::tui::text::width(&line[..at]), y))
+    });
+    found.unwrap_or_else(|| panic!("nobody sees `{text}`:\n{screen}"))
+}
+
+#[test]
+fn keys_of_the_config_are_heard_and_shown() {
+    let mut world = world("config [keys]|keep = \"K\"|stop = []|[keys.git]|quit = \"ctrl-q\"");
+    see(&mut world, "config.toml is read");
+    see(&mut world, "K commit");
+    world.tell("press c");
+    assert!(world.app.overlays.is_empty(), "the table's own key is free");
+    world.tell("press ? ctrl-d ctrl-d");
+    see(&mut world, "Ctrl-Q (Git)");
+    see(&mut world, ":reset-borders");
+    world.tell("press esc; press 4 q");
+    assert_eq!(world.asked, [""; 0]);
+    see(&mut world, "Ctrl-Q quit");
+    world.tell("press ctrl-q");
+    assert_eq!(world.asked, ["Quit"]);
+}
+
+#[test]
+fn a_wrong_config_changes_nothing_and_is_said() {
+    let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
+    see(&mut world, "config.toml:2: 'd' is bound to both discard and keep");
+    see(&mut world, "the settings stay as they were");
+    see(&mut world, "K commit");
+}
+
+#[test]
+fn the_palette_performs_what_is_chosen() {
+    let mut world = world("press :; type pause");
+    see(&mut world, "stop watching kernel.cu");
+    world.tell("press enter");
+    assert!(world.app.paused && world.app.overlays.is_empty());
+    // By the letters of its name, and with the keys of a list.
+    world.tell("press :; type shg; press down up enter");
+    assert_eq!(world.app.panes.view, View::Git);
+    world.tell("press :; type quit; press esc");
+    assert_eq!(world.asked, [""; 0]);
+    // One without a key.
+    world.tell("press :; paste mouse; press enter");
+    assert!(world.app.mouse);
+}
+
+#[test]
+fn the_palette_says_why_something_cannot_be_used() {
+    let mut world = world("press 2 :; type stop");
+    see(&mut world, "(nothing runs)");
+    world.tell("press enter");
+    assert!(!world.app.overlays.is_empty(), "it stays, with the reason in sight");
+    world.tell("press esc; press :; type freeze");
+    see(&mut world, "(in the view Bench)");
+}
+
+#[test]
+fn the_palette_finds_every_action_by_its_name() {
+    let mut world = world("");
+    for binding in TABLE {
+        let offers = lab::tui::palette::offers(&world.app, binding.name);
+        let performed =
+            !matches!(binding.place, lab::tui::keymap::Place::Input | lab::tui::keymap::Place::Question);
+        assert_eq!(
+            offers.first().is_some_and(|o| o.binding.action == binding.action),
+            performed,
+            "{}",
+            binding.name
+        );
+    }
+    world.tell("press :; type zzzzzz; press enter");
+    see(&mut world, "nothing fits");
+}
+
+#[test]
+fn a_search_goes_through_the_list_that_is_focused() {
+    let mut world = world("press tab tab; press /; type warp; press enter");
+    see(&mut world, "Git log exp/rmsnorm");
+    see(&mut world, "/warp");
+    let chosen = world.app.chosen().map(|e| e.row.description.clone());
+    assert_eq!(chosen.as_deref(), Some("one warp a row"), "what is found is chosen everywhere");
+    world.tell("press 3; press /; type BY; press enter");
+    see(&mut world, "'BY' is nowhere in Experiments");
+    world.tell("press /; type s; press enter; press n n");
+    let chosen = world.app.chosen().map(|e| e.row.description.clone());
+    world.tell("press n N");
+    assert_eq!(world.app.chosen().map(|e| e.row.description.clone()), chosen);
+    // Esc ends one search after the other; each list has its own.
+    world.tell("press esc");
+    assert!(!world.screen(160, 45).contains("/s "));
+    world.tell("press 1");
+    see(&mut world, "/warp");
+    world.tell("press /; type never mind; press esc");
+    see(&mut world, "/warp");
+}
+
+#[test]
+fn what_the_focused_pane_is_about_is_copied() {
+    let mut world = world("press y");
+    assert_eq!(world.clipboard, "run 42 PASS throughput_sps=1000");
+    world.tell("press tab k k y");
+    assert_eq!(world.clipboard, "9f8e7d5");
+    see(&mut world, "copied 9f8e7d5");
+    world.tell("press tab g y");
+    assert_eq!(world.clipboard, "9f8e7d7");
+    world.tell("save; say a line | another line; end unbuilt it does not build; press tab; press /; type another; press enter y");
+    assert_eq!(world.clipboard, "another line");
+    world.tell("press esc y");
+    assert_eq!(world.clipboard, "a line\nanother line");
+    see(&mut world, "copied 2 lines");
+    world.tell("save; say kernel.cu(7): error: no such thing; end unbuilt it does not build; press tab y");
+    assert_eq!(world.clipboard, "kernel.cu:7: error: no such thing");
+    let mut empty = World::new();
+    empty.tell("open; press tab y");
+    see(&mut empty, "copy: no experiment is chosen");
+    assert_eq!(empty.clipboard, "");
+}
+
+#[test]
+fn the_mouse_is_heard_where_the_user_wants_it() {
+    let mut world = world("");
+    let (x, y) = place(&mut world, "float4 loads");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(world.app.panes.focus().name(), "Correctness", "not asked for, not heard");
+    world.tell(&format!("config mouse = true; click {x} {y}"));
+    assert_eq!(world.app.panes.focus().name(), "Git log");
+    assert_eq!(world.app.chosen().map(|e| e.row.description.as_str()), Some("float4 loads"));
+    // The wheel scrolls what is under it and leaves the focus.
+    let first = place(&mut world, "━ Git log").1 + 1;
+    world.tell("press 3; click 20 20; press 1");
+    world.tell(&format!("wheel-down {x} {first}"));
+    assert_eq!(world.app.panes.focus().name(), "Git log");
+    let modes = world.app.modes();
+    assert!(modes.mouse && !modes.focus);
+    // In the palette it goes through the list.
+    world.tell("press :; wheel-down 80 20; wheel-down 80 20; wheel-up 80 20; click 3 3");
+    see(&mut world, "▸d discard");
+}
+
+#[test]
+fn a_border_is_dragged_and_remembered() {
+    let mut world = world("config mouse = true");
+    let (x, y) = place(&mut world, "┬");
+    assert_eq!(x, 70);
+    world.tell(&format!("down {x} {}; drag 90 {}", y + 3, y + 3));
+    assert!(world.layout.shares.is_empty(), "not while it moves");
+    world.tell("up 90 9");
+    assert_eq!(place(&mut world, "┬").0, 90);
+    assert_eq!(world.layout.shares.len(), 1);
+    // Another screen of this project, of another size: the same share.
+    let layout = world.layout.clone();
+    let mut other = World::new();
+    other.app.recall(layout);
+    other.tell("open");
+    assert_eq!(place(&mut other, "┬").0, 90);
+    let narrow = other.screen(120, 40);
+    let line = narrow.lines().find(|line| line.contains('┬')).unwrap();
+    assert_eq!(lab::tui::text::width(&line[..line.find('┬').unwrap()]), 68);
+    world.tell("press :; type reset; press enter");
+    assert_eq!(place(&mut world, "┬").0, 70);
+    assert!(world.layout.shares.is_empty());
+}
+
+#[test]
+fn keys_move_the_border_beside_the_focused_pane() {
+    let mut world = world("");
+    let before = place(&mut world, "┬").0;
+    world.tell("press ctrl-left");
+    assert_eq!(place(&mut world, "┬").0, before - 4);
+    let log = place(&mut world, "─ run.log").1;
+    let commits = place(&mut world, "─ Git log").1;
+    world.tell("press shift-tab ctrl-down");
+    assert_eq!(place(&mut world, "━ run.log").1, log + 2);
+    assert_eq!(place(&mut world, "─ Git log").1, commits, "the other column stays");
+    world.tell("press z");
+    world.screen(160, 45);
+    world.tell("press ctrl-left");
+    see(&mut world, "border-left: no border left or right of this pane");
+}
+
+#[test]
+fn a_theme_is_seen_while_it_is_chosen() {
+    let theme = |name| Theme::choose(Some(name), ColorDepth::Rgb).unwrap();
+    let mut world = world("");
+    let before = world.app.theme.clone();
+    world.tell("press t; press down");
+    assert_eq!(world.app.theme, theme("lab-dark"));
+    world.tell("press down");
+    assert_eq!(world.app.theme, theme("lab-light"));
+    world.tell("press esc");
+    assert_eq!(world.app.theme, before);
+    assert_eq!(world.layout.theme, None);
+    world.tell("press t; type dark; press enter");
+    assert_eq!(world.app.theme, theme("lab-dark"));
+    assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
+    // Where the config says another word, that counts; any other change of it leaves the choice.
+    world.tell("config mouse = true");
+    assert_eq!(world.app.theme, theme("lab-dark"));
+    world.tell("config theme = \"lab-light\"");
+    assert_eq!(world.app.theme, theme("lab-light"));
+    assert_eq!(world.layout.theme, None);
+}
+
+#[test]
+fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
+    let call = |config: &str, story: &str| {
+        let mut world = world(&format!("config {config}; {story}"));
+        assert_eq!(world.app.modes().focus, config.contains("notify"));
+        std::mem::take(&mut world.asked)
+    };
+    let long = format!("look-away; save; wait 12000; {PASS}");
+    assert_eq!(call("mouse = false", &long), [""; 0]);
+    assert_eq!(call("notify = \"bell\"", &long), ["Call(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
+    assert_eq!(call("notify = \"bell\"", &format!("save; wait 12000; {PASS}")), [""; 0], "they look");
+    assert_eq!(
+        call("notify = \"bell\"", &format!("look-away; save; wait 900; {PASS}")),
+        [""; 0],
+        "a short one"
+    );
+    let soon = "notify = \"osc\"|notify_after_s = 0.5";
+    let wrong = "look-away; save; wait 900; end fail out is wrong";
+    assert_eq!(call(soon, wrong), ["Call(Osc, \"rmsnorm: run 43 FAIL\")"]);
+}
