@@ -20,8 +20,8 @@ pub struct Executor {
     desk: Desk,
     reader: Reader,
     monitor: Monitor,
-    colours: highlight::Worker<Which>,
     drawer: Drawer,
+    colours: highlight::Worker<Which>,
 }
 
 impl Executor {

@@ -257,14 +257,14 @@ impl World {
                     self.trusted = true;
                     self.answers.push_back(Event::Trusted(Ok(())));
                 }
+                Effect::Copy(text) => self.clipboard = text,
+                Effect::Remember(layout) => self.layout = *layout,
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
                     let found = highlighter().highlight(&text, &mut Cache::default());
                     self.answers.push_back(Event::Coloured(which, text, found));
                 }
-                Effect::Copy(text) => self.clipboard = text,
-                Effect::Remember(layout) => self.layout = *layout,
-                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
                 other => self.asked.push(format!("{other:?}")),
             }
         }

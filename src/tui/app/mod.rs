@@ -252,9 +252,9 @@ impl App {
         self.dirty = true;
         let mut effects = self.on_event(event);
         effects.extend(self.look_at_device());
-        effects.extend(self.look_at_source());
         // In front of what may end the screen.
         effects.splice(0..0, self.remember());
+        effects.extend(self.look_at_source());
         effects
     }
 
