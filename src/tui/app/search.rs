@@ -32,6 +32,7 @@ impl App {
             Pane::Commits => Some(self.commits.len()),
             Pane::Graph => Some(self.panes.graph.rows.len()),
             Pane::Experiments => Some(self.history.len()),
+            Pane::Source => Some(self.panes.source.count()),
             _ => None,
         }
     }
@@ -51,6 +52,7 @@ impl App {
                 let row = &self.history.iter().rev().nth(at)?.row;
                 Some(format!("{} {} {}", row.commit, row.status.word(), row.description))
             }
+            Pane::Source => Some(self.panes.source.says(at)),
             _ => None,
         }
     }
@@ -61,6 +63,7 @@ impl App {
                 let key = self.chosen.as_ref();
                 key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
             }
+            Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
             _ => self.panes.commits.selected,
         }
