@@ -81,12 +81,15 @@ const STORIES: &[Story] = &[
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("In a question"), ESC),
+    story(Judged, "help", Text("Everywhere"), ESC),
     story(Judged, "palette", Text("every action by its name"), ESC),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), ESC),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
+    // Past who made the commit, to the first file that it changed.
+    then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
+    story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
     story(Judged, "theme", Text("lab-contrast-light"), ESC),
     story(Judged, "search", Text("━ run.log"), "marker\r"),
     story(Judged, "next-match", Text("line 60 marker"), ""),
@@ -107,8 +110,8 @@ const STORIES: &[Story] = &[
     story(Undecided, "keep", Text("What did you try?"), ESC),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
-    story(Untrusted, "no", Text("is not trusted: nothing runs"), "r"),
-    story(Untrusted, "yes", Text("● PASS"), ""),
+    story(Untrusted, "no", Text("is not trusted: nothing runs"), ""),
+    then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
 /// Told by a test of its own: the process stops, ends, or lends the terminal.
