@@ -56,7 +56,7 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     }
     ensure!(import.wait()?.success(), "git fast-import failed");
     git(&["reset", "-q", "--hard"])?;
-    write_records(folder, experiments, &commits_by_mark(&marks)?)?;
+    write_records(folder, &commits_by_mark(&marks)?)?;
     fs::remove_file(&marks)?;
     // The lab that decided so much has an index of it.
     Shelf::open(&Project::open(folder, None)?);
@@ -175,14 +175,14 @@ fn commits_by_mark(marks: &Path) -> Result<Vec<String>> {
     Ok(commits.into_iter().map(|(_, id)| id).collect())
 }
 
-fn write_records(folder: &Path, experiments: usize, commits: &[String]) -> Result<()> {
+fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
     let mut rows = BufWriter::new(fs::File::create(folder.join("results.tsv"))?);
     writeln!(rows, "{}", ledger::COLUMNS.join("\t"))?;
     // As long as those of wavegru are.
     let series: Vec<String> = (0..64).map(|at| format!("{}e-7", at + 1)).collect();
     let series = series.join(",");
     let runs = folder.join(".lab/runs");
-    for (at, commit) in commits.iter().enumerate().take(experiments) {
+    for (at, commit) in commits.iter().enumerate() {
         let (sps, us) = (40_000.0 + at as f64, 25.0 - at as f64 * 1e-4);
         let status = if is_kept(at) { Status::Keep } else { Status::Discard };
         let row = Row {

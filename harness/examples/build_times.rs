@@ -1,7 +1,7 @@
 //! Where the time between a save and a verdict goes on a GPU host: NVRTC cold, with precompiled
 //! headers, opening the device, loading the module.
 //!
-//! `cargo run -p lab-harness --release --example build_times [kernels/wavegru/kernel.cu]`
+//! `cargo run -p lab-harness --release --example build_times [kernels/wavegru/kernel.cu [COMPILER OPTION…]]`
 //!
 //! A file is built as the problem.toml beside it asks for. Without a file it takes a small kernel
 //! that includes `cooperative_groups.h` and `cuda_bf16.h`. Without a GPU it builds for sm_90 and
@@ -50,7 +50,7 @@ fn main() {
         shown_as: source.display().to_string(),
         include_dirs: vec![home.clone()],
         defines: needs.defines.clone(),
-        options: vec![],
+        options: std::env::args().skip(2).collect(),
         problem_header: needs.problem_header.clone(),
         arch: info.arch.clone(),
         cache_dir: folder.path().join("cache"),

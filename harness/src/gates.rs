@@ -1,6 +1,8 @@
 //! Comparing what a kernel wrote with what was expected.
 
 use crate::dtype::Dtype;
+use crate::report::Histogram;
+use crate::report::histogram::{EXPONENTS, exponent_of};
 
 /// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
 /// `matched` of all cells.
@@ -39,6 +41,10 @@ pub struct Comparison {
     pub cells: usize,
     /// The largest error in units of the tolerance.
     pub error: f64,
+    /// The flat index of the first cell with that error; `None` where all are equal.
+    pub worst: Option<usize>,
+    /// How many errors are how large.
+    pub counts: Histogram,
     /// Cells over the tolerance, whatever the reason.
     pub mismatched: usize,
     /// Of these: NaN or infinite where a number was expected.
@@ -64,10 +70,13 @@ impl Comparison {
     }
 
     /// Two neighbouring stretches of one tensor.
-    fn join(self, next: Comparison) -> Comparison {
+    fn join(mut self, next: Comparison) -> Comparison {
+        self.counts.join(&next.counts);
         Comparison {
             cells: self.cells + next.cells,
             error: self.error.max(next.error),
+            worst: if next.error > self.error { next.worst } else { self.worst },
+            counts: self.counts,
             mismatched: self.mismatched + next.mismatched,
             not_finite: self.not_finite + next.not_finite,
             unwritten: self.unwritten + next.unwritten,
@@ -116,26 +125,33 @@ pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> 
 fn compare_stretch(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance, start: usize) -> Comparison {
     let size = dtype.size();
     let mut sum = Comparison { cells: got.len() / size, ..Comparison::default() };
+    let mut exponents = [0; EXPONENTS];
     for (i, (g, w)) in got.chunks_exact(size).zip(want.chunks_exact(size)).enumerate() {
         if g == w {
             continue;
         }
         let cell = Cell { index: start + i, got: dtype.decode(g), want: dtype.decode(w) };
-        let error = tolerance.error(cell.got, cell.want);
-        if dtype.is_poison(g) {
+        let is_unwritten = dtype.is_poison(g);
+        let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
+        exponents[exponent_of(error)] += 1;
+        if error > sum.error {
+            (sum.error, sum.worst) = (error, Some(cell.index));
+        }
+        if is_unwritten {
             sum.unwritten += 1;
             sum.first_unwritten.get_or_insert(cell);
         } else if !cell.got.is_finite() && cell.want.is_finite() {
             sum.not_finite += 1;
             sum.first_not_finite.get_or_insert(cell);
         } else if error <= 1.0 {
-            sum.error = sum.error.max(error);
             continue;
         }
-        sum.error = sum.error.max(if dtype.is_poison(g) { f64::INFINITY } else { error });
         sum.mismatched += 1;
         sum.first_mismatch.get_or_insert(cell);
     }
+    sum.counts = Histogram::of_exponents(&exponents);
+    // Those that were passed over; some of the others are equal too, as 0 and −0.
+    sum.counts.exact += sum.cells as u64 - sum.counts.count();
     sum
 }
 
@@ -157,8 +173,9 @@ mod tests {
     #[test]
     fn the_error_is_in_units_of_what_is_allowed() {
         let tolerance = Tolerance { atol: 0.5, rtol: 0.25, matched: 1.0 };
-        let sum = check(&[2.5, 1.0], &[2.0, 1.0], &tolerance);
-        assert_eq!((sum.error, sum.mismatched), (0.5, 0));
+        let sum = check(&[2.5, 1.0, 1.25], &[2.0, 1.0, 1.0], &tolerance);
+        assert_eq!((sum.error, sum.mismatched, sum.worst), (0.5, 0, Some(0)));
+        assert_eq!(sum.counts.to_string(), "1,1 from=-2 exact=1 not_finite=0");
         assert!(sum.passes(&tolerance));
     }
 
@@ -206,8 +223,11 @@ mod tests {
         let mut got = vec![1.0f32; 1_500_000];
         got[700_001] = 2.0;
         got[1_400_000] = f32::NAN;
+        got[900_000] = 1.05;
         let sum = check(&got, &vec![1.0; 1_500_000], &LOOSE);
         assert_eq!((sum.cells, sum.mismatched), (1_500_000, 2));
+        assert_eq!((sum.worst, sum.counts.not_finite, sum.counts.exact), (Some(1_400_000), 1, 1_499_997));
+        assert_eq!(sum.counts.bins().map(|(_, _, n)| n).sum::<u64>(), 2);
         assert_eq!(sum.first_mismatch.map(|c| c.index), Some(700_001));
         assert_eq!(sum.first_not_finite.map(|c| c.index), Some(1_400_000));
     }

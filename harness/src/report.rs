@@ -14,15 +14,24 @@
 //! and at the end `spread_pct: 0.012 launches=6 trials=1`, the median distance of the candidate's turns
 //! from their median, and `turns_series:`, the microseconds of every turn in its order.
 //!
+//! Of a gate it also tells where and how often, for whoever draws it:
+//! - `y_diff: 2.1e-6 limit=3e-5 at=step~731`: the place of the largest difference, in a word or two (`~` stands for a
+//!   blank);
+//! - `y_diff_series: v0,v1,… cells=1024`: the largest difference of each of so many cells, thinned to 512 points;
+//! - `y_diff_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how large, counts of
+//!   octaves from 2^from upwards ([`Histogram`]); equal ones, and those that are no number, beside them.
+//!
 //! Of the kernel as built: `registers:`, `spill_bytes:`, `shared_bytes:`, and how its launch statement launches it
 //! `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`, the occupancy
 //! in percent of a multiprocessor's threads. `device_uuid:` names the GPU.
 
 mod diagnostic;
+pub mod histogram;
 mod writer;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use writer::{Clock, Writer};
+pub use histogram::Histogram;
+pub use writer::{Clock, Writer, at};
 
 use std::collections::HashMap;
 
@@ -278,6 +287,23 @@ impl Report {
         let value = self.value(&format!("{name}_series"))?;
         let points = first_word(value).split(',').take(SERIES_POINTS);
         Some(points.map(|p| number(p).unwrap_or(f64::NAN)).collect())
+    }
+
+    /// How many cells the points of `NAME_series:` stand for; as many as there are points where it does not say.
+    pub fn series_cells(&self, name: &str) -> Option<usize> {
+        let value = self.value(&format!("{name}_series"))?;
+        let said = attribute(value, "cells").and_then(|cells| cells.parse().ok());
+        Some(said.unwrap_or_else(|| first_word(value).split(',').take(SERIES_POINTS).count()))
+    }
+
+    /// The counts of `NAME_histogram:`.
+    pub fn histogram(&self, name: &str) -> Option<Histogram> {
+        Histogram::parse(self.value(&format!("{name}_histogram"))?)
+    }
+
+    /// Where a gate's value was found: `at=step~731` is `step 731`.
+    pub fn place(&self, gate: &str) -> Option<String> {
+        attribute(self.value(gate)?, "at").map(|place| place.replace('~', " "))
     }
 
     pub fn caveats(&self) -> &[String] {

@@ -107,9 +107,10 @@ pub fn say_batch(batch: &Batch) {
     if batch.skipped > 0 {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
     }
-    // A series is for drawing; it is in run.log.
-    let series = |text: &str| parse(text).is_some_and(|entry| entry.key.ends_with("_series"));
-    batch.lines.iter().filter(|line| !series(&line.text)).for_each(|line| say(&line.text));
+    // Series and histograms are for drawing; they are in run.log.
+    let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
+    let drawn = |text: &str| parse(text).is_some_and(|entry| is_drawn(entry.key));
+    batch.lines.iter().filter(|line| !drawn(&line.text)).for_each(|line| say(&line.text));
 }
 
 /// The harness is in a group of its own: Ctrl-C reaches the lab alone, and the lab ends the run.

@@ -149,7 +149,7 @@ pub fn execute_with(
         objective: &project.config.objective,
         time_limit_s: project.config.time_limit_s,
         output_limit_mib: project.config.output_limit_mib,
-        last_words: follow.last_words(),
+        last_words: &follow.last_words(),
     });
     record.device = follow.report().device().map(|text| text.to_owned());
     if record.start.is_check() {

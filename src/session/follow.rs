@@ -35,7 +35,8 @@ pub struct Follow {
     skipped: u64,
     report: Report,
     report_grew: bool,
-    last_words: String,
+    /// As they were printed: of millions of lines one is to be read.
+    last_words: Vec<u8>,
 }
 
 impl Follow {
@@ -48,7 +49,7 @@ impl Follow {
             skipped: 0,
             report: Report::default(),
             report_grew: false,
-            last_words: String::new(),
+            last_words: Vec::new(),
         }
     }
 
@@ -99,8 +100,8 @@ impl Follow {
     }
 
     /// The last line that said anything, clean.
-    pub fn last_words(&self) -> &str {
-        &self.last_words
+    pub fn last_words(&self) -> String {
+        sanitise::line(&self.last_words).trim().to_owned()
     }
 
     /// A line of the lab's own, as if the harness had printed it.
@@ -118,7 +119,7 @@ impl Follow {
     fn end_line(&mut self) {
         let raw = std::mem::take(&mut self.line);
         let result = is_result(&raw);
-        let worth_reading = result || raw.windows(5).any(|w| w == b"error" || w == b"warni");
+        let worth_reading = result || is_diagnostic(&raw);
         if worth_reading {
             let clean = sanitise::line_within(&raw, LINE_LIMIT);
             // Text that only becomes a result line once it is cleaned is text.
@@ -128,7 +129,7 @@ impl Follow {
             }
         }
         if raw.iter().any(|b| b.is_ascii_graphic()) && !(result && is_figure(&raw)) {
-            self.last_words = sanitise::line(&raw).trim().to_owned();
+            self.last_words.clone_from(&raw);
         }
         if self.pending.len() == BATCH_LINES {
             self.pending.pop_front();
@@ -141,6 +142,12 @@ impl Follow {
 fn is_result(raw: &[u8]) -> bool {
     let text = String::from_utf8_lossy(raw);
     parse(text.trim_end_matches(['\n', '\r'])).is_some()
+}
+
+/// It may be a compiler's: then it holds one of these words.
+fn is_diagnostic(raw: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(raw);
+    text.contains("error") || text.contains("warni")
 }
 
 /// A result line that tells a fact of the run. `sh: 1: nvc: not found` is one by its form only: to
@@ -252,7 +259,7 @@ mod tests {
         let words = |log: &str| {
             let (_file, mut follow) = follow(1000);
             follow.take(log.as_bytes());
-            follow.last_words().to_owned()
+            follow.last_words()
         };
         assert_eq!(words("sh: 1: nvc: not found\nstage: done\n"), "sh: 1: nvc: not found");
         assert_eq!(words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"), "h0 is off");

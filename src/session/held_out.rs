@@ -77,7 +77,7 @@ pub fn check(
         objective: &project.config.objective,
         time_limit_s: project.config.time_limit_s,
         output_limit_mib: project.config.output_limit_mib,
-        last_words: follow.last_words(),
+        last_words: &follow.last_words(),
     });
     let why = match verdict.outcome {
         Outcome::Pass => String::new(),

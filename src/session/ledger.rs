@@ -4,6 +4,10 @@
 //! words or taken back: that line is replaced in one step, and every other byte stays ([`replace`]). What somebody
 //! wrote into it by hand stays as it is; a row that cannot be read is a problem to show, never one to repair.
 
+mod edit;
+
+pub use edit::{Edit, replace};
+
 use super::experiment::{Row, Status};
 use super::project::Project;
 use super::sanitise;
@@ -64,83 +68,6 @@ fn locked(path: &Path, how: &OpenOptions) -> io::Result<File> {
             return Ok(file);
         }
     }
-}
-
-/// What to do about a row's line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit<'a> {
-    /// Another description; the other columns stay byte for byte.
-    Describe(&'a str),
-    TakeOut,
-}
-
-/// Edits the line of this row and no other, in one step, under the lock: a reader sees the whole file before or after.
-/// False where there is no such line; of several the last is meant. A link stays a link, and the mode stays.
-/// Doing the same edit again changes nothing.
-pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
-    let fail =
-        |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
-    let file = match locked(path, OpenOptions::new().read(true)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(fail(error)),
-    };
-    let about = file.metadata().map_err(fail)?;
-    if !about.is_file() {
-        return Err(fail(io::Error::other("it is no plain file")));
-    }
-    let mut bytes = Vec::new();
-    (&file).read_to_end(&mut bytes).map_err(fail)?;
-    let Some(edited) = edited(&bytes, row, edit) else { return Ok(false) };
-    if edited == bytes {
-        return Ok(true);
-    }
-    let write = || -> io::Result<()> {
-        let target = path.canonicalize()?;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        let mut new = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
-        new.write_all(&edited)?;
-        new.as_file().set_permissions(about.permissions())?;
-        new.as_file().sync_data()?;
-        new.persist(&target).map_err(|e| e.error)?;
-        Ok(())
-    };
-    // The lock is held until the new file has the name.
-    write().map_err(fail)?;
-    drop(file);
-    Ok(true)
-}
-
-/// The whole file after the edit; `None` where no line is this row's.
-fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
-    let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
-        let line = String::from_utf8_lossy(line);
-        self::row(line.trim_end_matches(['\r', '\n'])).is_ok_and(|row| wanted(&row))
-    };
-    let same = |r: &Row| r.commit == row.commit && r.status == row.status;
-    let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));
-    let at = last(&|r| same(r) && r.description == row.description).or_else(|| match edit {
-        // It was done before.
-        Edit::Describe(text) => last(&|r| same(r) && r.description == description(text)),
-        Edit::TakeOut => None,
-    });
-    let at = at.or_else(|| {
-        // Somebody changed its description by hand.
-        let mut candidates = (0..lines.len()).filter(|&at| is(lines[at], &same));
-        candidates.next().filter(|_| candidates.next().is_none())
-    })?;
-    let line = lines[at];
-    let new = match edit {
-        Edit::TakeOut => Vec::new(),
-        Edit::Describe(text) => {
-            let tabs = line.iter().enumerate().filter(|(_, b)| **b == b'\t');
-            let columns = tabs.map(|(at, _)| at).nth(COLUMNS.len() - 2)?;
-            let end = line.len() - line.iter().rev().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-            [&line[..=columns], description(text).as_bytes(), &line[end..]].concat()
-        }
-    };
-    Some([lines[..at].concat(), new, lines[at + 1..].concat()].concat())
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
@@ -244,6 +171,7 @@ fn row(line: &str) -> Result<Row> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::edit::edited;
     use super::*;
     use proptest::prelude::*;
 

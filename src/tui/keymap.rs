@@ -138,6 +138,7 @@ actions! {
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
+    In(Bench) Histograms "histograms" "how many differences are how large, against the limit; or the gates again" ["H"] "";
     In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
     In(Bench) More "more" "the chart shows more of them" ["-"] "";
     In(Bench) All "all" "the chart shows all of them" ["0"] "";

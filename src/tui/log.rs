@@ -6,18 +6,21 @@ use crate::session::sanitise::LogLine;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// More lines than this are not held; they are in run.log.
+/// More lines than this are not held, nor more bytes of text; they are in run.log.
 const LINES: usize = 20_000;
+const BYTES: usize = 8 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pub run: Option<RunId>,
     lines: VecDeque<Arc<LogLine>>,
+    /// Of all their texts.
+    bytes: usize,
 }
 
 impl Log {
     pub fn of(run: RunId) -> Self {
-        Log { run: Some(run), lines: VecDeque::new() }
+        Log { run: Some(run), ..Log::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -37,13 +40,17 @@ impl Log {
         for line in lines {
             // Progress is one line that moves: a hundred of them would push everything else away.
             if is_progress(&line) && self.lines.back().is_some_and(|last| is_progress(last)) {
-                self.lines.pop_back();
+                self.bytes -= self.lines.pop_back().map_or(0, |line| line.text.len());
             }
+            self.bytes += line.text.len();
             self.lines.push_back(Arc::new(line));
         }
-        let over = self.lines.len().saturating_sub(LINES);
-        self.lines.drain(..over);
-        over
+        let mut dropped = 0;
+        while self.lines.len() > LINES || self.bytes > BYTES {
+            self.bytes -= self.lines.pop_front().map_or(0, |line| line.text.len());
+            dropped += 1;
+        }
+        dropped
     }
 }
 
@@ -267,6 +274,17 @@ mod tests {
         assert_eq!(view.log().line(view.first()).map(|l| l.text.as_str()), Some("line 100"));
         let gap = view.log().line(LINES - 3).map(|l| l.text.as_str());
         assert_eq!(gap, Some("… 7 lines more: they are in run.log"));
+    }
+
+    #[test]
+    fn of_long_lines_fewer_are_held() {
+        let mut view = view(0);
+        for n in 0..20 {
+            view.push(0, lines(std::iter::repeat_n(format!("{n}").repeat(1_000), 1_000)));
+        }
+        let held = view.log().len();
+        assert!(held * 2_000 <= BYTES && (held + 1) * 2_000 > BYTES, "{held} lines of 2,000 bytes");
+        assert_eq!(view.log().line(held - 1).map(|l| l.text.len()), Some(2_000), "the newest are the ones");
     }
 
     #[test]

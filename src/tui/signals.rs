@@ -3,7 +3,7 @@
 //! to any process: somebody does not want to wait for the last work.
 
 use super::event::Event;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
@@ -24,13 +24,16 @@ const GIVEN_BACK: u8 = 2;
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
-        let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+        let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
         let handle = signals.handle();
         let whose = Arc::new(AtomicU8::new(OURS));
         let terminal = Arc::clone(&whose);
         let thread = thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 let event = match (signal, terminal.load(Ordering::SeqCst)) {
+                    // What is drawn next is drawn in the terminal's size anyway.
+                    (SIGWINCH, LENT | GIVEN_BACK) => continue,
+                    (SIGWINCH, _) => Event::Resize,
                     (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
                         let _ = emulate_default_handler(signal);
                         continue;

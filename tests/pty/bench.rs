@@ -293,17 +293,25 @@ impl Lab {
 
     /// Waits until the terminal is as wanted.
     pub fn wait(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
-        let deadline = Instant::now() + patience();
+        assert!(
+            self.becomes(patience(), is_so),
+            "waited in vain for {what}; on the screen:\n{}",
+            self.seen.0.lock().unwrap().screen().contents()
+        );
+    }
+
+    /// Whether the terminal is as wanted within this time.
+    pub fn becomes(&self, time: Duration, is_so: impl Fn(&vt100::Screen) -> bool) -> bool {
+        let deadline = Instant::now() + time;
         let mut parser = self.seen.0.lock().unwrap();
         while !is_so(parser.screen()) {
             let rest = deadline.saturating_duration_since(Instant::now());
-            assert!(
-                !rest.is_zero(),
-                "waited in vain for {what}; on the screen:\n{}",
-                parser.screen().contents()
-            );
+            if rest.is_zero() {
+                return false;
+            }
             parser = self.seen.1.wait_timeout(parser, rest).unwrap().0;
         }
+        true
     }
 
     pub fn see(&self, text: &str) -> &Self {

@@ -230,3 +230,15 @@ fn child_with_a_worker_that_panics() {
     drop(guard);
     println!("a worker said: {name} fell over");
 }
+
+#[test]
+fn keys_that_come_all_at_once_all_arrive() {
+    let bench = Bench::new();
+    let mut lab = bench.open_with(60, 16, &[]);
+    lab.see("PASS");
+    // More than the 1,024 bytes that one read takes.
+    lab.press(&format!("/first{}last", "x\u{7f}".repeat(600))).see("/firstlast");
+    lab.press("\r").see("is nowhere");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}

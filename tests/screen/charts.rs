@@ -130,3 +130,37 @@ fn ten_thousand_experiments_are_drawn_at_once() {
     println!("a frame with 10,000 experiments at 200×60 takes {least:?}");
     assert!(least < Duration::from_millis(150), "{least:?}");
 }
+
+/// Gates as the built-in harness prints them, 1,024 steps thinned to 512 points.
+fn verified(value: &str) -> World {
+    let points: Vec<String> = (0..512).map(|at| format!("{:e}", 1e-7 * f64::from(1 + at % 13))).collect();
+    let mut points = points.join(",");
+    points.push_str(" cells=1024");
+    let mut world = World::new().with_history();
+    world.tell("open; say stage: verify | sample_mismatches: 0 limit=0");
+    world.tell(&format!(
+        "say teacher_prob_max_diff: {value} limit=3e-5 at=step~731 | teacher_prob_max_diff_series: {points} | \
+         teacher_prob_max_diff_histogram: 3,40,410,2100,4800,700,90,1 from=-26 exact=48 not_finite=0 | \
+         h0_max_diff: 1.2e-6 limit=1.5e-5 at=unit~17 | h0_max_diff_series: 1e-7,2e-7,1.2e-6,9e-7,0 | \
+         h0_max_diff_histogram: 10,20,700,30,0,0,2 from=-29 exact=262 not_finite=0 | correctness: pass | stage: done"
+    ));
+    world.tell("end pass 165210.4");
+    world
+}
+
+#[test]
+fn the_differences_have_histograms_and_the_worst_is_named() {
+    let mut world = verified("2.1e-6");
+    check("differences", &mut world);
+    check("histograms", world.tell("press H"));
+    let words = world.words();
+    assert!(words.contains("worst: step 731, 2.1e-6 of 3.0e-5 limit"), "{words}");
+    check("histograms_zoomed", world.tell("press H z"));
+    assert!(world.words().contains("8,192 values, 48 equal"), "{}", world.screen(160, 45));
+    assert!(world.tell("press H H z").words().contains("run.log run"), "{}", world.screen(160, 45));
+    check("histograms_beyond", verified("4.2e-4").tell("press H z"));
+    let mut none = World::new();
+    assert!(
+        none.tell("open; say correctness: pass; end pass 1; press H").words().contains("no histogram yet")
+    );
+}

@@ -1,6 +1,6 @@
 //! Prints result lines.
 
-use super::Stage;
+use super::{Histogram, Stage};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,13 +74,18 @@ impl Writer {
         self.line(key, format_args!("{value:e} limit={limit:e}"))
     }
 
+    /// The same with the place of the value: `at=step~731`.
+    pub fn gate_at(&mut self, key: &str, value: f64, limit: f64, place: Option<&str>) -> io::Result<()> {
+        self.line(key, format_args!("{value:e} limit={limit:e}{}", at(place)))
+    }
+
     /// A gate that counts: written without an exponent.
     pub fn count_gate(&mut self, key: &str, value: u64, limit: u64) -> io::Result<()> {
         self.line(key, format_args!("{value} limit={limit}"))
     }
 
     /// `NAME_series: v0,v1,…`, thinned to at most [`super::SERIES_POINTS`] points by taking the
-    /// largest of each stretch, so that no peak is lost.
+    /// largest of each stretch, so that no peak is lost; of so many cells.
     pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
         let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
         let peak = |part: &[f64]| {
@@ -89,7 +94,12 @@ impl Writer {
                 .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
         };
         let words: Vec<String> = points.chunks(stretch).map(|c| format!("{:.3e}", peak(c))).collect();
-        self.line(&format!("{name}_series"), words.join(","))
+        self.line(&format!("{name}_series"), format_args!("{} cells={}", words.join(","), points.len()))
+    }
+
+    /// `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`.
+    pub fn histogram(&mut self, name: &str, counts: &Histogram) -> io::Result<()> {
+        self.line(&format!("{name}_histogram"), counts)
     }
 
     pub fn caveat(&mut self, text: impl Display) -> io::Result<()> {
@@ -113,4 +123,9 @@ impl Writer {
         self.sink.write_all(b"\n")?;
         self.sink.flush()
     }
+}
+
+/// The attribute of a place, behind a blank; blanks in it become `~`.
+pub fn at(place: Option<&str>) -> String {
+    place.map_or_else(String::new, |place| format!(" at={}", place.replace(' ', "~")))
 }

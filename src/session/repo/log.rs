@@ -3,7 +3,7 @@
 use super::{Project, blob_in, find, form, head_commit, open};
 use crate::session::experiment::Experiment;
 use crate::session::message::{self, Trailer};
-use crate::session::{history, sanitise};
+use crate::session::sanitise;
 use anyhow::Result;
 use git2::{DiffOptions, Repository};
 use jiff::Timestamp;
@@ -44,12 +44,6 @@ impl<'e> Marks<'e> {
         let near = self.0.get(id.get(..DIGITS)?)?;
         near.iter().find(|e| id.starts_with(&e.row.commit)).copied()
     }
-}
-
-/// The newest commits of HEAD, at most `limit`, first parents only.
-pub fn log(project: &Project, limit: usize) -> Result<Vec<LogEntry>> {
-    let experiments = history::history(project)?.experiments;
-    log_page(project, &Marks::of(&experiments), None, limit)
 }
 
 /// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the

@@ -23,7 +23,7 @@ pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exclude::{exclude, tracked};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
-pub use log::{LogEntry, Marks, change, diff, log, log_page, show, trailers_of};
+pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use place::{bytes_of, link_target, put_back, staged};
 pub use refs::{Kept, keep_discarded, keep_undone, kept_aside, save};

@@ -104,6 +104,10 @@ impl App {
             Action::Fewer => self.zoom_history(true),
             Action::More => self.zoom_history(false),
             Action::All => self.panes.history.newest = None,
+            Action::Histograms => {
+                self.panes.set_focus(Pane::Correctness);
+                self.panes.correctness.histograms = !self.panes.correctness.histograms;
+            }
             Action::LogScale => self.panes.history.toggle_scale(),
             Action::Close => self.close(),
             Action::Palette => self.overlays.push(Overlay::Palette(Pick::default())),

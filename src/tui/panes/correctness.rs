@@ -1,7 +1,8 @@
 //! Is it right? What the compiler said, the gates as they arrive with their values and limits, the
-//! difference per step as a strip, the workloads as a table.
+//! difference per step as a strip, the workloads as a table; and how many differences are how large.
 
 mod check;
+mod spread;
 mod state;
 mod strip;
 mod table;
@@ -9,6 +10,7 @@ mod table;
 pub use state::line as device_state;
 
 use super::super::app::{App, Running};
+use super::super::chart::Glyphs;
 use super::super::format;
 use super::super::text::{fit, pad, pad_left, printable, width, wrap, wrap_to};
 use super::super::theme::Theme;
@@ -18,6 +20,7 @@ use harness::report::{Diagnostic, Gate, Report, Severity, attribute, first_word,
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use std::sync::Arc;
 
 /// Diagnostics shown; all of them are in run.log.
 const DIAGNOSTICS: usize = 20;
@@ -34,6 +37,8 @@ const PROVENANCE: [&str; 5] = ["problem", "device", "compiler", "driver", "seed"
 #[derive(Clone, Debug, Default)]
 pub struct CorrectnessState {
     pub scroll: usize,
+    /// Histograms in the place of the lines; a zoomed pane has room for both.
+    pub histograms: bool,
 }
 
 impl CorrectnessState {
@@ -42,7 +47,48 @@ impl CorrectnessState {
     }
 }
 
+/// So many columns a zoomed pane needs for lines and histograms side by side.
+const BOTH: u16 = 120;
+
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let shown = shown(app);
+    let has_histograms = shown.as_ref().is_some_and(|report| spread::has_any(report));
+    if app.panes.correctness.histograms
+        && let Some(report) = &shown
+    {
+        let inner = titled(frame, area, app, Pane::Correctness, "how many differences are how large");
+        spread::draw(frame, inner, app, report);
+        return;
+    }
+    if app.panes.zoom
+        && area.width >= BOTH
+        && has_histograms
+        && let Some(report) = &shown
+    {
+        let left = area.width / 2;
+        draw_lines(frame, Rect { width: left, ..area }, app);
+        let inner = titled(
+            frame,
+            Rect { x: area.x + left, width: area.width - left, ..area },
+            app,
+            Pane::Correctness,
+            "how many differences are how large",
+        );
+        spread::draw(frame, inner, app, report);
+        return;
+    }
+    draw_lines(frame, area, app);
+}
+
+/// What the pane is about: of the run that goes on, else of the last.
+fn shown(app: &App) -> Option<Arc<Report>> {
+    match (&app.running, &app.last) {
+        (Running::Live(live), _) => Some(live.report.clone()),
+        (_, last) => last.as_ref().map(|last| last.report.clone()),
+    }
+}
+
+fn draw_lines(frame: &mut Frame, area: Rect, app: &mut App) {
     let lines = lines(app, usize::from(area.width.saturating_sub(2)));
     let rows = usize::from(area.height.saturating_sub(1));
     let scroll = app.panes.correctness.scroll.min(lines.len().saturating_sub(rows));
@@ -111,7 +157,7 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
     };
-    out.extend(gates(report, &pending, columns, theme));
+    out.extend(gates(report, &pending, columns, theme, app.glyphs));
     out.extend(others(app, report, columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(state::line(report, theme));
@@ -189,7 +235,13 @@ fn build(report: &Report, failed: bool, theme: &Theme) -> Option<Line<'static>> 
 
 /// A row a gate: sign, name, value, limit; below it its strip. Gates that the last run had and this one
 /// has not reached yet stand there already, so that nothing jumps.
-fn gates(report: &Report, pending: &[Gate], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn gates(
+    report: &Report,
+    pending: &[Gate],
+    columns: usize,
+    theme: &Theme,
+    glyphs: Glyphs,
+) -> Vec<Line<'static>> {
     let gates = report.gates();
     let waiting: Vec<&Gate> = pending.iter().filter(|p| gates.iter().all(|g| g.name != p.name)).collect();
     let names = gates.iter().map(|g| &g.name).chain(waiting.iter().map(|g| &g.name));
@@ -197,10 +249,8 @@ fn gates(report: &Report, pending: &[Gate], columns: usize, theme: &Theme) -> Ve
     let mut out = Vec::new();
     for gate in &gates {
         out.push(gate_line(gate, name_columns, columns, theme));
-        let series = series_name(report, &gate.name).and_then(|name| Some((name, report.series(name)?)));
-        if let Some((_, points)) = series.filter(|(_, points)| points.len() > 1) {
-            out.push(strip::line(&points, gate.limit, columns, theme));
-        }
+        let series = series_name(report, &gate.name);
+        out.extend(series.and_then(|name| strip::line(report, gate, name, columns, theme, glyphs)));
     }
     for gate in waiting {
         out.push(Line::styled(format!("· {}  …", pad(&gate.name, name_columns)), theme.quiet()));
@@ -261,6 +311,7 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
                 && !state::KEYS.contains(key)
                 && !super::history::BOUNDS.contains(key)
                 && !key.ends_with("_series")
+                && !key.ends_with("_histogram")
                 && attribute(value, "limit").is_none()
         })
         .collect();

@@ -3,7 +3,7 @@
 use super::spec::{Case, Role, Spec};
 use crate::gates::{self, Cell, Comparison};
 use crate::problem::{Correctness, Stop};
-use crate::report::Writer;
+use crate::report::{self, Histogram, Writer};
 
 use super::bench::Outputs;
 use std::time::{Duration, Instant};
@@ -36,6 +36,9 @@ struct Found {
     written: Option<Worst>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
+    /// Where the largest of all is: the cell, and the workload.
+    place: Option<String>,
+    counts: Histogram,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -78,6 +81,10 @@ impl Tally {
             let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
             let shaped = &case.tensors[i];
             let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance);
+            if let Some(cell) = compared.worst.filter(|_| compared.error > found.worst.error) {
+                let name = &spec.tensors[i].name;
+                found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));
+            }
             found.add(&compared, gates::allowed_mismatch(&shaped.tolerance));
             if compared.passes(&shaped.tolerance) {
                 continue;
@@ -120,10 +127,12 @@ impl Tally {
         for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
             let Some(found) = found else { continue };
             if found.written.replace(found.worst) != Some(found.worst) {
-                found.worst.write(&tensor.name, out)?;
+                found.worst.write(&tensor.name, found.place.as_deref(), out)?;
             }
             if series {
-                out.series(&format!("{}_error", tensor.name), &found.errors)?;
+                let name = format!("{}_error", tensor.name);
+                out.series(&name, &found.errors)?;
+                out.histogram(&name, &found.counts)?;
                 self.drawn = Some(Instant::now());
             }
         }
@@ -136,6 +145,7 @@ impl Found {
         if let Some(last) = self.errors.last_mut() {
             *last = last.max(compared.error);
         }
+        self.counts.join(&compared.counts);
         let worst = &mut self.worst;
         worst.error = worst.error.max(compared.error);
         // Types may have limits of their own: the line shows the pair that is nearest to failing.
@@ -149,13 +159,13 @@ impl Found {
 }
 
 impl Worst {
-    fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
         if self.allowed == 0.0 {
-            out.gate(&format!("{name}_error"), self.error, 1.0)?;
+            out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {
-            out.line(&format!("{name}_error"), format_args!("{:e}", self.error))?;
+            out.line(&format!("{name}_error"), format_args!("{:e}{}", self.error, report::at(place)))?;
         }
         out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
         Ok(())

@@ -6,6 +6,7 @@ use super::pool::Run;
 use crate::device::Order;
 use crate::problem::{Context, Correctness, Stop};
 use crate::process::worker::Worker;
+use crate::report::Histogram;
 
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
 /// launches come after all that sample, because they bring the tokens.
@@ -45,20 +46,13 @@ pub fn verify(
         broken.join(taught.broken);
     }
     let mut passes = tokens.mismatches == 0;
-    let mean = teacher.prob.iter().sum::<f64>() / teacher.prob.len().max(1) as f64;
-    let gates = [
-        ("teacher_prob_max_diff", largest(&teacher.prob), limits.teacher_prob_max_diff, Some(&teacher.prob)),
-        ("teacher_prob_mean_diff", mean, limits.teacher_prob_mean_diff, None),
-        ("h0_max_diff", largest(&teacher.h0), limits.h0_max_diff, Some(&teacher.h0)),
-        ("h1_max_diff", largest(&teacher.h1), limits.h1_max_diff, Some(&teacher.h1)),
-    ];
-    for (name, value, limit, series) in gates {
-        cx.out.gate(name, value, limit)?;
-        if let Some(points) = series {
-            cx.out.series(name, points)?;
-        }
-        passes &= value <= limit;
-    }
+    let prob = &teacher.prob.worst;
+    let mean = prob.iter().sum::<f64>() / prob.len().max(1) as f64;
+    passes &= gate(cx, "teacher_prob_max_diff", &teacher.prob, "step", limits.teacher_prob_max_diff)?;
+    cx.out.gate("teacher_prob_mean_diff", mean, limits.teacher_prob_mean_diff)?;
+    passes &= mean <= limits.teacher_prob_mean_diff;
+    passes &= gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
+    passes &= gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
 
     // What the margin of the pool is to be compared with: no gate, because a token that must not
     // change says more.
@@ -73,6 +67,17 @@ pub fn verify(
         }
     }
     Ok(if passes && broken.words.is_empty() { Correctness::Pass } else { Correctness::Fail })
+}
+
+/// A gate on the largest difference, with its place among the `cell`s, each one's difference and how often which
+/// occurred. Whether it passes.
+fn gate(cx: &mut Context, name: &str, found: &Differences, cell: &str, limit: f64) -> Result<bool, Stop> {
+    let (value, at) = found.largest();
+    let place = at.map(|at| format!("{cell} {at}"));
+    cx.out.gate_at(name, value, limit, place.as_deref())?;
+    cx.out.series(name, &found.worst)?;
+    cx.out.histogram(name, &found.counts)?;
+    Ok(value <= limit)
 }
 
 fn words(order: Order) -> String {
@@ -109,12 +114,12 @@ impl Tokens {
     }
 }
 
-/// The largest difference of each cell over the launches so far: probabilities of the taught ones, states of all.
+/// Differences over the launches so far: probabilities of the taught ones, states of all.
 #[derive(Default)]
 struct Teacher {
-    prob: Vec<f64>,
-    h0: Vec<f64>,
-    h1: Vec<f64>,
+    prob: Differences,
+    h0: Differences,
+    h1: Differences,
     /// Of the logarithm of a probability, which is a score up to a constant.
     score: f64,
 }
@@ -122,7 +127,7 @@ struct Teacher {
 impl Teacher {
     fn compare(&mut self, run: &Run, taught: &Taught) {
         let expected = &run.expected;
-        widen(&mut self.prob, &expected.teacher_prob, &taught.teacher_prob);
+        self.prob.add(&expected.teacher_prob, &taught.teacher_prob);
         for (expected, found) in expected.teacher_prob.iter().zip(&taught.teacher_prob) {
             self.score = larger(self.score, (f64::from(*found) / expected).ln().abs());
         }
@@ -130,23 +135,39 @@ impl Teacher {
     }
 
     fn states(&mut self, run: &Run, h0: &[f32], h1: &[f32]) {
-        widen(&mut self.h0, &run.expected.h0, h0);
-        widen(&mut self.h1, &run.expected.h1, h1);
+        self.h0.add(&run.expected.h0, h0);
+        self.h1.add(&run.expected.h1, h1);
     }
 }
 
-fn widen<T: Copy + Into<f64>>(worst: &mut Vec<f64>, expected: &[T], found: &[f32]) {
-    worst.resize(expected.len(), 0.0);
-    for ((worst, expected), found) in worst.iter_mut().zip(expected).zip(found) {
-        *worst = larger(*worst, ((*expected).into() - f64::from(*found)).abs());
+/// What was found in one tensor.
+#[derive(Default)]
+struct Differences {
+    /// The largest of each cell over all launches.
+    worst: Vec<f64>,
+    /// Of every launch's every cell.
+    counts: Histogram,
+}
+
+impl Differences {
+    fn add<T: Copy + Into<f64>>(&mut self, expected: &[T], found: &[f32]) {
+        self.worst.resize(expected.len(), 0.0);
+        for ((worst, expected), found) in self.worst.iter_mut().zip(expected).zip(found) {
+            let difference = ((*expected).into() - f64::from(*found)).abs();
+            *worst = larger(*worst, difference);
+            self.counts.add(difference);
+        }
+    }
+
+    /// The largest of all and the first cell that has it; no number is worse than any.
+    fn largest(&self) -> (f64, Option<usize>) {
+        let value = self.worst.iter().copied().fold(0.0, larger);
+        let has_it = |worst: &f64| *worst == value || worst.is_nan();
+        (value, self.worst.iter().position(has_it))
     }
 }
 
 /// NaN where either is NaN, so that none is overlooked.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
-}
-
-fn largest(differences: &[f64]) -> f64 {
-    differences.iter().copied().fold(0.0, larger)
 }

@@ -1,0 +1,163 @@
+//! How many differences are how large, an octave a bin.
+
+use super::{attribute, first_word, number};
+use std::fmt;
+
+/// Counts of differences by size: bin `i` holds those of at least `2^(FIRST + i)` and less than twice that, the
+/// first and the last also what lies beyond. Finding the bin is a shift of the number's bits.
+#[derive(Clone, PartialEq)]
+pub struct Histogram {
+    octaves: [u64; Histogram::BINS],
+    /// No difference at all.
+    pub exact: u64,
+    /// NaN and infinite ones.
+    pub not_finite: u64,
+}
+
+/// What eleven bits can say.
+pub const EXPONENTS: usize = 1 << 11;
+
+/// The exponent's bits: 0 of nothing, all ones of what is no number.
+pub fn exponent_of(number: f64) -> usize {
+    (number.to_bits() >> 52) as usize & (EXPONENTS - 1)
+}
+
+impl Histogram {
+    const BINS: usize = 64;
+    /// 2^-40 is 9e-13: less than any limit worth having.
+    const FIRST: i32 = -40;
+
+    pub fn add(&mut self, difference: f64) {
+        // Numbers below the normal ones count as nothing.
+        match exponent_of(difference) {
+            0 => self.exact += 1,
+            bits if bits == EXPONENTS - 1 => self.not_finite += 1,
+            bits => self.octaves[Self::bin(bits as i32 - 1023)] += 1,
+        }
+    }
+
+    /// The counts of each binary exponent of a number, as its bits have it: [`exponent_of`]. For the many: to count
+    /// one is an addition in a table.
+    pub fn of_exponents(counts: &[u64; EXPONENTS]) -> Self {
+        let mut found = Histogram { exact: counts[0], not_finite: counts[EXPONENTS - 1], ..Self::default() };
+        for (bits, count) in (0i32..).zip(counts).take(EXPONENTS - 1).skip(1) {
+            found.octaves[Self::bin(bits - 1023)] += count;
+        }
+        found
+    }
+
+    fn bin(exponent: i32) -> usize {
+        (exponent - Self::FIRST).clamp(0, Self::BINS as i32 - 1) as usize
+    }
+
+    pub fn join(&mut self, other: &Histogram) {
+        self.exact += other.exact;
+        self.not_finite += other.not_finite;
+        self.octaves.iter_mut().zip(&other.octaves).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// Values counted in all.
+    pub fn count(&self) -> u64 {
+        self.octaves.iter().sum::<u64>() + self.exact + self.not_finite
+    }
+
+    /// From, up to, and how many: without the empty bins at either end.
+    pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> {
+        let (first, end) = self.used();
+        (first..end).map(|at| {
+            let from = 2f64.powi(Self::FIRST + at as i32);
+            (from, 2.0 * from, self.octaves[at])
+        })
+    }
+
+    /// The bins from the first one that holds something to behind the last one.
+    fn used(&self) -> (usize, usize) {
+        let first = self.octaves.iter().position(|count| *count > 0).unwrap_or(0);
+        let end = self.octaves.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        (first, end)
+    }
+
+    /// Reads what [`fmt::Display`] wrote; `None` where it is something else.
+    pub fn parse(value: &str) -> Option<Self> {
+        let whole = |name| attribute(value, name).and_then(number);
+        let count = |name| whole(name).map_or(0, |n| n as u64);
+        let mut found =
+            Histogram { exact: count("exact"), not_finite: count("not_finite"), ..Self::default() };
+        let from = whole("from")? as i32;
+        for (at, word) in first_word(value).split(',').enumerate() {
+            let place =
+                (from - Self::FIRST).checked_add(at as i32).and_then(|at| usize::try_from(at).ok())?;
+            let bin = found.octaves.get_mut(place)?;
+            *bin = word.parse().ok()?;
+        }
+        Some(found)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { octaves: [0; Self::BINS], exact: 0, not_finite: 0 }
+    }
+}
+
+/// As a result line has it: `3,50,0,210 from=-22 exact=12 not_finite=0`.
+impl fmt::Display for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (first, end) = self.used();
+        let counts: Vec<String> =
+            self.octaves[first..end.max(first + 1)].iter().map(u64::to_string).collect();
+        let (from, exact) = (Self::FIRST + first as i32, self.exact);
+        write!(f, "{} from={from} exact={exact} not_finite={}", counts.join(","), self.not_finite)
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Histogram({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_difference_is_in_its_octave() {
+        let mut sum = Histogram::default();
+        for difference in [0.0, 0.25, 0.3, 0.5, 2.0, f64::NAN, f64::INFINITY] {
+            sum.add(difference);
+        }
+        assert_eq!(sum.to_string(), "2,1,0,1 from=-2 exact=1 not_finite=2");
+        assert_eq!(sum.bins().next(), Some((0.25, 0.5, 2)));
+        assert_eq!((sum.count(), sum.bins().count()), (7, 4));
+        assert_eq!(Histogram::default().to_string(), "0 from=-40 exact=0 not_finite=0");
+        assert_eq!(Histogram::default().bins().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_none() {
+        for odd in
+            ["", "1,2", "1,x from=0", "1 from=2000000000", "1 from=-41", "1,-2 from=0", "nan from=nan,"]
+        {
+            assert_eq!(Histogram::parse(odd), None, "{odd}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(differences in prop::collection::vec(any::<f64>().prop_map(f64::abs), 0..50)) {
+            let (mut all, mut half) = (Histogram::default(), Histogram::default());
+            for (at, difference) in differences.iter().enumerate() {
+                if at % 2 == 0 { &mut all } else { &mut half }.add(*difference);
+            }
+            all.join(&half);
+            prop_assert_eq!(all.count(), differences.len() as u64);
+            prop_assert_eq!(Histogram::parse(&all.to_string()), Some(all.clone()));
+            let finite = differences.iter().filter(|d| d.is_finite() && **d > 1e-11 && **d < 1e6);
+            for difference in finite {
+                prop_assert!(all.bins().any(|(from, to, n)| n > 0 && from <= *difference && *difference < to));
+            }
+        }
+    }
+}
