@@ -82,6 +82,7 @@ const STORIES: &[Story] = &[
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
     story(Judged, "help", Text("Everywhere"), ESC),
+    story(Judged, "histograms", Text("how many differences are how large"), "H"),
     story(Judged, "palette", Text("every action by its name"), ESC),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),

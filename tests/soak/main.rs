@@ -107,7 +107,7 @@ impl Soak<'_> {
                 1
             }
             18..94 => {
-                lab.press(self.random.of(KEYS));
+                lab.press(*self.random.of(KEYS));
                 std::thread::sleep(Duration::from_millis(self.random.below(20)));
                 2
             }
