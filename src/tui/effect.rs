@@ -3,8 +3,10 @@
 
 use super::layout::Layout;
 use super::reader::Wish;
+use super::source::Which;
 use crate::session::run::{Reason, RunId};
 use crate::settings::Notify;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -29,6 +31,8 @@ pub enum Effect {
     LoadLog(RunId),
     /// Read the state of this GPU from now on, or of none.
     LookAt(Option<String>),
+    /// Find out how this source is coloured.
+    Colour(Which, Arc<str>),
     /// Read for a view.
     Read(Wish),
     /// lab.toml changed: open the project anew.

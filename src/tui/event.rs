@@ -1,7 +1,9 @@
 //! Everything the screen can hear of: one enum, one channel, one place that acts on it.
 
 use super::drawer::Preferences;
+use super::highlight::Highlighted;
 use super::monitor::Heard;
+use super::source::{Source, Which};
 use super::theme::Theme;
 use crate::session::decide::{Decided, Refusal};
 use crate::session::follow::Batch;
@@ -47,6 +49,10 @@ pub enum Event {
     Device(Box<Heard>),
     /// One experiment, read whole.
     Whole(Box<Whole>),
+    /// kernel.cu and what it is compared with.
+    Source(Box<Source>),
+    /// The colours of a source's text; with the very text.
+    Coloured(Which, Arc<[u8]>, Highlighted),
     /// The check before a keep goes on.
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.

@@ -4,8 +4,10 @@ use super::desk::{Desk, Opening, Request};
 use super::drawer::{Cupboard, Drawer};
 use super::effect::Effect;
 use super::event::Event;
+use super::highlight;
 use super::monitor::Monitor;
 use super::reader::Reader;
+use super::source::Which;
 use crate::session::project::Project;
 use crate::session::runner::Runner;
 use std::io;
@@ -19,6 +21,7 @@ pub struct Executor {
     reader: Reader,
     monitor: Monitor,
     drawer: Drawer,
+    colours: highlight::Worker<Which>,
 }
 
 impl Executor {
@@ -33,9 +36,13 @@ impl Executor {
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
         let reader = Reader::start(Arc::clone(project), events.clone())?;
+        let sink = events.clone();
+        let colours = highlight::Worker::start(move |which, text, found| {
+            drop(sink.send(Event::Coloured(which, text, found)));
+        })?;
         let monitor = Monitor::start(events.clone())?;
         let drawer = Drawer::start(cupboard, events.clone())?;
-        Ok(Executor { runner, desk, reader, monitor, drawer })
+        Ok(Executor { runner, desk, reader, monitor, drawer, colours })
     }
 
     /// Further runs are of this project: lab.toml changed.
@@ -60,6 +67,7 @@ impl Executor {
             }
             Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
             Effect::LookAt(uuid) => self.monitor.look(uuid),
+            Effect::Colour(which, text) => self.colours.ask(which, text.into()),
             Effect::Read(wish) => self.reader.ask(wish),
             Effect::ReopenProject => self.desk.ask(Request::Reopen),
             Effect::Trust => self.desk.ask(Request::Trust),

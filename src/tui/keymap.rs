@@ -100,7 +100,7 @@ actions! {
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
     Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
-    Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the first error of a failed build" ["e"] "edit";
+    Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the source's cursor or the first error" ["e"] "edit";
     Screen Bench "show-bench" "the view Bench: right, fast, git log, run.log" ["1"] "";
     Screen Source "show-source" "the view Source: kernel.cu, its changes and the compiler's words" ["2"] "";
     Screen Results "show-results" "the view Results: every experiment, and one whole" ["3"] "";
@@ -143,6 +143,12 @@ actions! {
     In(Bench) More "more" "the chart shows more of them" ["-"] "";
     In(Bench) All "all" "the chart shows all of them" ["0"] "";
     In(Bench) LogScale "log-scale" "a logarithmic scale for the chart, or a linear one" ["L"] "";
+    In(Source) TurnSource "diff" "the whole file, its changes one line under the other, or both sides beside each other" ["v"] "diff";
+    In(Source) SwitchBase "base" "compare with the chosen experiment, or with the incumbent again" ["b"] "base";
+    In(Source) NextMark "next-mark" "to the next message of the compiler; in a diff, and where there is none, to the next change" ["]"] "next";
+    In(Source) PreviousMark "previous-mark" "to the previous one" ["["] "";
+    In(Source) NextEdit "next-edit" "to the next change since what it is compared with" ["}"] "";
+    In(Source) PreviousEdit "previous-edit" "to the previous one" ["{"] "";
     In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";

@@ -24,6 +24,7 @@ pub mod panes;
 pub mod reader;
 pub mod screen;
 pub mod signals;
+pub mod source;
 pub mod status;
 pub mod terminal;
 pub mod text;

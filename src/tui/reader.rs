@@ -2,6 +2,7 @@
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
 use super::event::{Event, GraphPage};
+use super::source::{self, Asked};
 use crate::session::experiment::Key;
 use crate::session::project::Project;
 use crate::session::repo::{self, Graph, Marks};
@@ -17,6 +18,8 @@ use std::thread::{self, JoinHandle};
 pub enum Wish {
     /// One experiment whole; answered by [`Event::Whole`].
     Whole(Key),
+    /// kernel.cu and what it is compared with; answered by [`Event::Source`].
+    Source(Asked),
     /// The newest commits of all branches; answered by [`Event::Graph`].
     Graph,
     /// Those that follow, of the same walk.
@@ -90,6 +93,7 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
 /// `walk` is the one through the graph, as far as it has come.
 fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
     match wish {
+        Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
         Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
         Wish::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),

@@ -19,6 +19,7 @@ mod measure;
 mod processes;
 mod runner;
 mod several;
+mod source;
 mod standby;
 mod theme;
 mod trailers;

@@ -1,7 +1,7 @@
 //! Every action of the table by its own key, in a real terminal: what is seen after it and was not seen before.
 //! An action that has no line here, of its own or of another test, makes this fail.
 
-use super::bench::{Bench, Lab};
+use super::bench::{Bench, Lab, long_kernel};
 use lab::tui::keymap::{Keymap, TABLE};
 use lab::tui::text::width;
 use std::path::Path;
@@ -108,6 +108,12 @@ const STORIES: &[Story] = &[
     story(Judged, "redraw", Again("run.log"), ""),
     story(Judged, "pause", Text("paused: saves start nothing"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
+    then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
+    story(Undecided, "previous-edit", Gone("10/61"), ""),
+    story(Undecided, "next-mark", Text("10/61"), ""),
+    story(Undecided, "previous-mark", Gone("10/61"), ""),
+    story(Undecided, "diff", Text("unified"), "vv"),
+    story(Undecided, "base", Text("choose an experiment first"), "1"),
     story(Undecided, "keep", Text("What did you try?"), ESC),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
@@ -148,10 +154,10 @@ fn actions_on_a_judged_kernel() {
 
 #[test]
 fn actions_on_what_can_be_decided() {
-    let bench = Bench::new();
+    let bench = Bench::long();
     let mut lab = bench.open();
     lab.see("● PASS");
-    bench.save_in_place("speed 2000\n");
+    bench.save_in_place(&long_kernel(2000, " is another"));
     lab.see("2,000 sps");
     play(&mut lab, Undecided);
 }

@@ -10,6 +10,7 @@ mod git;
 mod hands;
 mod looks;
 mod random;
+mod source;
 mod states;
 mod stories;
 mod world;

@@ -23,21 +23,32 @@ use lab::session::whole::Whole;
 use lab::settings::Settings;
 use lab::tui::app::{App, Setup};
 use lab::tui::chart::Glyphs;
+use lab::tui::diff::Diff;
 use lab::tui::drawer::Preferences;
 use lab::tui::effect::Effect;
 use lab::tui::event::{Event, Facts, GraphPage, LastLog};
+use lab::tui::highlight::{Cache, Highlighter};
 use lab::tui::keymap::Key;
 use lab::tui::layout::Layout;
 use lab::tui::panes;
 use lab::tui::reader::Wish;
+use lab::tui::source::{Against, Asked, Base, Present, Source, Text};
 use lab::tui::theme::{ColorDepth, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+/// The kernel that a world begins with.
+pub const SOURCE: &str = include_str!("kernel.cu");
+
+fn highlighter() -> &'static Highlighter {
+    static ONE: OnceLock<Highlighter> = OnceLock::new();
+    ONE.get_or_init(|| Highlighter::new().unwrap())
+}
 
 pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 
@@ -65,6 +76,10 @@ pub struct World {
     /// Decisions are refused, for this reason.
     pub refusal: Option<String>,
     late: Option<Event>,
+    /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
+    pub texts: Vec<(String, String)>,
+    /// Why kernel.cu cannot be read.
+    pub unreadable: Option<String>,
 }
 
 /// The moment in which every story begins.
@@ -100,6 +115,8 @@ impl World {
             trusted: true,
             slow: false,
             late: None,
+            texts: Vec::new(),
+            unreadable: None,
         }
     }
 
@@ -243,6 +260,11 @@ impl World {
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Remember(layout) => self.layout = *layout,
                 Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
+                Effect::Colour(which, text) => {
+                    let text: Arc<[u8]> = text.into();
+                    let found = highlighter().highlight(&text, &mut Cache::default());
+                    self.answers.push_back(Event::Coloured(which, text, found));
+                }
                 other => self.asked.push(format!("{other:?}")),
             }
         }
@@ -326,6 +348,7 @@ impl World {
 
     fn read(&mut self, wish: Wish) {
         match wish {
+            Wish::Source(asked) => self.read_source(asked),
             Wish::Whole(key) => {
                 let whole = Whole {
                     record: self.records.iter().find(|r| Some(r.start.id) == key.run).cloned(),
@@ -422,6 +445,51 @@ impl World {
         }
     }
 
+    fn read_source(&mut self, asked: Asked) {
+        let present = match &self.unreadable {
+            Some(why) => Err(why.clone()),
+            None => Ok(Present { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) }),
+        };
+        let base = match &asked.against {
+            Against::Incumbent => Base {
+                name: format!("incumbent {}", self.commits[0].id.get(..7).unwrap_or_default()),
+                text: self.text(&self.head),
+            },
+            Against::Experiment(key) => {
+                Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
+            }
+        };
+        let of = |text: &Text| Diff::of(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole());
+        let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
+        let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
+        let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
+        let diff = Arc::new(of(&base.text));
+        self.answers.push_back(Event::Source(Box::new(Source {
+            asked,
+            present,
+            base: Ok(base),
+            diff,
+            since,
+        })));
+    }
+
+    /// The kernel that a name of bytes stands for.
+    fn text(&self, bytes: &str) -> Text {
+        let known = self.texts.iter().find(|(name, _)| name == bytes);
+        Text::new(known.map_or(SOURCE, |(_, text)| text))
+    }
+
+    /// What the next save writes: the present text with these words in the place of others.
+    pub fn edit(&mut self, changes: &[(&str, &str)]) -> &mut Self {
+        let mut text = self.text(&self.disk).whole().to_string();
+        for (old, new) in changes {
+            assert!(text.contains(old), "{old} is not in the kernel");
+            text = text.replacen(old, new, 1);
+        }
+        self.texts.push((format!("bytes-{}", self.saves + 1), text));
+        self
+    }
+
     fn load_log(&mut self, run: RunId) {
         let record = self.records.iter().find(|r| r.start.id == run).unwrap();
         let lines = vec![LogLine { text: format!("the log of run {run}"), result: false }];
@@ -445,7 +513,10 @@ impl World {
                     commit: self.commits.first().map(|c| c.id.clone()),
                     busy: None,
                 },
-                present: Ok(present),
+                present: match &self.unreadable {
+                    Some(why) => Err(why.clone()),
+                    None => Ok(present),
+                },
                 blob: Some(self.disk.clone()),
                 incumbent: Some(self.head.clone()),
                 last,

@@ -30,7 +30,10 @@ impl App {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
                 None => none("no experiment is chosen"),
             },
-            Pane::Source => Ok(self.setup.kernel.clone()),
+            Pane::Source => match self.panes.source.line() {
+                Some(line) => Ok(format!("{}:{line}", self.setup.kernel)),
+                None => none("no line is shown"),
+            },
             Pane::Gauges | Pane::Build => none("nothing here is copied"),
         }
     }

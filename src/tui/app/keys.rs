@@ -8,11 +8,9 @@ use super::super::status::Level;
 use super::super::text::printable;
 use super::super::views::View;
 use super::dialogs::insert;
-use super::{App, Deciding, Judged};
+use super::{App, Deciding};
 use crate::session::experiment::Experiment;
 use crate::session::run::Reason;
-use crate::session::verdict::Outcome;
-use harness::report::Severity;
 use ratatui::crossterm::event::KeyEvent;
 
 impl App {
@@ -73,7 +71,7 @@ impl App {
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
             Action::Stop => return vec![Effect::KillRun],
-            Action::Edit => return vec![Effect::OpenEditor { line: self.first_error_line() }],
+            Action::Edit => return vec![Effect::OpenEditor { line: self.editor_line() }],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),
@@ -109,6 +107,12 @@ impl App {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
+            Action::TurnSource => self.panes.source.turn(),
+            Action::SwitchBase => self.switch_base(),
+            Action::NextMark => self.step_mark(true),
+            Action::PreviousMark => self.step_mark(false),
+            Action::NextEdit => self.step_edit(true),
+            Action::PreviousEdit => self.step_edit(false),
             Action::Close => self.close(),
             Action::Palette => self.overlays.push(Overlay::Palette(Pick::default())),
             Action::Copy => return self.copy(),
@@ -156,17 +160,6 @@ impl App {
         if unjudged && idle { self.start(Reason::Saved) } else { Vec::new() }
     }
 
-    /// Where the build failed, for the editor. A command of the user's does not say that it was the
-    /// build, but shows a compiler's errors.
-    fn first_error_line(&self) -> Option<u32> {
-        let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;
-        let last = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
-        let name = self.setup.kernel.rsplit('/').next()?;
-        let is_here = |file: &str| file.rsplit('/').next() == Some(name);
-        let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-        errors.filter(|d| is_here(&d.file)).map(|d| d.line).next()
-    }
-
     fn half_page(&self) -> isize {
         isize::try_from(self.panes.height() / 2).unwrap_or(isize::MAX).max(1)
     }
@@ -199,9 +192,10 @@ impl App {
                 return self.step_chosen(by.saturating_neg(), &all);
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
+            Pane::Source => self.panes.source.move_by(by),
             Pane::Graph => return self.step_graph(by),
             Pane::Commit => self.panes.commit.scroll(by),
-            Pane::Source | Pane::Gauges | Pane::Build => {}
+            Pane::Gauges | Pane::Build => {}
         }
         Vec::new()
     }
@@ -209,6 +203,7 @@ impl App {
     fn scroll_side(&mut self, by: isize) {
         let left = match self.panes.focus() {
             Pane::Commit => &mut self.panes.commit.left,
+            Pane::Source => &mut self.panes.source.left,
             _ => &mut self.log.left,
         };
         *left = left.saturating_add_signed(by).min(2_000);

@@ -13,6 +13,7 @@ mod pick;
 mod preferences;
 mod runs;
 mod search;
+mod source;
 mod usable;
 
 use super::chart::Glyphs;
@@ -253,6 +254,7 @@ impl App {
         effects.extend(self.look_at_device());
         // In front of what may end the screen.
         effects.splice(0..0, self.remember());
+        effects.extend(self.look_at_source());
         effects
     }
 
@@ -286,6 +288,8 @@ impl App {
             Event::Graph(page) => self.on_graph(page),
             Event::Commit(id, details) => self.on_commit(id, *details),
             Event::Device(heard) => self.on_device(*heard),
+            Event::Source(source) => self.on_source(*source),
+            Event::Coloured(which, text, found) => self.on_coloured(which, &text, found),
             Event::Whole(whole) => self.on_whole(*whole),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),

@@ -32,6 +32,7 @@ impl App {
             Pane::Commits => Some(self.commits.len()),
             Pane::Graph => Some(self.panes.graph.rows.len()),
             Pane::Experiments => Some(self.history.len()),
+            Pane::Source => Some(self.panes.source.count()),
             _ => None,
         }
     }
@@ -51,6 +52,7 @@ impl App {
                 let row = &self.history.iter().rev().nth(at)?.row;
                 Some(format!("{} {} {}", row.commit, row.status.word(), row.description))
             }
+            Pane::Source => Some(self.panes.source.says(at)),
             _ => None,
         }
     }
@@ -62,6 +64,7 @@ impl App {
                 key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
             }
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
+            Pane::Source => self.panes.source.at(),
             _ => self.panes.commits.selected,
         }
     }
@@ -148,6 +151,10 @@ impl App {
         let is_found =
             |at: &usize| self.row_text(pane, *at).is_some_and(|t| !find_all(&t, &needle).is_empty());
         match (skip..count + skip).map(order).find(is_found) {
+            Some(at) if pane == Pane::Source => {
+                self.panes.source.go_to(at);
+                Vec::new()
+            }
             // As a key would select it.
             Some(at) => self.scroll(at as isize - from as isize),
             None => {

@@ -3,6 +3,7 @@
 
 mod compute;
 mod draw;
+mod moved;
 mod parse;
 mod rows;
 mod view;
@@ -12,6 +13,7 @@ mod words;
 mod tests;
 
 pub use draw::{Brush, Ink, draw, plain};
+pub use moved::Moved;
 pub use rows::{Form, Row};
 pub use view::View;
 

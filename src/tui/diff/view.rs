@@ -145,7 +145,7 @@ impl View {
 
     /// Takes the room's measures: both sides need their columns, and the cursor is kept in sight, with some rows around
     /// it where the room allows.
-    pub(super) fn fit(&mut self, columns: u16, rows: usize) {
+    pub fn fit(&mut self, columns: u16, rows: usize) {
         let fits = if columns >= WIDE { self.form } else { Form::Unified };
         if fits != self.shown {
             let (row, line) = (self.rows.get(self.cursor).copied(), self.line());

@@ -41,6 +41,7 @@ pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
 pub use graph::GraphState;
 pub use history::HistoryState;
+pub use source::SourceState;
 
 use super::app::App;
 use super::keymap::Action;
@@ -107,6 +108,7 @@ pub struct Panes {
     pub commits: CommitsState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
+    pub source: SourceState,
     pub graph: GraphState,
     pub commit: CommitState,
     /// Borders that the user moved.

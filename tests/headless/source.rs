@@ -1,0 +1,62 @@
+//! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what a run judged.
+
+use super::lab::Lab;
+use lab::session::experiment::Key;
+use lab::session::project::Project;
+use lab::session::run::RunId;
+use lab::tui::diff::Moved;
+use lab::tui::source::{Against, Asked, Source, read};
+
+fn look(lab: &Lab, against: Against) -> Source {
+    let project = Project::open(&lab.repo, None).unwrap();
+    read(&project, Asked { against, runs: vec![RunId(1), RunId(99)], present: None, head: None })
+}
+
+fn experiment(commit: &str) -> Against {
+    Against::Experiment(Key { commit: commit.to_owned(), run: None, decided: None })
+}
+
+#[test]
+fn the_kernel_is_read_with_what_it_is_compared_with() {
+    let lab = Lab::new();
+    let head = lab.head();
+    lab.write("kernel.cu", "// the second\r\nint a;\n");
+    lab.lab("run").is(0);
+    lab.write("kernel.cu", "// above\n// the second\r\nint \u{fffd}b;\n");
+
+    let source = look(&lab, Against::Incumbent);
+    let base = source.base.unwrap();
+    assert_eq!((base.name, base.text.line(0)), (format!("incumbent {}", &head[..7]), "// the first"));
+    assert_eq!(source.present.unwrap().text.line(1), "// the second");
+    assert_eq!(source.diff.tally(), "+3 −1");
+    let (run, since) = &source.since[0];
+    assert_eq!((*run, since.moved(1), source.since.len()), (RunId(1), Moved::Kept(2), 1));
+    assert_eq!(since.moved(2), Moved::Gone(3));
+
+    // A discarded experiment, by its commit; and one that this clone has not.
+    lab.write("kernel.cu", "// the second\r\nint a;\n");
+    lab.lab("discard -m 'no use'").is(0);
+    let commit = lab.git("rev-parse --short refs/lab/discarded/1").trim().to_owned();
+    let source = look(&lab, experiment(&commit));
+    assert_eq!(source.base.unwrap().name, format!("experiment {commit}"));
+    assert_eq!(source.diff.tally(), "+1 −2");
+    assert!(look(&lab, experiment("0123456")).base.unwrap_err().contains("there is no commit"));
+}
+
+#[test]
+fn what_is_missing_says_so_and_the_rest_is_there() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.passing(1.0);
+    lab.lab("init").is(0);
+    let source = look(&lab, Against::Incumbent);
+    assert!(source.present.is_ok());
+    assert_eq!(source.base.unwrap_err(), "HEAD holds no commit yet");
+
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    std::fs::remove_file(lab.path("kernel.cu")).unwrap();
+    let source = look(&lab, Against::Incumbent);
+    assert!(source.present.unwrap_err().starts_with("kernel.cu is not there"));
+    assert!(source.base.is_ok() && source.diff.is_empty());
+}

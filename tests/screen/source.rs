@@ -1,0 +1,170 @@
+//! The view Source: the file with the compiler's words in it, and what changed.
+
+use super::states::check;
+use super::world::World;
+use lab::tui::theme::{ColorDepth, Theme};
+
+const ERRORS: &str = "say stage: build | kernels/rmsnorm/kernel.cu(32): error: identifier \"warp_sun\" is undefined | \
+    kernels/rmsnorm/kernel.cu:29:9: warning: variable 'lane' was declared but never referenced, which a compiler can say \
+    in so many words that they do not fit into one line of a narrow terminal | lab.h(12): warning: this is deprecated | \
+    build_s: 0.11; end unbuilt kernel.cu does not build: 1 error";
+
+/// A kept kernel, and an experiment on disk.
+fn edited() -> World {
+    let mut world = World::new().with_history();
+    world.tell("open; say correctness: pass; end pass 1000");
+    world.edit(&[
+        ("    sum = warp_sum(sum);\n    if", "    // in fp32\n    sum = warp_sun(sum);\n    if"),
+        (
+            "    int lane = threadIdx.x % 32;\n    int warp = threadIdx.x / 32;\n",
+            "    int lane = threadIdx.x & 31;\n    int warp = threadIdx.x >> 5;\n",
+        ),
+        ("    __syncthreads();\n    sum", "    sum"),
+    ]);
+    world
+}
+
+/// The same, judged: it does not build.
+fn unbuilt() -> World {
+    let mut world = edited();
+    world.tell("save").tell(ERRORS);
+    world
+}
+
+fn with(mut world: World, story: &str) -> World {
+    world.tell(story);
+    world
+}
+
+#[test]
+fn pictures_of_the_file() {
+    check("source", &mut with(edited(), "press 2; press z"));
+    check("source_errors", &mut with(unbuilt(), "press 2"));
+    check("source_unified", &mut with(unbuilt(), "press 2; press v j j"));
+    check("source_split", &mut with(unbuilt(), "press 2; press v v }"));
+}
+
+#[test]
+fn pictures_of_what_is_stale_or_missing() {
+    let mut world = unbuilt();
+    world.edit(&[("// The sum", "// Moved\n\n// The sum"), ("warp_sun", "warp_summ")]);
+    check("source_stale", &mut with(world, "press 2 p; save; press ]"));
+    let mut world = unbuilt();
+    let why =
+        "kernels/rmsnorm/kernel.cu is not there: save it, or put an older one back with `lab restore HEAD`";
+    world.unreadable = Some(why.into());
+    check("source_missing", &mut with(world, "save; press 2"));
+    check("source_same", &mut with(World::new(), "open; say correctness: pass; end pass 1; press 2 v"));
+}
+
+#[test]
+fn after_a_build_error_2_shows_it_and_e_opens_the_editor_there() {
+    let mut world = unbuilt();
+    world.tell("press 2");
+    let words = world.words();
+    assert!(words.contains("✗ 1 error ! 2 warnings") && words.contains("▸✗ 32"), "{}", world.screen(160, 45));
+    assert!(words.contains("error: identifier \"warp_sun\" is undefined"), "{words}");
+    world.tell("press e; press g ] e ] e [ e");
+    let at = |line: u32| format!("OpenEditor {{ line: Some({line}) }}");
+    assert_eq!(world.asked, [at(32), at(29), at(32), at(29)]);
+    world.tell("press g");
+    assert!(world.words().contains("lab.h:12: this is deprecated"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn what_a_check_found_stands_at_its_line() {
+    let mut world = edited();
+    world.tell("save; say correctness: pass; end pass 1000; press s");
+    world.tell("say kernels/rmsnorm/kernel.cu(26): error: [race] thread (5,0,0) reads what thread (37,0,0) writes; end fail race");
+    world.tell("press 2");
+    assert!(
+        world.words().contains("▸✗ 26") && world.words().contains("error: [race] thread"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
+fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
+    let mut world = unbuilt();
+    world.edit(&[("// The sum", "// Moved\n\n// The sum")]);
+    world.tell("press 2 p; save");
+    let words = world.words();
+    assert!(
+        words.contains("✗ 34") && words.contains("is undefined (stale: kernel.cu is newer)"),
+        "{}",
+        world.screen(160, 45)
+    );
+    // The next run that builds has nothing to say any more.
+    world.tell("press r; say stage: build | stage: verify");
+    assert!(!world.words().contains("is undefined"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_base_is_the_incumbent_or_the_chosen_experiment() {
+    let mut world = edited();
+    world.texts.push(("9f8e7d7".into(), "// another kernel\n".into()));
+    world.tell("save; say correctness: pass; end pass 1000; press 2 b");
+    assert!(world.words().contains("choose an experiment first"));
+    world.tell("press 1 tab k j 2 b");
+    let words = world.words();
+    assert!(words.contains("against experiment 9f8e7d7"), "{}", world.screen(160, 45));
+    world.tell("press b v");
+    assert!(world.words().contains("unified +4 −4 against incumbent 9f8e7d7"), "{}", world.screen(160, 45));
+    world.tell("press }");
+    assert!(world.words().contains("▸@@ -26,13 +26,13 @@"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_cursor_and_the_editor_are_where_the_diff_is() {
+    let mut world = edited();
+    world.tell("save; say correctness: pass; end pass 1000; press 2; press v v } j j j j e v e");
+    let at = |line: u32| format!("OpenEditor {{ line: Some({line}) }}");
+    assert_eq!(world.asked, [at(29), at(29)]);
+    assert!(world.words().contains("▸ 29~"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_file_that_is_away_for_a_moment_comes_back_where_it_was_looked_at() {
+    let mut world = with(unbuilt(), "press 2; press ] ]");
+    world.unreadable = Some("kernel.cu is not there".into());
+    world.tell("save");
+    assert!(world.words().contains("kernel.cu is not there"));
+    world.unreadable = None;
+    world.tell("save");
+    assert!(world.words().contains("▸ 32"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_source_has_the_themes_colours_and_none_where_there_are_none() {
+    let mut world = with(unbuilt(), "press 2");
+    world.app.theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
+    let colours = |world: &mut World| {
+        let buffer = world.draw(160, 45);
+        let mut seen: Vec<_> = buffer.content.iter().map(|cell| cell.fg).collect();
+        seen.dedup();
+        seen.sort_by_key(|colour| format!("{colour:?}"));
+        seen.dedup();
+        seen.len()
+    };
+    assert!(colours(&mut world) >= 8, "comments, keywords, types, numbers, built-ins differ");
+    world.app.theme = Theme::plain();
+    assert_eq!(colours(&mut world), 1);
+}
+
+#[test]
+fn of_a_very_long_file_only_what_is_seen_is_laid_out() {
+    let mut world = World::new();
+    let line = "    value += __shfl_down_sync(0xffffffff, value, offset); // and on\n";
+    world.texts.push(("bytes-1".into(), line.repeat(10_000)));
+    world.tell("open; say correctness: pass; end pass 1; save; press 2; press G");
+    let began = std::time::Instant::now();
+    for _ in 0..20 {
+        world.tell("press k");
+        world.draw(200, 60);
+    }
+    let frame = began.elapsed() / 20;
+    assert!(world.words().contains("9980/10000"), "{}", world.screen(160, 45));
+    // 2 ms in a release build; this one is not optimised, and the machine may be busy.
+    assert!(frame.as_millis() < 60, "a frame takes {frame:?}");
+}
