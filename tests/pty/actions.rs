@@ -214,6 +214,10 @@ fn play(lab: &mut Lab, on: On) {
             seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
         };
         lab.press(story.after);
+        if story.after == ESC {
+            // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.
+            lab.wait(&format!("{} is closed", story.action), |s| !is_so(&s.contents(), from));
+        }
     }
 }
 
