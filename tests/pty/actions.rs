@@ -1,7 +1,7 @@
 //! Every action of the table by its own key, in a real terminal: what is seen after it and was not seen before.
 //! An action that has no line here, of its own or of another test, makes this fail.
 
-use super::bench::{Bench, Lab};
+use super::bench::{Bench, Lab, long_kernel};
 use lab::tui::keymap::{Keymap, TABLE};
 use lab::tui::text::width;
 use std::path::Path;
@@ -92,13 +92,17 @@ const STORIES: &[Story] = &[
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("╭ Keys "), ESC),
-    story(Judged, "palette", Text("every action by its name"), ESC),
+    story(Judged, "help", Text("Everywhere"), "x"),
+    story(Judged, "histograms", Text("how many differences are how large"), "H"),
+    story(Judged, "palette", Text("every action by its name"), CTRL_C),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
-    story(Judged, "previous-choice", Text("▸c"), ESC),
+    story(Judged, "previous-choice", Text("▸c"), CTRL_C),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
-    story(Judged, "theme", Text("lab-contrast-light"), ESC),
+    // Past who made the commit, to the first file that it changed.
+    then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
+    story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
+    story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
     story(Judged, "search", Text("━ run.log"), "marker\r"),
     story(Judged, "next-match", Text("line 60 marker"), ""),
     story(Judged, "previous-match", Text("line 20 marker"), ""),
@@ -115,6 +119,12 @@ const STORIES: &[Story] = &[
     story(Judged, "redraw", Again("run.log"), ""),
     story(Judged, "pause", Text("paused: saves start nothing"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
+    then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
+    story(Undecided, "previous-edit", Gone("10/61"), ""),
+    story(Undecided, "next-mark", Text("10/61"), ""),
+    story(Undecided, "previous-mark", Gone("10/61"), ""),
+    story(Undecided, "diff", Text("unified"), "vv"),
+    story(Undecided, "base", Text("choose an experiment first"), "1"),
     story(Undecided, "undo", Text("undo: "), ""),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
     then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),
@@ -122,22 +132,30 @@ const STORIES: &[Story] = &[
     then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), CTRL_C),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
-    story(Untrusted, "no", Text("is not trusted: nothing runs"), "r"),
-    then(Untrusted, ("", "Run it?"), "yes", Text("● PASS"), ""),
+    story(Untrusted, "no", Text("is not trusted: nothing runs"), ""),
+    then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
-/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes an experiment that is there.
+const SOURCE: &str = "fn an_error_is_shown_at_its_line_and_the_editor_opens_there";
+
+/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is not there.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("suspend", "fn it_stops_and_comes_back_whole"),
     ("quit", "fn quitting_takes_the_run_along"),
     ("next-section", "// next-section and previous-section"),
     ("previous-section", "// next-section and previous-section"),
     ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
+    ("diff", SOURCE),
+    ("base", SOURCE),
+    ("next-mark", SOURCE),
+    ("previous-mark", SOURCE),
+    ("next-edit", SOURCE),
+    ("previous-edit", SOURCE),
 ];
 
 #[test]
 fn every_action_has_a_story() {
-    let tests = concat!(include_str!("terminal.rs"), include_str!("results.rs"));
+    let tests = concat!(include_str!("terminal.rs"), include_str!("source.rs"), include_str!("results.rs"));
     let missing: Vec<&str> = TABLE
         .iter()
         .map(|binding| binding.name)
@@ -161,10 +179,10 @@ fn actions_on_a_judged_kernel() {
 
 #[test]
 fn actions_on_what_can_be_decided() {
-    let bench = Bench::new();
+    let bench = Bench::long();
     let mut lab = bench.open();
     lab.see("● PASS");
-    bench.save_in_place("speed 2000\n");
+    bench.save_in_place(&long_kernel(2000, " is another"));
     lab.see("2,000 sps");
     play(&mut lab, Undecided);
 }
@@ -221,6 +239,10 @@ fn play(lab: &mut Lab, on: On) {
             seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
         };
         lab.press(story.after);
+        if story.after == ESC {
+            // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.
+            lab.wait(&format!("{} is closed", story.action), |s| !is_so(&s.contents(), from));
+        }
     }
 }
 

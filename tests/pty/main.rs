@@ -9,5 +9,6 @@ mod flows;
 mod hands;
 mod results;
 mod rmsnorm;
+mod source;
 mod standby;
 mod terminal;

@@ -30,7 +30,7 @@ impl App {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
                 None => none("no experiment is chosen"),
             },
-            Pane::Source => Ok(self.setup.kernel.clone()),
+            Pane::Source => Ok(self.source_place()),
             Pane::Gauges | Pane::Build => none("nothing here is copied"),
         }
     }

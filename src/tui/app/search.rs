@@ -32,6 +32,7 @@ impl App {
             Pane::Commits => Some(self.commits.len()),
             Pane::Graph => Some(self.panes.graph.rows.len()),
             Pane::Experiments => Some(self.table.len()),
+            Pane::Source => Some(self.panes.source.count()),
             _ => None,
         }
     }
@@ -51,6 +52,7 @@ impl App {
                 let row = &self.history.get(*self.table.order().get(at)?)?.row;
                 Some(format!("{} {} {}", row.commit, row.status.word(), row.description))
             }
+            Pane::Source => Some(self.panes.source.says(at)),
             _ => None,
         }
     }
@@ -58,6 +60,7 @@ impl App {
     fn selected_row(&self, pane: Pane) -> usize {
         match pane {
             Pane::Experiments => self.chosen_row().unwrap_or(0),
+            Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
             _ => self.panes.commits.selected,
         }
