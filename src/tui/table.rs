@@ -48,6 +48,8 @@ pub struct Table {
     facts: Vec<Facts>,
     /// Places in the history, the topmost row first.
     order: Vec<usize>,
+    /// Columns in which no row has anything to say.
+    silent: Vec<Column>,
     /// The kernel, the device and whether it is an emulated one that all of this was told beside.
     here: (String, Option<String>, bool),
     /// To be compared; the oldest mark first.
@@ -61,6 +63,7 @@ impl Default for Table {
             filter: Filter::default(),
             facts: Vec::new(),
             order: Vec::new(),
+            silent: Vec::new(),
             here: Default::default(),
             marked: Vec::new(),
         }
@@ -106,6 +109,11 @@ impl Table {
         kernel == here.kernel && device.as_deref() == here.device && *emulated == here.emulated
     }
 
+    /// No row has anything to say in this column.
+    pub fn is_silent(&self, column: Column) -> bool {
+        self.silent.contains(&column)
+    }
+
     /// The history is another, or the place.
     pub fn learn(&mut self, history: &[Experiment], here: Here) {
         self.here = (here.kernel.to_owned(), here.device.map(str::to_owned), here.emulated);
@@ -129,6 +137,15 @@ impl Table {
                 text: format!("{} {}", experiment.row.commit, experiment.row.description).to_lowercase(),
             }
         }));
+        let says = |column: Column| {
+            let mut rows = history.iter().zip(&self.facts).enumerate();
+            rows.any(|(place, (e, facts))| match column {
+                // The place in the history says no time.
+                Column::When => e.decided.is_some(),
+                _ => column.value(place, e, facts).is_some(),
+            })
+        };
+        self.silent = Column::ALL.into_iter().filter(|column| !says(*column)).collect();
         self.marked.retain(|key| history.iter().any(|e| e.is(key)));
         self.arrange(history);
     }

@@ -56,7 +56,7 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
     lab.press("\x15two thousand\r").see("is now 'two thousand'");
     assert!(ledger(&bench).lines().any(|row| row.ends_with("keep\ttwo thousand")), "{}", ledger(&bench));
     // Both, compared.
-    lab.press(" k=").see("ratio, the second over the first");
+    lab.press(" k=").see("ratio, the second over the first").see("@@ -1,1 +1,1 @@").see("+ speed 3000");
     lab.press("\u{1b}").see("━ Experiments");
     // next-section and previous-section, where not all of it has room.
     lab.resize(100, 16);

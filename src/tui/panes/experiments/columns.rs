@@ -42,7 +42,7 @@ pub fn choose(room: usize, app: &App) -> Vec<Shown> {
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
-    for column in FURTHER {
+    for column in FURTHER.into_iter().filter(|column| !app.table.is_silent(*column)) {
         if left < taken(column) + DESCRIPTION {
             break;
         }
