@@ -79,7 +79,7 @@ pub struct Compile {
 pub struct Watch {
     /// Further files that a verdict depends on, relative to lab.toml.
     pub extra: Vec<String>,
-    /// A save is taken up after this much quiet …
+    /// A save is taken up after this much quiet (less once the file was closed) …
     pub quiet_ms: u64,
     /// … but no later than this after its first event.
     pub ceiling_ms: u64,

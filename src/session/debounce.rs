@@ -1,7 +1,11 @@
 //! When a save is taken up: after a quiet moment, but no later than a ceiling. Editors save in two
-//! to four events. Pure: the clock is an argument.
+//! to four events. A file that was written and closed, or renamed to its name, is whole: after that a much
+//! shorter moment will do. Pure: the clock is an argument.
 
 use std::time::{Duration, Instant};
+
+/// The quiet after a file was closed: enough for the next file of a checkout, and for a mode that is set last.
+const CLOSED: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Debug)]
 pub struct Debounce {
@@ -9,22 +13,31 @@ pub struct Debounce {
     ceiling: Duration,
     /// First and last event that was not taken up yet.
     waiting: Option<(Instant, Instant)>,
+    /// Nothing happened since a file was closed.
+    closed: bool,
 }
 
 impl Debounce {
     pub fn new(quiet: Duration, ceiling: Duration) -> Self {
-        Debounce { quiet, ceiling, waiting: None }
+        Debounce { quiet, ceiling, waiting: None, closed: false }
     }
 
     /// Something happened.
     pub fn event(&mut self, now: Instant) {
         let first = self.waiting.map_or(now, |(first, _)| first);
         self.waiting = Some((first, now));
+        self.closed = false;
+    }
+
+    /// What happened last was that the file was closed.
+    pub fn closed(&mut self) {
+        self.closed = true;
     }
 
     /// When it is to be taken up; `None` where nothing waits.
     pub fn due(&self) -> Option<Instant> {
-        self.waiting.map(|(first, last)| (last + self.quiet).min(first + self.ceiling))
+        let quiet = if self.closed { self.quiet.min(CLOSED) } else { self.quiet };
+        self.waiting.map(|(first, last)| (last + quiet).min(first + self.ceiling))
     }
 
     /// True once what waited is due; it is taken up with that.
@@ -45,8 +58,13 @@ mod tests {
     const QUIET: u64 = 50;
     const CEILING: u64 = 500;
 
-    /// When events at these milliseconds are taken up, looking every millisecond.
     fn taken_up(events: &[u64]) -> Vec<u64> {
+        taken_up_closed(events, &[])
+    }
+
+    /// When events at these milliseconds are taken up, looking every millisecond; at some of them the file was
+    /// closed.
+    fn taken_up_closed(events: &[u64], closed: &[u64]) -> Vec<u64> {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut debounce = Debounce::new(Duration::from_millis(QUIET), Duration::from_millis(CEILING));
@@ -58,6 +76,9 @@ mod tests {
             }
             for _ in events.iter().filter(|e| **e == ms) {
                 debounce.event(at(ms));
+            }
+            if closed.contains(&ms) {
+                debounce.closed();
             }
         }
         taken
@@ -82,6 +103,16 @@ mod tests {
     fn one_who_never_pauses_is_heard_at_the_ceiling() {
         let events: Vec<u64> = (0..1200).step_by(20).collect();
         assert_eq!(taken_up(&events)[0], 500);
+    }
+
+    #[test]
+    fn a_closed_file_is_taken_up_at_once_unless_more_happens() {
+        assert_eq!(taken_up_closed(&[10, 12], &[12]), [17]);
+        // Written, closed, and its mode set.
+        assert_eq!(taken_up_closed(&[10, 12], &[10]), [62]);
+        // Two files of a checkout.
+        assert_eq!(taken_up_closed(&[10, 14], &[10, 14]), [19]);
+        assert!(taken_up_closed(&[], &[10]).is_empty());
     }
 
     #[test]

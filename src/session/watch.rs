@@ -13,6 +13,7 @@ use super::project::Project;
 use super::record::InputFile;
 use super::run::Fingerprint;
 use super::surroundings::Surroundings;
+use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -46,8 +47,8 @@ pub enum WatchEvent {
 pub type Sink = Arc<dyn Fn(WatchEvent) + Send + Sync>;
 
 enum Message {
-    /// Something happened in a watched folder.
-    Hint,
+    /// Something happened in a watched folder: these files were written and closed, or got their names.
+    Hint(Vec<PathBuf>),
     /// The lab itself is about to put a kernel on disk.
     Expect(Act),
     Quit,
@@ -90,10 +91,22 @@ pub fn start(project: Arc<Project>, sink: Sink) -> std::io::Result<Watcher> {
     let (messages, inbox) = channel();
     let hints = messages.clone();
     let ears = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        // Reading is no change, and the lab itself reads.
-        if !event.is_ok_and(|e| matches!(e.kind, EventKind::Access(_))) {
-            let _ = hints.send(Message::Hint);
-        }
+        let is_whole = |kind: &EventKind| {
+            let written = AccessKind::Close(AccessMode::Write);
+            let named = |mode: &RenameMode| matches!(mode, RenameMode::To | RenameMode::Both);
+            match kind {
+                EventKind::Access(access) => *access == written,
+                EventKind::Modify(ModifyKind::Name(mode)) => named(mode),
+                _ => false,
+            }
+        };
+        let whole = match event {
+            Ok(event) if is_whole(&event.kind) => event.paths,
+            // Reading is no change, and the lab itself reads.
+            Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+            _ => Vec::new(),
+        };
+        let _ = hints.send(Message::Hint(whole));
     });
     let (ears, deaf) = match ears {
         Ok(ears) => (Some(ears), None),
@@ -153,7 +166,12 @@ impl Watch {
         loop {
             let until = self.debounce.due().map_or(next_look, |due| due.min(next_look));
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Message::Hint) => self.hint(),
+                Ok(Message::Hint(whole)) => {
+                    self.hint();
+                    if whole.iter().any(|path| self.paths.contains(path)) {
+                        self.debounce.closed();
+                    }
+                }
                 Ok(Message::Expect(act)) => {
                     let tell = act();
                     self.take_note_of_kernel();

@@ -295,6 +295,7 @@ fn doctor_has_a_remedy_for_everything() {
         "C++ compiler",
         "NVRTC",
         "check, cpu",
+        "settings",
         "terminal",
         "watching",
         "kernel.cu by uv run harness.py",

@@ -1,7 +1,7 @@
 //! Every action of the table by its own key, in a real terminal: what is seen after it and was not seen before.
 //! An action that has no line here, of its own or of another test, makes this fail.
 
-use super::bench::{Bench, Lab};
+use super::bench::{Bench, Lab, long_kernel};
 use lab::tui::keymap::{Keymap, TABLE};
 use lab::tui::text::width;
 use std::path::Path;
@@ -81,12 +81,16 @@ const STORIES: &[Story] = &[
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("In a question"), ESC),
+    story(Judged, "help", Text("Everywhere"), ESC),
+    story(Judged, "histograms", Text("how many differences are how large"), "H"),
     story(Judged, "palette", Text("every action by its name"), ESC),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), ESC),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
+    // Past who made the commit, to the first file that it changed.
+    then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
+    story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
     story(Judged, "theme", Text("lab-contrast-light"), ESC),
     story(Judged, "search", Text("━ run.log"), "marker\r"),
     story(Judged, "next-match", Text("line 60 marker"), ""),
@@ -104,11 +108,17 @@ const STORIES: &[Story] = &[
     story(Judged, "redraw", Again("run.log"), ""),
     story(Judged, "pause", Text("paused: saves start nothing"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
+    then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
+    story(Undecided, "previous-edit", Gone("10/61"), ""),
+    story(Undecided, "next-mark", Text("10/61"), ""),
+    story(Undecided, "previous-mark", Gone("10/61"), ""),
+    story(Undecided, "diff", Text("unified"), "vv"),
+    story(Undecided, "base", Text("choose an experiment first"), "1"),
     story(Undecided, "keep", Text("What did you try?"), ESC),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
-    story(Untrusted, "no", Text("is not trusted: nothing runs"), "r"),
-    story(Untrusted, "yes", Text("● PASS"), ""),
+    story(Untrusted, "no", Text("is not trusted: nothing runs"), ""),
+    then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
 const SOURCE: &str = "fn an_error_is_shown_at_its_line_and_the_editor_opens_there";
@@ -152,10 +162,10 @@ fn actions_on_a_judged_kernel() {
 
 #[test]
 fn actions_on_what_can_be_decided() {
-    let bench = Bench::new();
+    let bench = Bench::long();
     let mut lab = bench.open();
     lab.see("● PASS");
-    bench.save_in_place("speed 2000\n");
+    bench.save_in_place(&long_kernel(2000, " is another"));
     lab.see("2,000 sps");
     play(&mut lab, Undecided);
 }
@@ -212,6 +222,10 @@ fn play(lab: &mut Lab, on: On) {
             seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
         };
         lab.press(story.after);
+        if story.after == ESC {
+            // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.
+            lab.wait(&format!("{} is closed", story.action), |s| !is_so(&s.contents(), from));
+        }
     }
 }
 

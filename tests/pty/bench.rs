@@ -76,6 +76,15 @@ impl Bench {
         })
     }
 
+    /// A kernel of 61 lines, which all go well; its harness is trusted.
+    pub fn long() -> Self {
+        let bench = Self::untrusted();
+        bench.save_in_place(&long_kernel(1000, ""));
+        bench.git(&["commit", "-qam", "a long kernel"]);
+        bench.lab(&["trust"]);
+        bench
+    }
+
     /// A kernel with a long log, and twelve old rows in the ledger; its harness is trusted.
     pub fn talking() -> Self {
         let bench = Self::with(|repo| {
@@ -250,6 +259,15 @@ impl Bench {
         });
         Lab { child, seen, sent, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
     }
+}
+
+/// Lines 10 and 50 say `word`.
+pub fn long_kernel(speed: u32, word: &str) -> String {
+    let line = |number: u32| match number {
+        10 | 50 => format!("// line {number}{word}\n"),
+        _ => format!("// line {number}\n"),
+    };
+    format!("speed {speed}\n{}", (2..62).map(line).collect::<String>())
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {
