@@ -146,7 +146,8 @@ fn parse(text: &str, name: &str) -> Ledger {
     while reader.read_record(&mut record).unwrap_or(false) {
         let line = record.position().map_or(0, |at| first_line(text, at));
         // Of a file with the other system's line ends.
-        let fields: Vec<&str> = record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
+        let fields: Vec<&str> =
+            record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
         let is_blank = fields.iter().all(|field| field.trim().is_empty());
         if is_blank || (line == 1 && fields == COLUMNS) {
             continue;
