@@ -107,7 +107,8 @@ impl Soak<'_> {
                 1
             }
             18..94 => {
-                lab.press(*self.random.of(KEYS));
+                let keys: &&str = self.random.of(KEYS);
+                lab.press(keys);
                 std::thread::sleep(Duration::from_millis(self.random.below(20)));
                 2
             }
