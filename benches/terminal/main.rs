@@ -121,9 +121,9 @@ fn commits() {
 fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Contender>; N]) {
     println!("\n## {title}\n");
     println!(
-        "| program | first bytes | all shown | a key, median | p99 | memory | peak | with children | idle CPU |"
+        "| program | first bytes | first frame | all shown | a key, median | p99 | memory | peak | with children | idle CPU |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for contender in contenders.into_iter().flatten() {
         println!("{}", row(&contender, ground));
     }
@@ -131,11 +131,13 @@ fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Con
 
 fn row(contender: &Contender, ground: &Ground) -> String {
     let mut first = Vec::new();
+    let mut frame = Vec::new();
     let mut shown = Vec::new();
     for _ in 0..STARTS {
         let mut terminal = contender.open(ground);
         shown.push(terminal.see(&contender.shown));
         first.extend(terminal.first_bytes);
+        frame.extend(terminal.first_frame);
         terminal.settle(QUIET);
         terminal.end(contender.quit);
     }
@@ -157,9 +159,10 @@ fn row(contender: &Contender, ground: &Ground) -> String {
     let idle = idle(&mut terminal);
     terminal.end(contender.quit);
     format!(
-        "| {} | {} | {} | {} | {} | {:.1} MB | {:.1} MB | {:.1} MB | {idle:.2} % |",
+        "| {} | {} | {} | {} | {} | {} | {:.1} MB | {:.1} MB | {:.1} MB | {idle:.2} % |",
         contender.name,
         ms(median(&first)),
+        if frame.is_empty() { "–".to_owned() } else { ms(median(&frame)) },
         ms(median(&shown)),
         ms(median(&keys)),
         ms(percentile(&keys, 99)),

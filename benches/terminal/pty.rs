@@ -28,6 +28,8 @@ pub struct Terminal {
     started: Instant,
     /// Since the start.
     pub first_bytes: Option<Duration>,
+    /// The end of the first synchronized update, of a program that makes them.
+    pub first_frame: Option<Duration>,
     /// When the last bytes came.
     last: Instant,
     frames: Frames,
@@ -68,6 +70,7 @@ impl Terminal {
             parser: vt100::Parser::new(one(ROWS), one(COLUMNS), 0),
             started,
             first_bytes: None,
+            first_frame: None,
             last: started,
             frames: Frames::default(),
         }
@@ -97,6 +100,9 @@ impl Terminal {
                 self.last = when;
                 self.answer(&bytes);
                 self.frames.take(&bytes);
+                if self.first_frame.is_none() && !self.frames.sizes.is_empty() {
+                    self.first_frame = Some(when - self.started);
+                }
                 self.parser.process(&bytes);
                 true
             }

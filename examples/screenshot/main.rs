@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// When nothing has come for so long a picture can be taken; a clock may tick on and on.
 const QUIET: Duration = Duration::from_millis(250);
 const RESTLESS: Duration = Duration::from_secs(2);
@@ -118,7 +118,7 @@ impl Stage {
             "record" => {
                 self.settle();
                 let began = Instant::now();
-                let whole = self.parser.screen().state_formatted();
+                let whole = self.parser.screen().state_formatted().into();
                 self.recording = Some(Recording { name: rest.to_owned(), began, chunks: vec![(0.0, whole)] });
                 Ok(())
             }
@@ -178,7 +178,7 @@ impl Stage {
     }
 
     fn close(mut self) -> Result<()> {
-        let (rows, columns) = self.parser.screen().size();
+        let (rows, columns) = svg::size(self.parser.screen());
         if let Some(recording) = self.recording.take() {
             let name = &recording.name;
             self.write(&format!("{name}.cast"), &cast::cast(&recording.chunks, columns, rows))?;

@@ -21,9 +21,15 @@ const PALETTE: [&str; 16] = [
     "#f08790", "#9ade9a", "#f0c674", "#8fc1f0", "#dcaaf0", "#7fd6d6", "#ffffff",
 ];
 
+/// Rows and columns.
+pub fn size(screen: &Screen) -> (u16, u16) {
+    let (rows, columns) = screen.size();
+    (rows.get(), columns.get())
+}
+
 /// One picture of the whole screen.
 pub fn picture(screen: &Screen) -> String {
-    let (rows, columns) = screen.size();
+    let (rows, columns) = size(screen);
     let mut out = head(columns, rows);
     for row in 0..rows {
         let _ = writeln!(out, "<g transform=\"translate({MARGIN} {})\">{}</g>", top(row), line(screen, row));
@@ -101,7 +107,7 @@ fn color(color: Color) -> Option<String> {
 pub fn line(screen: &Screen, row: u16) -> String {
     let mut out = String::new();
     let mut column = 0;
-    let columns = screen.size().1;
+    let columns = size(screen).1;
     let cell = |column: u16| screen.cell(row, column).filter(|_| column < columns);
     while let Some(first) = cell(column) {
         let style = Style::of(first);

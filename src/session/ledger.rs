@@ -44,12 +44,12 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
-        None => text.extend(line(&COLUMNS.map(str::to_owned))),
+        None => text.extend(line(&COLUMNS.map(str::to_owned))?),
         Some(b'\n') => {}
         // A half-written last line, by whomever, is ended and left as it is.
         Some(_) => text.push(b'\n'),
     }
-    text.extend(line(&fields(row)));
+    text.extend(line(&fields(row))?);
     file.write_all(&text).and_then(|()| file.sync_data()).map_err(|error| {
         // Half a row of ours is taken back; what was there before is not touched.
         let _ = file.set_len(length);
@@ -80,8 +80,13 @@ fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
     Ok(Some(byte[0]))
 }
 
-fn line(fields: &[String; 6]) -> Vec<u8> {
-    (fields.join("\t") + "\n").into_bytes()
+fn line(fields: &[String; 6]) -> Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new()
+        .delimiter(b'\t')
+        .quote_style(csv::QuoteStyle::Never)
+        .from_writer(Vec::new());
+    writer.write_record(fields)?;
+    writer.into_inner().context("a row could not be written")
 }
 
 fn fields(row: &Row) -> [String; 6] {
@@ -129,23 +134,40 @@ pub fn read(path: &Path) -> Ledger {
 
 fn parse(text: &str, name: &str) -> Ledger {
     let mut ledger = Ledger::default();
-    // Line by line: one bad line must not take the next with it.
-    for (at, text) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-        if at == 0 && text.split('\t').eq(COLUMNS) {
+    // No field is quoted, so that one bad line cannot take the next with it: a tab ends a field, whatever is in it.
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(b'\t')
+        .quoting(false)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).unwrap_or(false) {
+        let line = record.position().map_or(0, |at| first_line(text, at));
+        // Of a file with the other system's line ends.
+        let fields: Vec<&str> =
+            record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
+        let is_blank = fields.iter().all(|field| field.trim().is_empty());
+        if is_blank || (line == 1 && fields == COLUMNS) {
             continue;
         }
-        match row(text) {
+        match row(&fields) {
             Ok(row) => ledger.rows.push(row),
-            Err(what) => ledger.problems.push(format!("{name}:{}: {what}", at + 1)),
+            Err(what) => ledger.problems.push(format!("{name}:{line}: {what}")),
         }
     }
     ledger
 }
 
-/// No field is quoted: a tab ends one, whatever is in it.
-fn row(line: &str) -> Result<Row> {
-    let fields: Vec<&str> = line.split('\t').collect();
-    let [commit, throughput, kernel_us, correctness, status, description] = fields[..] else {
+/// The number of a record's line, from 1: the reader begins a record at the empty lines in front of it.
+fn first_line(text: &str, at: &csv::Position) -> u64 {
+    let rest = text.as_bytes().get(at.byte() as usize..).unwrap_or_default();
+    at.line() + rest.iter().take_while(|byte| **byte == b'\n').count() as u64
+}
+
+fn row(fields: &[&str]) -> Result<Row> {
+    let [commit, throughput, kernel_us, correctness, status, description] = *fields else {
         return Err(anyhow!("{} columns instead of 6; the row is left out", fields.len()));
     };
     let number = |text: &str, column: &str| -> Result<f64> {

@@ -44,6 +44,7 @@ case "$word" in
         echo "throughput_sps: 1000 low=999 high=1001"
         echo "kernel_us: 5"
         echo "correctness: pass" ;;
+    broken) echo "$PWD/kernel.cu(2): error: no such word"; exit 2 ;;
     hangs) echo $$ > harness.pid; echo "stage: measure"; exec sleep 600 ;;
 esac
 echo "stage: done"

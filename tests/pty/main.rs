@@ -8,5 +8,6 @@ mod bench;
 mod flows;
 mod hands;
 mod rmsnorm;
+mod source;
 mod standby;
 mod terminal;

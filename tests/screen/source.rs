@@ -125,6 +125,20 @@ fn the_cursor_and_the_editor_are_where_the_diff_is() {
 }
 
 #[test]
+fn a_search_goes_through_the_file_and_through_the_diff() {
+    let mut world = with(
+        edited(),
+        "save; say correctness: pass; end pass 1000; press 2; press /; type parts; press enter",
+    );
+    assert!(world.words().contains("/parts") && world.words().contains("▸ 28"), "{}", world.screen(160, 45));
+    world.tell("press n y");
+    assert!(world.words().contains("▸ 34"), "{}", world.screen(160, 45));
+    assert_eq!(world.clipboard, "kernels/rmsnorm/kernel.cu:34");
+    world.tell("press esc v; press /; type syncthr; press enter");
+    assert!(world.words().contains("▸ 35 - __syncthreads"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_file_that_is_away_for_a_moment_comes_back_where_it_was_looked_at() {
     let mut world = with(unbuilt(), "press 2; press ] ]");
     world.unreadable = Some("kernel.cu is not there".into());

@@ -56,7 +56,7 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
         let line = String::from_utf8_lossy(line);
-        super::row(line.trim_end_matches(['\r', '\n'])).is_ok_and(|row| wanted(&row))
+        super::parse(&line, "").rows.first().is_some_and(&wanted)
     };
     let same = |r: &Row| r.commit == row.commit && r.status == row.status;
     let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));

@@ -30,10 +30,7 @@ impl App {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
                 None => none("no experiment is chosen"),
             },
-            Pane::Source => match self.panes.source.line() {
-                Some(line) => Ok(format!("{}:{line}", self.setup.kernel)),
-                None => none("no line is shown"),
-            },
+            Pane::Source => Ok(self.source_place()),
             Pane::Gauges | Pane::Build => none("nothing here is copied"),
         }
     }

@@ -151,10 +151,6 @@ impl App {
         let is_found =
             |at: &usize| self.row_text(pane, *at).is_some_and(|t| !find_all(&t, &needle).is_empty());
         match (skip..count + skip).map(order).find(is_found) {
-            Some(at) if pane == Pane::Source => {
-                self.panes.source.go_to(at);
-                Vec::new()
-            }
             // As a key would select it.
             Some(at) => self.scroll(at as isize - from as isize),
             None => {

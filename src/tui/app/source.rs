@@ -116,6 +116,15 @@ impl App {
         at_cursor.flatten().or_else(|| self.first_error_line())
     }
 
+    /// The cursor's place as compilers write it, with what they say of it.
+    pub(super) fn source_place(&self) -> String {
+        let Some(line) = self.panes.source.line() else { return self.setup.kernel.clone() };
+        let place = format!("{}:{line}", self.setup.kernel);
+        let words = self.panes.source.messages_at(line as usize - 1).iter();
+        let words: Vec<String> = words.map(|m| format!("{place}: {}: {}", m.word(), m.text)).collect();
+        if words.is_empty() { place } else { words.join("\n") }
+    }
+
     /// A command of the user's does not say that it was the build that failed, but shows a compiler's errors.
     fn first_error_line(&self) -> Option<u32> {
         let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;

@@ -22,6 +22,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     app.panes.source.view.fit(area.width.saturating_sub(2), usize::from(area.height.saturating_sub(1)));
     let inner = titled(frame, area, app, Pane::Source, &note(app));
     let is_focused = app.panes.focus() == Pane::Source;
+    let search = app.needle(Pane::Source).to_owned();
     let App { panes, theme, .. } = app;
     let state = &mut panes.source;
     if let Some(why) = missing(state) {
@@ -29,7 +30,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         return;
     }
     if state.mode == Mode::File {
-        file::draw(frame, inner, state, theme, is_focused, "");
+        file::draw(frame, inner, state, theme, is_focused, &search);
         return;
     }
     let mut view = std::mem::take(&mut state.view);
@@ -38,7 +39,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let which = if side == Side::Old { Which::Base } else { Which::Present };
         looks(state.colours(which), number as usize - 1, theme)
     };
-    diff::draw(frame, inner, &mut view, theme, is_focused, "", &ink);
+    diff::draw(frame, inner, &mut view, theme, is_focused, &search, &ink);
     state.view = view;
 }
 

@@ -242,15 +242,14 @@ impl SourceState {
         }
     }
 
+    /// Where the cursor is among them.
     pub fn at(&self) -> usize {
         if self.mode == Mode::File { self.cursor } else { self.view.cursor() }
     }
 
-    pub fn go_to(&mut self, at: usize) {
-        match self.mode {
-            Mode::File => self.jump(at),
-            Mode::Unified | Mode::Split => self.view.go_to(at),
-        }
+    /// What compilers say of a line, from 0.
+    pub fn messages_at(&self, line: usize) -> &[Message] {
+        self.messages.at(line)
     }
 
     pub(super) fn cursor(&self) -> usize {

@@ -1,0 +1,31 @@
+//! The view Source: what is on disk, the compiler's words in it, what changed, the editor at the cursor.
+
+use super::bench::Bench;
+use std::fs;
+
+#[test]
+fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
+    let bench = Bench::new();
+    let editor = bench.folder.path().join("vi");
+    fs::write(&editor, "#!/bin/sh\necho \"$1\" > at\n").unwrap();
+    let mut permissions = fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+    fs::set_permissions(&editor, permissions).unwrap();
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
+    lab.see("● PASS");
+    lab.press("2").see("same as incumbent").see("1  speed 1000");
+    bench.save_by_rename("broken\n__global__ void nothing();\n");
+    lab.see("✗ 1 error").see("▸✗  2~ __global__ void nothing();").see("error: no such word");
+    lab.press("e");
+    lab.wait("the editor", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n"));
+    for (key, seen) in [("}", "▸   1~"), ("]", "▸✗  2~"), ("{", "▸   1~"), ("[", "▸✗  2~")] {
+        lab.press(key).see(seen);
+    }
+    lab.press("b").see("choose an experiment first");
+    lab.press("v").see("unified +2 −1 against incumbent").see("- speed 1000");
+    lab.press("v").see("side by side +2 −1").see("│");
+    bench.save_in_place("speed 2000\n");
+    lab.see("2,000 sps").see("- speed 1000").see("+ speed 2000");
+    lab.press("vq");
+    assert_eq!(lab.end(), 0);
+}
