@@ -24,7 +24,8 @@ impl Diff {
                 break;
             }
             if u64::from(line) < end {
-                return hunk_moved(hunk, line).unwrap_or(Moved::Gone(by(shift)));
+                // Of a hunk without a line in the new text: the line in front of it.
+                return hunk_moved(hunk, line).unwrap_or(Moved::Gone(hunk.new.max(1)));
             }
             shift += new as i64 - old as i64;
         }
