@@ -310,6 +310,7 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
                 && !PROVENANCE.contains(key)
                 && !state::KEYS.contains(key)
                 && !super::history::BOUNDS.contains(key)
+                && !super::build::KEYS.contains(key)
                 && !key.ends_with("_series")
                 && !key.ends_with("_histogram")
                 && attribute(value, "limit").is_none()
