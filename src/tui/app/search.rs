@@ -63,6 +63,7 @@ impl App {
                 let key = self.chosen.as_ref();
                 key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
             }
+            Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
             _ => self.panes.commits.selected,
         }
