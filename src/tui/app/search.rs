@@ -64,7 +64,9 @@ impl App {
                 key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
             }
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
-            _ => self.panes.commits.selected,
+            Pane::Source => self.panes.source.at(),
+            Pane::Commits => self.panes.commits.selected,
+            _ => 0,
         }
     }
 
