@@ -90,18 +90,6 @@ fn shown(letter: char) -> char {
     }
 }
 
-/// Columns that a line takes, looking at no more than `most` of them.
-pub fn columns(text: &str, most: usize) -> usize {
-    let mut column = 0;
-    for letter in text.chars() {
-        if column >= most {
-            return most;
-        }
-        column += if letter == '\t' { TAB - column % TAB } else { shown(letter).width().unwrap_or(0) };
-    }
-    column
-}
-
 /// Columns of what was laid.
 pub fn laid(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()

@@ -195,6 +195,8 @@ impl Screen {
             Event::Continued if std::mem::take(&mut self.resumed) => return Ok(false),
             // Somebody else stopped us, and a shell has had the terminal since.
             Event::Continued => self.guard.leave(),
+            // Also where it is the known size again: the terminal was another for a moment, and forgot cells.
+            Event::Resize => self.guard.repaint()?,
             _ => {}
         }
         let now = self.now();

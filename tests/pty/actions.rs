@@ -136,8 +136,6 @@ const STORIES: &[Story] = &[
     then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
-const SOURCE: &str = "fn an_error_is_shown_at_its_line_and_the_editor_opens_there";
-
 /// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is not there.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("suspend", "fn it_stops_and_comes_back_whole"),
@@ -145,17 +143,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("next-section", "// next-section and previous-section"),
     ("previous-section", "// next-section and previous-section"),
     ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
-    ("diff", SOURCE),
-    ("base", SOURCE),
-    ("next-mark", SOURCE),
-    ("previous-mark", SOURCE),
-    ("next-edit", SOURCE),
-    ("previous-edit", SOURCE),
 ];
 
 #[test]
 fn every_action_has_a_story() {
-    let tests = concat!(include_str!("terminal.rs"), include_str!("source.rs"), include_str!("results.rs"));
+    let tests = concat!(include_str!("terminal.rs"), include_str!("results.rs"));
     let missing: Vec<&str> = TABLE
         .iter()
         .map(|binding| binding.name)

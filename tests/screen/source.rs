@@ -82,6 +82,11 @@ fn what_a_check_found_stands_at_its_line() {
         "{}",
         world.screen(160, 45)
     );
+    // Of older bytes it goes with the next verdict.
+    world.tell("save");
+    assert!(world.words().contains("[race] thread (5,0,0) reads what thread (37,0,0) writes (stale"));
+    world.tell("say correctness: pass; end pass 1000");
+    assert!(!world.words().contains("[race]"), "{}", world.screen(160, 45));
 }
 
 #[test]

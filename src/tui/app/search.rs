@@ -62,7 +62,8 @@ impl App {
             Pane::Experiments => self.chosen_row().unwrap_or(0),
             Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
-            _ => self.panes.commits.selected,
+            Pane::Commits => self.panes.commits.selected,
+            _ => 0,
         }
     }
 

@@ -40,7 +40,7 @@ impl App {
     }
 
     /// The runs whose compilers and tools have something to say of kernel.cu: the one that goes on once its build has
-    /// spoken, else the last; and the last check.
+    /// spoken, else the last; and the last check, unless what it found is of bytes that a verdict has come after.
     fn speakers<'a>(&'a self) -> Vec<(RunId, &'a Fingerprint, &'a Report)> {
         let live = match &self.running {
             Running::Live(live) => Some((&*live.start, &*live.report)),
@@ -53,7 +53,9 @@ impl App {
             let live = live.filter(|(start, report)| start.is_check() == check && has_spoken(report));
             live.or_else(|| ended.map(|judged| (&judged.start, &*judged.report)))
         };
-        let all = [of(self.last.as_ref(), false), of(self.check.as_ref(), true)].into_iter().flatten();
+        let last = self.last.as_ref().map(|last| last.start.id);
+        let check = self.checked().or(self.check.as_ref().filter(|check| Some(check.start.id) > last));
+        let all = [of(self.last.as_ref(), false), of(check, true)].into_iter().flatten();
         let all = all.map(|(start, report)| (start.id, &start.fingerprint, report));
         all.filter(|(.., report)| !report.diagnostics().is_empty()).collect()
     }

@@ -83,10 +83,6 @@ impl View {
         self.cursor = row.min(self.last());
     }
 
-    pub fn scroll_side(&mut self, by: isize) {
-        self.left = self.left.saturating_add_signed(by).min(2_000);
-    }
-
     /// To where the next or the previous hunk begins, round the end; false where there is none.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
         let starts = || (0..self.rows.len()).filter(|row| matches!(self.rows[*row], Row::Hunk { .. }));

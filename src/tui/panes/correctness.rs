@@ -339,6 +339,7 @@ pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -
                 && !PROVENANCE.contains(key)
                 && !state::KEYS.contains(key)
                 && !super::history::BOUNDS.contains(key)
+                && !super::build::KEYS.contains(key)
                 && !key.ends_with("_series")
                 && !key.ends_with("_histogram")
                 && attribute(value, "limit").is_none()
