@@ -224,3 +224,10 @@ fn ten_thousand_rows() {
     world.tell("press f; type >49960");
     assert!(world.screen(160, 45).contains("Experiments 12 of 10,000 · >49960"), "{}", world.screen(160, 45));
 }
+
+#[test]
+fn the_topmost_row_can_be_copied_before_any_is_chosen() {
+    let mut world = world();
+    world.tell("press y");
+    assert!(world.words().contains("copied c0fff0c"), "{}", world.screen(160, 45));
+}
