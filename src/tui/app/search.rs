@@ -65,7 +65,6 @@ impl App {
             }
             Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
-            Pane::Source => self.panes.source.at(),
             Pane::Commits => self.panes.commits.selected,
             _ => 0,
         }
