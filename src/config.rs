@@ -17,6 +17,16 @@ pub enum Goal {
     Minimize,
 }
 
+impl Goal {
+    /// Whether `a` is better than `b`.
+    pub fn prefers(self, a: f64, b: f64) -> bool {
+        match self {
+            Goal::Maximize => a > b,
+            Goal::Minimize => a < b,
+        }
+    }
+}
+
 /// The whole file. Every key has a default: without a lab.toml this is what holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

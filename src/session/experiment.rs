@@ -2,6 +2,8 @@
 
 use super::message::Trailer;
 use super::run::RunId;
+use super::verdict::{Change, Verdict};
+use harness::report::Measure;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -61,9 +63,42 @@ pub struct Experiment {
     /// What the commit's message says under its subject, as the record remembers it.
     #[serde(default)]
     pub trailers: Vec<Trailer>,
+    #[serde(default)]
+    pub measured: Measured,
+}
+
+/// What a record says of an experiment's figures, beyond the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The objective with its interval.
+    pub objective: Option<Measure>,
+    /// Against the incumbent of its time.
+    pub change: Option<Change>,
+    /// Measured on a device in a bad state, or not wholly.
+    pub caveated: bool,
+}
+
+impl From<&Verdict> for Measured {
+    fn from(verdict: &Verdict) -> Self {
+        Measured {
+            objective: verdict.objective,
+            change: verdict.change,
+            caveated: !verdict.caveats.is_empty(),
+        }
+    }
 }
 
 impl Experiment {
+    /// The figure, where it counts: of a correct result that was no crash.
+    pub fn figure(&self) -> Option<f64> {
+        let counts = self.row.status != Status::Crash && self.row.correctness == "pass";
+        Some(self.row.throughput_sps).filter(|_| counts)
+    }
+
+    pub fn is_kept(&self) -> bool {
+        self.row.status == Status::Keep
+    }
+
     pub fn key(&self) -> Key {
         Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
     }

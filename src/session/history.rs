@@ -137,6 +137,7 @@ impl Experiment {
             device: brief.and_then(|b| b.device.clone()),
             emulated,
             decided: decision.map(|d| d.decided),
+            measured: brief.and_then(|b| b.verdict).map(|v| v.measured()).unwrap_or_default(),
             trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
         }
     }

@@ -3,7 +3,7 @@
 use super::record::Record;
 use super::room;
 use super::run::RunId;
-use super::shelf::{Brief, Ruling};
+use super::shelf::Brief;
 use super::verdict::{Outcome, Verdict};
 use anyhow::{Context, Result};
 use std::fs::{self, File, TryLockError};
@@ -109,8 +109,7 @@ impl Records {
         if brief.verdict.is_none() && !self.goes_on(id) {
             // It may have ended between the two looks.
             brief = read()?;
-            let Verdict { outcome, emulated, .. } = abandoned();
-            brief.verdict.get_or_insert(Ruling { outcome, emulated });
+            brief.verdict.get_or_insert_with(|| (&abandoned()).into());
         }
         Ok(brief)
     }

@@ -6,13 +6,16 @@
 //! and their numbers can come again. An older one that was judged stays as it is.
 
 use super::deciding::{self, Seen};
+use super::experiment::Measured;
 use super::project::Project;
 use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo::Notes;
 use super::run::{Ending, Fingerprint, Reason, RunId};
-use super::verdict::Outcome;
-use serde::{Deserialize, Serialize};
+use super::verdict::{Change, Outcome, Verdict};
+use harness::report::Measure;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -37,10 +40,43 @@ pub struct Brief {
 }
 
 /// What a list shows of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     pub outcome: Outcome,
     pub emulated: bool,
+    #[serde(default)]
+    pub objective: Option<Measure>,
+    #[serde(default)]
+    pub change: Option<Change>,
+    #[serde(default, rename = "caveats", deserialize_with = "any")]
+    pub caveated: bool,
+}
+
+/// A verdict lists its caveats; what is remembered of them is whether there are any.
+fn any<'de, D: Deserializer<'de>>(caveats: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Caveats {
+        Any(bool),
+        All(Vec<IgnoredAny>),
+    }
+    Ok(match Caveats::deserialize(caveats)? {
+        Caveats::Any(any) => any,
+        Caveats::All(all) => !all.is_empty(),
+    })
+}
+
+impl Ruling {
+    pub fn measured(&self) -> Measured {
+        Measured { objective: self.objective, change: self.change, caveated: self.caveated }
+    }
+}
+
+impl From<&Verdict> for Ruling {
+    fn from(verdict: &Verdict) -> Self {
+        let Measured { objective, change, caveated } = verdict.into();
+        Ruling { outcome: verdict.outcome, emulated: verdict.emulated, objective, change, caveated }
+    }
 }
 
 impl Brief {
@@ -269,7 +305,7 @@ struct Index<R> {
     runs: Vec<R>,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// An index that cannot be read, or is another lab's, is none.
 fn load(index: &Path) -> Option<Index<Shelved>> {
@@ -290,7 +326,6 @@ fn store(index: &Path, seen: Seen, runs: Vec<&Shelved>) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::session::records::tests::record;
-    use crate::session::verdict::Verdict;
 
     fn ended(records: &Records, id: RunId, device: &str) {
         let verdict = Verdict {

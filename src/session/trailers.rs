@@ -118,6 +118,7 @@ mod tests {
             emulated: false,
             decided: None,
             trailers: Vec::new(),
+            measured: Default::default(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The thread that reads and writes disk and git for the screen: one request after the other, so
 //! that a look at the repository never sees half a decision.
 
-use super::event::{Event, Facts, LastLog};
-use crate::session::decide::{Decided, Refusal};
+use super::event::{Event, Facts, LastLog, PutBack};
+use crate::session::decide::{Decided, Refusal, Undone};
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
 use crate::session::message::Message;
@@ -26,12 +26,30 @@ const COMMITS: usize = 500;
 /// Lines of an old run's log that are read at most.
 const LOG_LINES: usize = 20_000;
 
+/// The watcher's thread broke.
+const DEAF: &str = "nothing watches kernel.cu any more: start the lab anew";
+
 #[derive(Debug, PartialEq)]
 pub enum Request {
     Look,
     LoadLog(RunId),
-    Keep { run: RunId, description: String },
-    Discard { run: RunId, description: String, confirmed: bool },
+    Keep {
+        run: RunId,
+        message: Message,
+    },
+    Discard {
+        run: RunId,
+        message: Message,
+        confirmed: bool,
+    },
+    AskUndo,
+    Undo(RunId),
+    Describe {
+        commit: String,
+        description: String,
+    },
+    /// The kernel of a commit, to be put on disk.
+    Restore(String),
     Trust,
     Reopen,
 }
@@ -166,10 +184,19 @@ impl Clerk {
                 }))
             }
             Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, description } => Event::Decided(self.keep(run, &description)),
-            Request::Discard { run, description, confirmed } => {
-                Event::Decided(self.discard(run, description, confirmed))
+            Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
+            Request::Discard { run, message, confirmed } => {
+                Event::Decided(self.discard(run, message, confirmed))
             }
+            Request::AskUndo => {
+                self.shelf.refresh();
+                Event::Undoable(decide::undoable(project, &self.shelf))
+            }
+            Request::Undo(run) => Event::Undone(self.undo(run)),
+            Request::Describe { commit, description } => {
+                Event::Described(decide::describe(project, &commit, &description))
+            }
+            Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_words)),
             Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
             Request::Reopen => self.reopen(),
         }
@@ -187,7 +214,7 @@ impl Clerk {
         }
     }
 
-    fn keep(&self, run: RunId, description: &str) -> Result<Decided, Refusal> {
+    fn keep(&self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut keep = lock(&self.keep);
@@ -201,20 +228,42 @@ impl Clerk {
             program: execute::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
-        let came = decide::keep(&self.project, Some(run), &Message::from(description), &mut asked);
+        let came = decide::keep(&self.project, Some(run), message, &mut asked);
         lock(&self.keep).going_on = None;
         came
     }
 
     /// Puts bytes on disk, which the watcher must not take for a save.
-    fn discard(&self, run: RunId, description: String, confirmed: bool) -> Result<Decided, Refusal> {
+    fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::discard(&project, Some(run), &Message::from(&*description), confirmed);
+        let act = move || decide::discard(&project, Some(run), &message, confirmed);
+        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+    }
+
+    /// Likewise.
+    fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
+        let project = Arc::clone(&self.project);
+        let act = move || decide::undo(&project, Some(run));
+        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+    }
+
+    /// Likewise. Which bytes they are the next look is told, so that they can be judged.
+    fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
+        let project = Arc::clone(&self.project);
+        let act = move || {
+            let restored = decide::restore(&project, &commit)?;
+            let bytes = repo::bytes_of(&project, &restored.commit)?;
+            let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
+            Ok(PutBack { restored, blob })
+        };
+        self.unnoticed(act).unwrap_or_else(|| Err(anyhow::anyhow!(DEAF)))
+    }
+
+    /// Does what puts bytes on disk; `None` where the watcher is gone.
+    fn unnoticed<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act).unwrap_or_else(|| {
-                Err(Refusal::No("nothing watches kernel.cu any more: start the lab anew".to_owned()))
-            }),
-            None => act(),
+            Some(watcher) => watcher.expect(act),
+            None => Some(act()),
         }
     }
 

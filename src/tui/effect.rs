@@ -4,6 +4,7 @@
 use super::layout::Layout;
 use super::reader::Wish;
 use super::source::Which;
+use crate::session::message::Message;
 use crate::session::run::{Reason, RunId};
 use crate::settings::Notify;
 use std::sync::Arc;
@@ -16,15 +17,26 @@ pub enum Effect {
     KillRun,
     Keep {
         run: RunId,
-        description: String,
+        message: Message,
     },
     /// End the check that goes on before a keep; nothing is kept.
     StopKeep,
     Discard {
         run: RunId,
-        description: String,
+        message: Message,
         confirmed: bool,
     },
+    /// Say what undoing the last decision would do.
+    AskUndo,
+    /// Take the decision about this run back, as long as it is the last.
+    Undo(RunId),
+    /// Another description for the experiment of a commit.
+    Describe {
+        commit: String,
+        description: String,
+    },
+    /// Put the kernel of this commit on disk.
+    Restore(String),
     /// Look at disk and git anew.
     Refresh,
     /// Read the log of a run that this screen did not see.

@@ -5,7 +5,7 @@ use super::highlight::Highlighted;
 use super::monitor::Heard;
 use super::source::{Source, Which};
 use super::theme::Theme;
-use crate::session::decide::{Decided, Refusal};
+use crate::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use crate::session::follow::Batch;
 use crate::session::history::History;
 use crate::session::project::Project;
@@ -15,7 +15,7 @@ use crate::session::runner::RunEvent;
 use crate::session::sanitise::LogLine;
 use crate::session::status::Status;
 use crate::session::watch::WatchEvent;
-use crate::session::whole::Whole;
+use crate::session::whole::{Compared, Whole};
 use harness::report::Report;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub enum Event {
     Device(Box<Heard>),
     /// One experiment, read whole.
     Whole(Box<Whole>),
+    /// Two experiments beside each other.
+    Compared(Box<Compared>),
     /// kernel.cu and what it is compared with.
     Source(Box<Source>),
     /// The colours of a source's text; with the very text.
@@ -57,6 +59,13 @@ pub enum Event {
     HeldOut(RunId, Batch),
     /// What came of a keep or a discard.
     Decided(Result<Decided, Refusal>),
+    /// What undoing the last decision would do, or why it cannot be undone.
+    Undoable(Result<Undoable, String>),
+    Undone(Result<Undone, Refusal>),
+    /// What came of giving an experiment another description.
+    Described(Result<Described, Refusal>),
+    /// What came of putting an experiment's kernel on disk.
+    Restored(Result<PutBack, String>),
     /// lab.toml changed and was read anew.
     Project(Result<Arc<Project>, String>),
     /// What came of trusting the harness command.
@@ -95,6 +104,13 @@ pub struct GraphPage {
     /// There are no older ones.
     pub is_last: bool,
     pub entries: Vec<GraphEntry>,
+}
+
+#[derive(Debug)]
+pub struct PutBack {
+    pub restored: Restored,
+    /// Git blob id of what is on disk now, as git would hold it.
+    pub blob: String,
 }
 
 #[derive(Debug)]

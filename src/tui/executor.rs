@@ -56,11 +56,17 @@ impl Executor {
         match effect {
             Effect::StartRun(reason) => self.runner.start(reason),
             Effect::KillRun => self.runner.kill(),
-            Effect::Keep { run, description } => self.desk.ask(Request::Keep { run, description }),
+            Effect::Keep { run, message } => self.desk.ask(Request::Keep { run, message }),
             Effect::StopKeep => self.desk.stop_keep(),
-            Effect::Discard { run, description, confirmed } => {
-                self.desk.ask(Request::Discard { run, description, confirmed });
+            Effect::Discard { run, message, confirmed } => {
+                self.desk.ask(Request::Discard { run, message, confirmed });
             }
+            Effect::AskUndo => self.desk.ask(Request::AskUndo),
+            Effect::Undo(run) => self.desk.ask(Request::Undo(run)),
+            Effect::Describe { commit, description } => {
+                self.desk.ask(Request::Describe { commit, description });
+            }
+            Effect::Restore(commit) => self.desk.ask(Request::Restore(commit)),
             Effect::Refresh => {
                 self.runner.look();
                 self.desk.ask(Request::Look);

@@ -97,6 +97,8 @@ macro_rules! actions {
 actions! {
     Screen Keep "keep" "keep this experiment: commit exactly the judged bytes" ["c"] "commit";
     Screen Discard "discard" "discard it: put kernel.cu back to the incumbent; the attempt stays in git" ["d"] "discard";
+    Screen Undo "undo" "take the last keep or discard back, as long as nothing was built on it" ["u"] "";
+    Screen Auto "auto-decide" "keep what is right and faster, discard what is slower, the same or wrong; or leave it to you" ["a"] "";
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
     Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
@@ -149,12 +151,24 @@ actions! {
     In(Source) PreviousMark "previous-mark" "to the previous one" ["["] "";
     In(Source) NextEdit "next-edit" "to the next change since what it is compared with" ["}"] "";
     In(Source) PreviousEdit "previous-edit" "to the previous one" ["{"] "";
+    In(Results) SortNext "sort-by-next" "sort by the next column" ["o"] "sort";
+    In(Results) SortReverse "sort-reverse" "turn the order round" ["O"] "";
+    In(Results) Filter "filter" "show the rows that hold: words, status:keep, device:h200, >150k; ! before a word: not" ["f"] "filter";
+    In(Results) Mark "mark" "mark the chosen one, to compare it; or take its mark away" ["space"] "mark";
+    In(Results) Compare "compare" "show the two marked ones side by side; with one mark, it and the chosen one" ["="] "compare";
+    In(Results) Restore "restore" "put the chosen one's kernel.cu on disk; what is there is kept in git" ["R"] "restore";
+    In(Results) Describe "describe" "put the chosen one in other words: its record and its row" ["E"] "";
+    In(Results) NextSection "next-section" "to the next part of what is shown whole" ["]"] "";
+    In(Results) PreviousSection "previous-section" "to the part before" ["["] "";
     In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";
     Input NextChoice "next-choice" "in a list below the line: the next one" ["down", "ctrl-n"] "";
+    Input NextField "next-line" "in a commit's message: to the next line, the trailers too" ["tab"] "";
+    Input PreviousField "previous-line" "to the line before" ["shift-tab"] "";
+    Input Fold "trailers" "in a commit's message: show the trailers, or fold them away" ["ctrl-t"] "";
     Question Yes "yes" "yes" ["y"] "";
     Question No "no" "no" ["n", "esc", "q", "ctrl-c"] "";
 }

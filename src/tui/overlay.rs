@@ -1,5 +1,6 @@
 //! What may lie on top of the panes: a stack, of which the topmost hears the keys.
 
+use super::draft::Draft;
 use super::panes::Pane;
 use super::theme::Theme;
 use crate::session::run::RunId;
@@ -19,20 +20,32 @@ pub enum Overlay {
     },
     /// Asks what was tried, before a keep.
     Keep {
-        run: RunId,
-        input: Input,
-        problem: Option<String>,
+        draft: Draft,
     },
     /// The same before a discard, where it may stay empty.
     Discard {
-        run: RunId,
-        input: Input,
+        draft: Draft,
         confirmed: bool,
-        problem: Option<String>,
     },
     /// The bytes on disk are newer than the verdict.
     DiscardNewer {
         run: RunId,
+        text: String,
+    },
+    /// The last decision is to be taken back.
+    Undo {
+        run: RunId,
+        text: String,
+    },
+    /// Another description for an experiment.
+    Describe {
+        commit: String,
+        input: Input,
+        problem: Option<String>,
+    },
+    /// An experiment's kernel is to be put on disk.
+    Restore {
+        commit: String,
         text: String,
     },
     /// Why a keep or a discard is not possible. A dialog, not a message: what was typed in the belief
@@ -44,6 +57,12 @@ pub enum Overlay {
     /// A harness command that this user has not trusted yet.
     Trust {
         command: String,
+    },
+    /// The line at the foot of the table: what is typed counts at once.
+    Filter {
+        input: Input,
+        before: String,
+        problem: Option<String>,
     },
     /// Every action.
     Palette(Pick),
@@ -61,12 +80,21 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// The message that is typed, if any.
+    pub fn draft(&mut self) -> Option<&mut Draft> {
+        match self {
+            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft),
+            _ => None,
+        }
+    }
+
     /// The line that is typed into, if any.
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {
-            Overlay::Keep { input, .. } | Overlay::Discard { input, .. } | Overlay::Search { input, .. } => {
-                Some(input)
-            }
+            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft.input()),
+            Overlay::Describe { input, .. }
+            | Overlay::Filter { input, .. }
+            | Overlay::Search { input, .. } => Some(input),
             Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(&mut pick.input),
             _ => None,
         }

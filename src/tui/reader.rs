@@ -18,6 +18,8 @@ use std::thread::{self, JoinHandle};
 pub enum Wish {
     /// One experiment whole; answered by [`Event::Whole`].
     Whole(Key),
+    /// Two beside each other, the older first; answered by [`Event::Compared`].
+    Compare([Key; 2]),
     /// kernel.cu and what it is compared with; answered by [`Event::Source`].
     Source(Asked),
     /// The newest commits of all branches; answered by [`Event::Graph`].
@@ -95,6 +97,7 @@ fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
     match wish {
         Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
         Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
+        Wish::Compare(keys) => Event::Compared(Box::new(whole::compare(project, keys))),
         Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
         Wish::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
         Wish::Commit(id) => {

@@ -57,6 +57,9 @@ const fn then(
 
 const ESC: &str = "\u{1b}";
 
+/// Closes a dialog with a line as well; a key that follows an escape at once would be one with Alt.
+const CTRL_C: &str = "\u{3}";
+
 /// In this order.
 const STORIES: &[Story] = &[
     story(Judged, "show-source", Text("▸2 Source"), ""),
@@ -78,20 +81,28 @@ const STORIES: &[Story] = &[
     story(Judged, "zoom", Gone("─ Git log"), "z"),
     story(Judged, "open", Gone("─ Git log"), "\r"),
     story(Judged, "copy", Text("copied run "), ""),
+    then(Judged, ("3", "Experiments 12"), "sort-by-next", Text("by run ▼"), ""),
+    story(Judged, "sort-reverse", Text("by run ▲"), ""),
+    story(Judged, "filter", Text("filter›"), CTRL_C),
+    story(Judged, "mark", Text("◆"), "j"),
+    story(Judged, "compare", Text("ratio, the second over the first"), ESC),
+    then(Judged, ("", "━ Experiments"), "restore", Text("Put it back?"), "n"),
+    story(Judged, "describe", Text("╭ Describe "), CTRL_C),
+    then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("Everywhere"), ESC),
+    story(Judged, "help", Text("Everywhere"), "x"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
-    story(Judged, "palette", Text("every action by its name"), ESC),
+    story(Judged, "palette", Text("every action by its name"), CTRL_C),
     then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
-    story(Judged, "previous-choice", Text("▸c"), ESC),
+    story(Judged, "previous-choice", Text("▸c"), CTRL_C),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
     // Past who made the commit, to the first file that it changed.
     then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
     story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
-    story(Judged, "theme", Text("lab-contrast-light"), ESC),
+    story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
     story(Judged, "search", Text("━ run.log"), "marker\r"),
     story(Judged, "next-match", Text("line 60 marker"), ""),
     story(Judged, "previous-match", Text("line 20 marker"), ""),
@@ -114,23 +125,29 @@ const STORIES: &[Story] = &[
     story(Undecided, "previous-mark", Gone("10/61"), ""),
     story(Undecided, "diff", Text("unified"), "vv"),
     story(Undecided, "base", Text("choose an experiment first"), "1"),
-    story(Undecided, "keep", Text("What did you try?"), ESC),
+    story(Undecided, "undo", Text("undo: "), ""),
+    story(Undecided, "keep", Text("What did you try?"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Constraint"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), CTRL_C),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
     story(Untrusted, "no", Text("is not trusted: nothing runs"), ""),
     then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
-/// Told by a test of its own: the process stops, ends, or lends the terminal.
+/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is not there.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("suspend", "fn it_stops_and_comes_back_whole"),
     ("quit", "fn quitting_takes_the_run_along"),
+    ("next-section", "// next-section and previous-section"),
+    ("previous-section", "// next-section and previous-section"),
     ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
 ];
 
 #[test]
 fn every_action_has_a_story() {
-    let tests = include_str!("terminal.rs");
+    let tests = concat!(include_str!("terminal.rs"), include_str!("results.rs"));
     let missing: Vec<&str> = TABLE
         .iter()
         .map(|binding| binding.name)

@@ -5,11 +5,13 @@
 
 mod charts;
 mod colours;
+mod deciding;
 mod device;
 mod git;
 mod hands;
 mod looks;
 mod random;
+mod results;
 mod source;
 mod states;
 mod stories;

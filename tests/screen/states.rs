@@ -15,14 +15,19 @@ const MEASURE: &str = "say stage: measure | workload: shape=1x8 dtype=f32 us=2.1
     kernel_us: 6.05 | correctness: pass | stage: done";
 
 pub fn check(name: &str, world: &mut World) {
-    for (width, height) in SIZES {
+    check_at(name, world, &SIZES);
+    let tiny = world.screen(20, 5).replace('\n', " ");
+    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
+}
+
+/// A picture at each of these sizes.
+pub fn check_at(name: &str, world: &mut World, sizes: &[(u16, u16)]) {
+    for &(width, height) in sizes {
         let screen = world.screen(width, height);
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
         });
     }
-    let tiny = world.screen(20, 5).replace('\n', " ");
-    assert_eq!(tiny.trim(), "20×5 is too small: lab needs 40×10; q quits");
 }
 
 /// A world in which a run passed.

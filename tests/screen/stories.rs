@@ -327,7 +327,7 @@ fn the_help_says_all_of_it_on_a_small_screen() {
     let mut world = World::new();
     world.tell("open; press ?");
     let mut seen = String::new();
-    for _ in 0..80 {
+    for _ in 0..140 {
         seen.push_str(&world.screen(80, 24));
         world.tell("press j");
     }
@@ -417,7 +417,7 @@ fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
     // The third from the right of the chart.
     world.tell("open; press tab k k k; press 3");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("+the bytes of 9f8e7d4"), "{screen}");
+    assert!(screen.contains("+ the bytes of 9f8e7d4"), "{screen}");
     world.tell("press j; press 1");
     assert!(world.screen(160, 45).contains("▸ 4 of 8  9f8e7d3"), "{}", world.screen(160, 45));
 }

@@ -5,10 +5,11 @@ use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
-use lab::session::decide::{Decided, Refusal};
-use lab::session::experiment::{Experiment, Row, Status as Word};
+use lab::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
+use lab::session::experiment::{self, Experiment, Measured, Row, Status as Word};
 use lab::session::follow::Batch;
 use lab::session::history::History;
+use lab::session::message::{self, Message};
 use lab::session::record::{Decision, Record};
 use lab::session::repo::{
     ChangeKind, CommitDetails, FileChange, GraphEntry, Head, Label, LabelKind, LogEntry,
@@ -19,14 +20,14 @@ use lab::session::sanitise::LogLine;
 use lab::session::status::Status;
 use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::session::watch::WatchEvent;
-use lab::session::whole::Whole;
+use lab::session::whole::{Compared, Whole};
 use lab::settings::Settings;
 use lab::tui::app::{App, Setup};
 use lab::tui::chart::Glyphs;
 use lab::tui::diff::Diff;
 use lab::tui::drawer::Preferences;
 use lab::tui::effect::Effect;
-use lab::tui::event::{Event, Facts, GraphPage, LastLog};
+use lab::tui::event::{Event, Facts, GraphPage, LastLog, PutBack};
 use lab::tui::highlight::{Cache, Highlighter};
 use lab::tui::keymap::Key;
 use lab::tui::layout::Layout;
@@ -95,6 +96,7 @@ impl World {
             objective: "throughput_sps".into(),
             goal: Goal::Maximize,
             external: None,
+            auto: false,
         };
         World {
             app: App::new(setup, Theme::plain(), TimeZone::UTC),
@@ -251,8 +253,15 @@ impl World {
                 Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
                 Effect::LoadLog(run) => self.load_log(run),
                 Effect::Read(wish) => self.read(wish),
-                Effect::Keep { run, description } => self.decide(run, description, Word::Keep),
-                Effect::Discard { run, description, .. } => self.decide(run, description, Word::Discard),
+                Effect::Keep { run, message } => self.decide(run, &message, Word::Keep),
+                Effect::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+                Effect::Restore(commit) => self.restore(&commit),
+                Effect::AskUndo => {
+                    let undoable = self.undoable();
+                    self.answers.push_back(Event::Undoable(undoable));
+                }
+                Effect::Undo(run) => self.undo(run),
+                Effect::Describe { commit, description } => self.describe(&commit, description),
                 Effect::Trust => {
                     self.trusted = true;
                     self.answers.push_back(Event::Trusted(Ok(())));
@@ -346,12 +355,27 @@ impl World {
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
     }
 
+    fn record(&self, key: &experiment::Key) -> Option<Record> {
+        self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
+    }
+
     fn read(&mut self, wish: Wish) {
         match wish {
+            Wish::Compare(keys) => {
+                let records = keys.each_ref().map(|key| self.record(key));
+                let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
+                let diff = Ok(format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n"));
+                self.answers.push_back(Event::Compared(Box::new(Compared { keys, records, diff })));
+            }
             Wish::Source(asked) => self.read_source(asked),
             Wish::Whole(key) => {
                 let whole = Whole {
-                    record: self.records.iter().find(|r| Some(r.start.id) == key.run).cloned(),
+                    record: self.record(&key),
+                    trailers: vec![
+                        (message::Key::Constraint, "48 kB of shared memory".into()),
+                        (message::Key::Confidence, "high".into()),
+                        (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                    ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
                     diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
@@ -445,6 +469,60 @@ impl World {
         }
     }
 
+    fn restore(&mut self, commit: &str) {
+        if let Some(why) = self.refusal.take() {
+            self.answers.push_back(Event::Restored(Err(why)));
+            return;
+        }
+        let of = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.commit.as_deref() == Some(commit));
+        let judged = self.records.iter().find(of).map(|r| r.start.blob.clone());
+        let blob = judged.unwrap_or_else(|| format!("bytes of {commit}"));
+        let before = std::mem::replace(&mut self.disk, blob.clone());
+        let restored = Restored {
+            commit: commit.into(),
+            subject: "an older one".into(),
+            saved: (before != blob).then(|| "5a7ed00".into()),
+            changed: before != blob,
+        };
+        self.answers.push_back(Event::Restored(Ok(PutBack { restored, blob })));
+    }
+
+    fn undoable(&self) -> Result<Undoable, String> {
+        let decided = |r: &&Record| r.decision.is_some();
+        let record = self.records.iter().rfind(decided).ok_or("nothing was decided yet")?;
+        let decision = record.decision.as_ref().unwrap();
+        Ok(Undoable {
+            run: record.start.id,
+            status: decision.status,
+            description: decision.description.clone(),
+            commit: decision.commit.clone().unwrap_or_default(),
+            question: format!("Take back that '{}' was {}?", decision.description, decision.status.word()),
+        })
+    }
+
+    fn undo(&mut self, run: RunId) {
+        if let Some(why) = self.refusal.take() {
+            self.answers.push_back(Event::Undone(Err(Refusal::No(why))));
+            return;
+        }
+        let Undoable { status, description, commit, .. } = self.undoable().unwrap();
+        let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
+        record.decision = None;
+        self.disk = record.start.blob.clone();
+        self.head = "bytes-0".into();
+        self.history.retain(|e| e.run != Some(run));
+        self.commits.retain(|c| c.id != commit);
+        let notes = vec!["the commit stays in git".to_owned()];
+        self.answers.push_back(Event::Undone(Ok(Undone { run, status, description, commit, notes })));
+    }
+
+    fn describe(&mut self, commit: &str, description: String) {
+        let experiment = self.history.iter_mut().rev().find(|e| e.row.commit == commit).unwrap();
+        let before = std::mem::replace(&mut experiment.row.description, description);
+        let described = Described { row: experiment.row.clone(), before, notes: Vec::new() };
+        self.answers.push_back(Event::Described(Ok(described)));
+    }
+
     fn read_source(&mut self, asked: Asked) {
         let present = match &self.unreadable {
             Some(why) => Err(why.clone()),
@@ -536,7 +614,8 @@ impl World {
         }
     }
 
-    fn decide(&mut self, run: RunId, description: String, word: Word) {
+    fn decide(&mut self, run: RunId, message: &Message, word: Word) {
+        let description = message.subject().to_owned();
         if let Some(why) = self.refusal.take() {
             let refused = Event::Decided(Err(Refusal::No(why)));
             match self.slow {
@@ -553,7 +632,7 @@ impl World {
         record.decision = Some(Decision {
             status,
             description: description.clone(),
-            trailers: Vec::new(),
+            trailers: message.trailers().to_vec(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
             made: (word == Word::Keep).then_some(true),
@@ -567,7 +646,8 @@ impl World {
             device: record.device.clone(),
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
-            trailers: Vec::new(),
+            measured: (&verdict).into(),
+            trailers: message.trailers().to_vec(),
         };
         self.history.push(experiment.clone());
         if word == Word::Keep {
@@ -581,6 +661,11 @@ impl World {
             true => self.late = Some(Event::Decided(Ok(decided))),
             false => self.answers.push_back(Event::Decided(Ok(decided))),
         }
+    }
+
+    /// How many began so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// The last verdict's objective has an interval of so much on either side.
@@ -653,6 +738,7 @@ impl World {
                 emulated: false,
                 decided: Some(noon() - Duration::from_secs(3600 * (count + 1 - at) as u64)),
                 trailers: Vec::new(),
+                measured: Measured::default(),
             };
             self.history.push(experiment.clone());
             if word == Word::Keep {
@@ -660,6 +746,31 @@ impl World {
             }
         }
         self.runs = 41;
+        self
+    }
+}
+
+/// Experiments of another kernel, of another device, and of the emulated one.
+const STRANGERS: [(&str, &str, bool, f64, &str); 3] = [
+    ("kernels/wavegru/kernel.cu", "NVIDIA H200", false, 52_190.2, "four grid.sync() a step"),
+    (KERNEL, "NVIDIA L40S", false, 88_120.0, "on the small machine"),
+    (KERNEL, "cpu (emulated, 2 threads)", true, 12.5, "is it right at all?"),
+];
+
+impl World {
+    pub fn with_strangers(mut self) -> Self {
+        for (at, (kernel, device, emulated, value, text)) in STRANGERS.into_iter().enumerate() {
+            self.history.push(Experiment {
+                row: row(&format!("{:07x}", 0xa1b2c0 + at), value, Word::Keep, text),
+                run: None,
+                kernel: Some(kernel.into()),
+                device: Some(device.into()),
+                emulated,
+                decided: Some(noon() - Duration::from_secs(60 * (9 - at as u64))),
+                trailers: Vec::new(),
+                measured: Measured::default(),
+            });
+        }
         self
     }
 }

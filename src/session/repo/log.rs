@@ -135,7 +135,13 @@ fn unified(
     let mut text = String::new();
     let mut how = DiffOptions::new();
     how.context_lines(3);
-    let mut line = |_: git2::DiffDelta, _: Option<git2::DiffHunk>, line: git2::DiffLine| {
+    let mut begun = None;
+    let mut line = |_: git2::DiffDelta, hunk: Option<git2::DiffHunk>, line: git2::DiffLine| {
+        let begins = hunk.as_ref().map(|hunk| (hunk.old_start(), hunk.new_start()));
+        if let Some(hunk) = hunk.filter(|_| begun != begins) {
+            begun = begins;
+            text.push_str(&String::from_utf8_lossy(hunk.header()));
+        }
         if matches!(line.origin(), '+' | '-' | ' ') {
             text.push(line.origin());
         }

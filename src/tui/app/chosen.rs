@@ -4,6 +4,7 @@
 use super::super::effect::Effect;
 use super::super::panes::Pane;
 use super::super::reader::Wish;
+use super::super::views::View;
 use super::App;
 use crate::session::experiment::{Experiment, Key};
 use crate::session::whole::Whole;
@@ -15,9 +16,16 @@ impl App {
         self.history.iter().rev().find(|experiment| experiment.is(key))
     }
 
-    /// The chosen one whole; `None` while it is being read.
+    /// The one that is shown whole: the chosen one or, in the table, the topmost as long as none is chosen.
+    pub fn shown(&self) -> Option<&Experiment> {
+        let topmost = || self.history.get(*self.table.order().first()?);
+        self.chosen().or_else(|| topmost().filter(|_| self.panes.view == View::Results))
+    }
+
+    /// The same, whole; `None` while it is being read.
     pub fn whole(&self) -> Option<&Whole> {
-        self.whole.as_ref().filter(|whole| Some(&whole.key) == self.chosen.as_ref())
+        let shown = self.shown()?;
+        self.whole.as_ref().filter(|whole| shown.is(&whole.key))
     }
 
     /// Chooses an experiment, or none, and has it read where a pane shows it whole.
@@ -37,9 +45,9 @@ impl App {
     /// What has to be read for what is shown now.
     pub(super) fn want_whole(&mut self) -> Vec<Effect> {
         let is_known = self.whole().is_some();
-        match &self.chosen {
-            Some(key) if !is_known && self.panes.shows(Pane::Experiment) => {
-                vec![Effect::Read(Wish::Whole(key.clone()))]
+        match self.shown() {
+            Some(experiment) if !is_known && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::Read(Wish::Whole(experiment.key()))]
             }
             _ => Vec::new(),
         }
@@ -47,7 +55,8 @@ impl App {
 
     /// An answer to an older wish is dropped.
     pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
-        if self.chosen.as_ref() == Some(&whole.key) {
+        if self.shown().is_some_and(|shown| shown.is(&whole.key)) {
+            self.panes.experiment.read(&whole);
             self.whole = Some(whole);
         } else {
             self.dirty = false;

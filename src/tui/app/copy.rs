@@ -26,7 +26,7 @@ impl App {
                 let commit = self.commits.get(self.panes.commits.selected);
                 commit.map(|commit| commit.id.clone()).ok_or_else(|| "no commit is selected".to_owned())
             }
-            Pane::History | Pane::Experiments | Pane::Experiment => match self.chosen() {
+            Pane::History | Pane::Experiments | Pane::Experiment => match self.shown() {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
                 None => none("no experiment is chosen"),
             },

@@ -4,7 +4,7 @@
 use super::super::effect::Effect;
 use super::super::event::Facts;
 use super::super::status::Level;
-use super::{App, Checking, Deciding, Judged, Running, Setup, decision};
+use super::{App, Checking, Deciding, Judged, PutBack, Running, Setup, decision};
 use crate::session::decide::{Decided, Refusal};
 use crate::session::experiment::Status as Decision;
 use crate::session::follow::Batch;
@@ -21,7 +21,7 @@ impl App {
         let first = !std::mem::replace(&mut self.loaded, true);
         match facts.history {
             Ok(history) => {
-                self.history = history.experiments;
+                self.learn(history.experiments);
                 self.mark_graph();
                 if first && let Some(problem) = history.problems.first() {
                     self.say(Level::Warning, problem.clone());
@@ -33,13 +33,15 @@ impl App {
             Ok(log) => self.commits = log,
             Err(why) => self.say(Level::Error, format!("git log: {why}")),
         }
-        match facts.status {
+        let mut effects = match facts.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
                 self.say(Level::Error, why);
                 Vec::new()
             }
-        }
+        };
+        effects.extend(self.want_whole());
+        effects
     }
 
     fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
@@ -75,19 +77,26 @@ impl App {
         }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
+        let is_put_back = match &self.put_back {
+            Some(PutBack::Incumbent) => is_incumbent,
+            Some(PutBack::Blob(blob)) => status.blob.as_ref() == Some(blob),
+            None => false,
+        };
         let unjudged = (status.judged.is_none() || told_nothing) && status.present.is_ok() && is_idle;
         self.status = Some(status);
         if self.deciding.is_some() {
             return effects;
         }
-        let restored = std::mem::take(&mut self.restored);
+        self.put_back = None;
         let saved = std::mem::take(&mut self.saved_meanwhile);
         if unjudged && first {
             effects.extend(self.start(Reason::Opened));
-        } else if unjudged && restored && is_incumbent && !self.paused {
+        } else if unjudged && is_put_back && !self.paused {
             effects.extend(self.start(Reason::Restored));
         } else if unjudged && saved && !self.paused {
             effects.extend(self.start(Reason::Saved));
+        } else if is_idle {
+            effects.extend(self.decide_by_rule());
         }
         effects
     }
@@ -110,14 +119,20 @@ impl App {
 
     pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
         let was = self.deciding.take();
+        let by_rule = std::mem::take(&mut self.by_rule);
         self.checking = None;
+        self.whole = None;
         match result {
             Ok(decided) => {
                 self.say_decided(&decided);
-                self.restored = decided.status != Decision::Keep;
+                self.put_back = (decided.status != Decision::Keep).then_some(PutBack::Incumbent);
                 if let Some(last) = self.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
                     last.decided = Some(decided.status);
                 }
+                vec![Effect::Refresh]
+            }
+            Err(refusal) if by_rule => {
+                self.say(Level::Warning, format!("auto-decide leaves the run to you: {refusal}"));
                 vec![Effect::Refresh]
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
@@ -148,7 +163,12 @@ impl App {
     pub(super) fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
         match result {
             Ok(project) => {
-                self.setup = Setup::of(&project);
+                let setup = Setup::of(&project);
+                // What the screen was told by hand stands until the file says otherwise.
+                if setup.auto != self.setup.auto {
+                    self.auto = setup.auto;
+                }
+                self.setup = setup;
                 if self.paused {
                     return vec![Effect::Refresh];
                 }

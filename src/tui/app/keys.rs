@@ -21,7 +21,12 @@ impl App {
         self.message.acknowledge();
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
-            Some(Overlay::Trust { .. } | Overlay::DiscardNewer { .. }) => self.on_question_key(key),
+            Some(
+                Overlay::Trust { .. }
+                | Overlay::DiscardNewer { .. }
+                | Overlay::Restore { .. }
+                | Overlay::Undo { .. },
+            ) => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
             None => match self.keymap.find(Place::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
@@ -52,7 +57,7 @@ impl App {
             }
             self.retype_pick();
         }
-        Vec::new()
+        self.typed()
     }
 
     pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {
@@ -67,6 +72,8 @@ impl App {
         match action {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
+            Action::Undo => return vec![Effect::AskUndo],
+            Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
@@ -80,6 +87,7 @@ impl App {
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Experiments => return self.open_whole(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
             Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
             Action::Up => return self.scroll(-1),
@@ -107,6 +115,20 @@ impl App {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
+            Action::SortNext
+            | Action::SortReverse
+            | Action::Filter
+            | Action::Mark
+            | Action::Compare
+            | Action::Restore
+            | Action::Describe
+            | Action::NextSection
+            | Action::PreviousSection => {
+                return self.perform_in_results(action);
+            }
+            Action::Close if self.panes.view == View::Results && self.close_in_results() => {
+                return self.want_whole();
+            }
             Action::TurnSource => self.panes.source.turn(),
             Action::SwitchBase => self.switch_base(),
             Action::NextMark => self.step_mark(true),
@@ -130,6 +152,9 @@ impl App {
             // Heard in dialogs alone.
             Action::Accept
             | Action::Abandon
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
             | Action::PreviousChoice
             | Action::NextChoice
             | Action::Yes
@@ -143,6 +168,9 @@ impl App {
         let title = match what {
             Deciding::Keep => "Commit: not now",
             Deciding::Discard => "Discard: not now",
+            Deciding::Restore => "Restore: not now",
+            Deciding::Undo => "Undo: not now",
+            Deciding::Describe => "Describe: not now",
         };
         self.overlays.push(Overlay::Refused { title, text });
     }
@@ -187,9 +215,7 @@ impl App {
             }
             Pane::Log => self.log.scroll(by),
             Pane::Experiments => {
-                let all: Vec<_> = self.history.iter().map(Experiment::key).collect();
-                // The newest is on top.
-                return self.step_chosen(by.saturating_neg(), &all);
+                return self.step_row(by);
             }
             Pane::Experiment => self.panes.experiment.scroll(by),
             Pane::Source => self.panes.source.move_by(by),
@@ -203,6 +229,7 @@ impl App {
     fn scroll_side(&mut self, by: isize) {
         let left = match self.panes.focus() {
             Pane::Commit => &mut self.panes.commit.left,
+            Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
             _ => &mut self.log.left,
         };

@@ -3,6 +3,7 @@
 
 mod chosen;
 mod copy;
+mod deciding;
 mod device;
 mod dialogs;
 mod facts;
@@ -11,6 +12,7 @@ mod keys;
 mod mouse;
 mod pick;
 mod preferences;
+mod results;
 mod runs;
 mod search;
 mod source;
@@ -25,6 +27,7 @@ use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
 use super::status::{Level, StatusLine};
+use super::table::Table;
 use super::text::printable;
 use super::theme::Theme;
 use crate::config::Goal;
@@ -35,7 +38,7 @@ use crate::session::repo::LogEntry;
 use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
 use crate::session::status::Status;
 use crate::session::verdict::Verdict;
-use crate::session::whole::Whole;
+use crate::session::whole::{Compared, Whole};
 use crate::settings::Settings;
 use harness::report::Report;
 use jiff::tz::TimeZone;
@@ -59,6 +62,8 @@ pub struct Setup {
     pub goal: Goal,
     /// The user's own harness command.
     pub external: Option<String>,
+    /// It asks for decisions by rule.
+    pub auto: bool,
 }
 
 impl Setup {
@@ -69,6 +74,7 @@ impl Setup {
             objective: project.config.objective.clone(),
             goal: project.config.goal,
             external: project.config.harness.clone(),
+            auto: project.config.auto.decide,
         }
     }
 }
@@ -80,6 +86,8 @@ pub struct Judged {
     pub verdict: Verdict,
     pub report: Arc<Report>,
     pub seconds: Option<f64>,
+    /// What is remembered of it.
+    record: Arc<Record>,
     /// Its name as the history has it.
     device: Option<String>,
     pub decided: Option<Decision>,
@@ -88,8 +96,11 @@ pub struct Judged {
 impl Judged {
     /// `None` while the run goes on.
     fn of(record: Record, report: Arc<Report>) -> Option<Self> {
+        let verdict = record.verdict.clone()?;
+        let kept = Arc::new(record.clone());
         Some(Judged {
-            verdict: record.verdict?,
+            verdict,
+            record: kept,
             report,
             seconds: record.seconds,
             device: record.device,
@@ -126,6 +137,21 @@ pub enum Running {
 pub enum Deciding {
     Keep,
     Discard,
+    /// The last decision is taken back.
+    Undo,
+    /// No decision, but bytes are put on disk as well.
+    Restore,
+    /// No decision either, but its record and its row are written.
+    Describe,
+}
+
+/// Bytes that the lab put on disk itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PutBack {
+    /// By a discard.
+    Incumbent,
+    /// By a restore: their git blob id.
+    Blob(String),
 }
 
 /// The check on what was held out, before a keep.
@@ -153,6 +179,8 @@ pub struct App {
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
     pub history: Vec<Experiment>,
+    /// The history as a table: sorted, filtered, marked.
+    pub table: Table,
     pub commits: Vec<LogEntry>,
     /// The experiment that every pane shows as the selected one.
     pub chosen: Option<Key>,
@@ -164,10 +192,19 @@ pub struct App {
     /// A harness command that waits to be trusted.
     pub untrusted: Option<String>,
     pub deciding: Option<Deciding>,
+    /// What goes on was decided by rule: nobody waits for a dialog.
+    by_rule: bool,
+    /// Runs are decided by rule where nobody would decide otherwise.
+    pub auto: bool,
+    /// The run that has just ended, for the rule; its place is known after the next look at the disk.
+    to_be_ruled: Option<RunId>,
     /// The check before a keep, while it goes on.
     pub checking: Option<Checking>,
-    /// A discard put the incumbent back; the next look at the disk tells whether it was ever judged.
-    restored: bool,
+    /// The two that are shown beside each other instead of the chosen one; the older first.
+    pub comparing: Option<[Key; 2]>,
+    compared: Option<Compared>,
+    /// The lab itself put bytes on disk; the next look at it tells whether they were ever judged.
+    put_back: Option<PutBack>,
     /// A save came while a decision was carried out; it is judged after that.
     saved_meanwhile: bool,
     /// The GPU's state while its view is shown.
@@ -200,7 +237,6 @@ pub struct App {
 impl App {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         App {
-            setup,
             theme,
             glyphs: Glyphs::default(),
             zone,
@@ -212,6 +248,7 @@ impl App {
             present: None,
             status: None,
             history: Vec::new(),
+            table: Table::default(),
             commits: Vec::new(),
             chosen: None,
             whole: None,
@@ -219,8 +256,14 @@ impl App {
             paused: false,
             untrusted: None,
             deciding: None,
+            by_rule: false,
+            auto: setup.auto,
+            to_be_ruled: None,
+            setup,
             checking: None,
-            restored: false,
+            comparing: None,
+            compared: None,
+            put_back: None,
             saved_meanwhile: false,
             device: DeviceCourse::default(),
             looked_at: None,
@@ -291,6 +334,11 @@ impl App {
             Event::Source(source) => self.on_source(*source),
             Event::Coloured(which, text, found) => self.on_coloured(which, &text, found),
             Event::Whole(whole) => self.on_whole(*whole),
+            Event::Compared(compared) => self.on_compared(*compared),
+            Event::Restored(result) => self.on_restored(result),
+            Event::Undoable(undoable) => self.on_undoable(undoable),
+            Event::Undone(result) => self.on_undone(result),
+            Event::Described(result) => self.on_described(result),
             Event::HeldOut(run, batch) => self.on_held_out(run, batch),
             Event::Decided(result) => self.on_decided(result),
             Event::Project(result) => self.on_project(result),
@@ -336,16 +384,22 @@ impl App {
     /// emulated device's figures are never beside a GPU's.
     pub fn comparable(&self) -> Vec<&Experiment> {
         let mine: Vec<&Experiment> = self.history.iter().filter(|e| self.is_mine(e)).collect();
-        let (device, emulated) = match (&self.last, mine.last()) {
-            (Some(last), _) if last.device.is_some() => (last.device.clone(), last.verdict.emulated),
-            (_, Some(newest)) => (newest.device.clone(), newest.emulated),
-            _ => return mine,
-        };
+        let Some((device, emulated)) = self.present_device() else { return mine };
         mine.into_iter()
             .filter(|e| {
-                e.emulated == emulated && (e.device.is_none() || device.is_none() || e.device == device)
+                e.emulated == emulated
+                    && (e.device.is_none() || device.is_none() || e.device.as_deref() == device)
             })
             .collect()
+    }
+
+    /// The device that was measured on last, as far as it is known, and whether it is an emulated one.
+    pub fn present_device(&self) -> Option<(Option<&str>, bool)> {
+        let newest = || self.history.iter().rev().find(|e| self.is_mine(e));
+        match &self.last {
+            Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
+            _ => newest().map(|e| (e.device.as_deref(), e.emulated)),
+        }
     }
 
     /// It is about the kernel of this screen; old rows do not say.

@@ -42,6 +42,7 @@ impl App {
                     Running::Live(live) => (live.began, live.report),
                     _ => (self.now, Arc::new(record.report())),
                 };
+                self.to_be_ruled = Some(record.start.id).filter(|_| !record.start.is_check());
                 let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
                 match record.start.is_check() {
                     // A check that was ended has nothing to say.

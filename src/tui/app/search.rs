@@ -31,7 +31,7 @@ impl App {
         match pane {
             Pane::Commits => Some(self.commits.len()),
             Pane::Graph => Some(self.panes.graph.rows.len()),
-            Pane::Experiments => Some(self.history.len()),
+            Pane::Experiments => Some(self.table.len()),
             Pane::Source => Some(self.panes.source.count()),
             _ => None,
         }
@@ -49,7 +49,7 @@ impl App {
                 Some(format!("{} {}", of_commit(&entry.commit), names.join(" ")))
             }
             Pane::Experiments => {
-                let row = &self.history.iter().rev().nth(at)?.row;
+                let row = &self.history.get(*self.table.order().get(at)?)?.row;
                 Some(format!("{} {} {}", row.commit, row.status.word(), row.description))
             }
             Pane::Source => Some(self.panes.source.says(at)),
@@ -59,12 +59,11 @@ impl App {
 
     fn selected_row(&self, pane: Pane) -> usize {
         match pane {
-            Pane::Experiments => {
-                let key = self.chosen.as_ref();
-                key.and_then(|key| self.history.iter().rev().position(|e| e.is(key))).unwrap_or(0)
-            }
+            Pane::Experiments => self.chosen_row().unwrap_or(0),
+            Pane::Source => self.panes.source.at(),
             Pane::Graph => self.panes.graph.rows.len().saturating_sub(self.panes.graph.left_below() + 1),
-            _ => self.panes.commits.selected,
+            Pane::Commits => self.panes.commits.selected,
+            _ => 0,
         }
     }
 

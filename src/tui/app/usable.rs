@@ -23,6 +23,11 @@ impl App {
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
+            Action::Undo => self.is_calm(),
+            Action::Describe => self.can_describe().map(drop),
+            Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
+            Action::Compare => self.pair().map(drop),
+            Action::Restore => self.can_restore().map(drop),
             Action::Stop if matches!(self.running, Running::No) && self.checking.is_none() => {
                 Err("nothing runs".to_owned())
             }
@@ -62,7 +67,7 @@ impl App {
         self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
     }
 
-    fn is_calm(&self) -> Result<(), String> {
+    pub(super) fn is_calm(&self) -> Result<(), String> {
         if self.deciding.is_some() {
             return Err("one moment".to_owned());
         }

@@ -11,6 +11,9 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+/// Result lines that only this view shows.
+pub const KEYS: [&str; 2] = ["launch", "device_uuid"];
+
 /// Columns of the names.
 const NAMES: usize = 18;
 

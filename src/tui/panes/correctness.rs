@@ -3,7 +3,7 @@
 
 mod check;
 mod spread;
-mod state;
+pub mod state;
 mod strip;
 mod table;
 
@@ -103,7 +103,7 @@ fn draw_lines(frame: &mut Frame, area: Rect, app: &mut App) {
 }
 
 /// A line that is too long ends in `…`.
-fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
+pub fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
     let mut room = columns;
     for span in &mut line.spans {
         let cut = fit(&span.content, room).into_owned();
@@ -158,7 +158,8 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
         (_, Some(last)) => last.report.gates(),
     };
     out.extend(gates(report, &pending, columns, theme, app.glyphs));
-    out.extend(others(app, report, columns, theme));
+    out.extend(correct(report, theme));
+    out.extend(others(report, &app.setup.objective, columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(state::line(report, theme));
     out.extend(provenance(report, theme));
@@ -289,8 +290,36 @@ fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
         .max_by_key(|n| n.len())
 }
 
-/// Result lines that no other place shows: counts of samples, notes of an external harness.
-fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// The harness's own word.
+fn correct(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+    let value = report.value("correctness")?;
+    let passes = first_word(value) == "pass";
+    let style = if passes { theme.good() } else { theme.bad() };
+    let sign = if passes { "✓" } else { "✗" };
+    Some(Line::from(vec![
+        Span::styled(format!("{sign} "), style),
+        Span::styled("correctness  ", theme.text()),
+        Span::styled(printable(value).into_owned(), style),
+    ]))
+}
+
+/// What proves that a run that has ended was right: build, gates with their strips, workloads.
+pub fn proof(
+    report: &Report,
+    build_failed: bool,
+    columns: usize,
+    theme: &Theme,
+    glyphs: Glyphs,
+) -> Vec<Line<'static>> {
+    let mut out: Vec<Line> = build(report, build_failed, theme).into_iter().collect();
+    out.extend(gates(report, &[], columns, theme, glyphs));
+    out.extend(correct(report, theme));
+    out.extend(table::lines(&report.workloads(), columns, theme));
+    out
+}
+
+/// Result lines that no other place shows: measures, counts of samples, notes of an external harness.
+pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     // `stopped` says what the verdict says already.
     const SHOWN: [&str; 9] = [
         "stage",
@@ -310,6 +339,7 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
                 && !PROVENANCE.contains(key)
                 && !state::KEYS.contains(key)
                 && !super::history::BOUNDS.contains(key)
+                && !super::build::KEYS.contains(key)
                 && !key.ends_with("_series")
                 && !key.ends_with("_histogram")
                 && attribute(value, "limit").is_none()
@@ -317,18 +347,8 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
         .collect();
     let name_columns = rest.iter().map(|(key, _)| width(key)).max().unwrap_or(0).min(columns / 2);
     let mut out = Vec::new();
-    if let Some(value) = report.value("correctness") {
-        let passes = first_word(value) == "pass";
-        let style = if passes { theme.good() } else { theme.bad() };
-        let sign = if passes { "✓" } else { "✗" };
-        out.push(Line::from(vec![
-            Span::styled(format!("{sign} "), style),
-            Span::styled("correctness  ", theme.text()),
-            Span::styled(printable(value).into_owned(), style),
-        ]));
-    }
     for (key, value) in rest {
-        let style = if key == app.setup.objective { theme.strong() } else { theme.text() };
+        let style = if key == objective { theme.strong() } else { theme.text() };
         out.push(Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
             Span::styled(
@@ -341,7 +361,7 @@ fn others(app: &App, report: &Report, columns: usize, theme: &Theme) -> Vec<Line
 }
 
 /// On what and of what the verdict is: in one row, beside the point until somebody asks.
-fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+pub fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     let facts: Vec<String> = PROVENANCE
         .iter()
         .filter(|key| !matches!(**key, "problem" | "device"))
@@ -351,7 +371,7 @@ fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
 }
 
 /// A measure with its interval as a person reads it; anything else as it is.
-fn in_words(value: &str) -> String {
+pub fn in_words(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     match (number(first_word(value)), end("low"), end("high")) {
         (Some(value), Some(low), Some(high)) => {

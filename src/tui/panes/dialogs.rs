@@ -6,6 +6,7 @@ use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::overlay::Overlay;
 use super::super::text::{fit, pad, printable, slice, width, wrap};
 use super::super::theme::Theme;
+use super::message;
 use super::pick;
 use super::run_log::cursor;
 use crate::session::run::RunId;
@@ -26,16 +27,25 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let Some(top) = app.overlays.last() else { return };
     match top {
         Overlay::Help { scroll } => help(frame, area, *scroll, app),
-        Overlay::Keep { run, input, problem } => {
+        Overlay::Keep { draft } => {
             let ask = "What did you try? This becomes the commit's subject.";
-            describe(frame, area, app, "Keep", *run, ask, input, problem.as_deref());
+            message::draw(frame, area, app, "Keep", ask, draft);
         }
-        Overlay::Discard { run, input, problem, .. } => {
+        Overlay::Discard { draft, .. } => {
             let ask = format!("What did you try? Left empty: \"{}\".", app.own_words());
-            describe(frame, area, app, "Discard", *run, &ask, input, problem.as_deref());
+            message::draw(frame, area, app, "Discard", &ask, draft);
         }
         Overlay::DiscardNewer { text, .. } => {
             question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), app);
+        }
+        Overlay::Undo { text, .. } => {
+            question(frame, area, "Undo?", std::slice::from_ref(text), app);
+        }
+        Overlay::Describe { commit, input, problem } => {
+            describe(frame, area, commit, input, problem.as_deref(), app);
+        }
+        Overlay::Restore { text, .. } => {
+            question(frame, area, "Put it back?", std::slice::from_ref(text), app);
         }
         Overlay::Refused { title, text } => notice(frame, area, title, text, app),
         Overlay::Trust { command } => {
@@ -51,12 +61,12 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
         Overlay::Palette(pick) => pick::palette(frame, area, app, pick),
         Overlay::Themes { pick, .. } => pick::themes(frame, area, app, pick),
         // Drawn by the pane that is searched.
-        Overlay::Search { .. } => {}
+        Overlay::Search { .. } | Overlay::Filter { .. } => {}
     }
 }
 
 /// A box in the middle; returns the room inside.
-fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme) -> Rect {
+pub fn window(frame: &mut Frame, area: Rect, title: &str, rows: usize, theme: &Theme) -> Rect {
     window_of(frame, area, title, (WINDOW, rows), theme)
 }
 
@@ -134,34 +144,23 @@ fn say(frame: &mut Frame, area: Rect, title: &str, texts: &[String], keys: Vec<S
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-#[expect(clippy::too_many_arguments, reason = "they are the words of one dialog")]
-fn describe(
-    frame: &mut Frame,
-    area: Rect,
-    app: &App,
-    verb: &str,
-    run: RunId,
-    ask: &str,
-    input: &Input,
-    problem: Option<&str>,
-) {
+/// Another description for the experiment of a commit.
+fn describe(frame: &mut Frame, area: Rect, commit: &str, input: &Input, problem: Option<&str>, app: &App) {
     let theme = &app.theme;
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
-    let mut lines = vec![subject(app, run), Line::default()];
-    lines.extend(wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+    let ask =
+        "The row of the experiment and its record are put in these words; its commit keeps its message.";
+    let mut lines: Vec<Line> =
+        wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())).collect();
+    // The line that is typed into must be seen, and its keys.
+    lines.truncate(usize::from(area.height).saturating_sub(6));
     let at = lines.len();
     lines.push(Line::default());
-    match problem {
-        Some(problem) => {
-            lines.extend(
-                wrap(problem, columns).into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())),
-            );
-        }
-        None => lines.push(Line::default()),
-    }
-    let verb_of_key = verb.to_lowercase();
-    lines.push(Line::from(keys(app, &[(Action::Accept, &verb_of_key), (Action::Abandon, "go back")])));
-    let inner = window(frame, area, &format!("{verb} run {run}"), lines.len(), theme);
+    let says = wrap(problem.unwrap_or_default(), columns);
+    lines.extend(says.into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
+    lines.push(Line::default());
+    lines.push(Line::from(keys(app, &[(Action::Accept, "write"), (Action::Abandon, "go back")])));
+    let inner = window(frame, area, &format!("Describe {}", printable(commit)), lines.len(), theme);
     frame.render_widget(Paragraph::new(lines), inner);
     let row = inner.y + at as u16;
     if row < inner.bottom() {
@@ -170,7 +169,7 @@ fn describe(
 }
 
 /// What the decision is about: the verdict and its number.
-fn subject(app: &App, run: RunId) -> Line<'static> {
+pub fn subject(app: &App, run: RunId) -> Line<'static> {
     let Some(last) = app.last.as_ref().filter(|last| last.start.id == run) else {
         return Line::styled("a newer run has ended meanwhile", app.theme.warn());
     };

@@ -1,66 +1,164 @@
-//! Every experiment as a table, the newest on top.
+//! Every experiment as a table: as many columns as the room allows, the rows that the filter lets through. What
+//! its rows and their order are is in [`super::super::table`].
+
+mod cells;
+mod columns;
 
 use super::super::app::App;
-use super::super::format;
 use super::super::keymap::Action;
-use super::super::text::{fit, pad, pad_left, printable};
-use super::commits::{figure, mark};
+use super::super::overlay::Overlay;
+use super::super::table::{Column, FIELDS};
+use super::super::text::{fit, pad, pad_left, printable, width, wrap_to};
+use super::dialogs::draw_input;
 use super::{Pane, titled};
 use crate::session::experiment::Experiment;
+use crate::session::figures::thousands;
+use columns::Shown;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+/// Columns before the first: the chosen row's sign, and a mark's.
+const GUTTER: usize = 2;
+
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentsState {
+    /// The topmost row that is seen.
     first: usize,
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let note = format!("{}", app.history.len());
-    let inner = titled(frame, area, app, Pane::Experiments, &note);
-    if app.history.is_empty() {
-        let way = |action| app.keymap.way(action);
-        let none = format!(
-            "no experiment yet: {} keeps one, {} discards one",
-            way(Action::Keep),
-            way(Action::Discard)
-        );
-        let text = if app.loaded { none } else { "reading …".to_owned() };
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
-    }
-    let rows = usize::from(inner.height);
-    let count = app.history.len();
-    let key = app.chosen.as_ref();
-    let chosen = key.and_then(|key| app.history.iter().rev().position(|e| e.is(key)));
-    let lowest = (chosen.unwrap_or(0) + 1).saturating_sub(rows);
-    let first = app.panes.experiments.first.clamp(lowest, chosen.unwrap_or(0).max(lowest));
-    app.panes.experiments.first = first.min(count.saturating_sub(1));
-    let selected = chosen.unwrap_or(0);
-    if (first..first + rows).contains(&selected) {
-        app.panes.mark_selected(Pane::Experiments, inner.y + (selected - first) as u16);
-    }
-    for (row, experiment) in app.history.iter().rev().skip(first).take(rows).enumerate() {
-        let mut line = describe(experiment, app, usize::from(inner.width));
-        if chosen == Some(first + row) {
-            line = line.style(app.theme.selected());
-        }
-        frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
+impl ExperimentsState {
+    /// Scrolls as little as keeps the row in sight.
+    fn bring_into_view(&mut self, row: usize, rows: usize, count: usize) {
+        let lowest = (row + 1).saturating_sub(rows);
+        self.first = self.first.clamp(lowest, row.max(lowest)).min(count.saturating_sub(1));
     }
 }
 
-fn describe(experiment: &Experiment, app: &App, columns: usize) -> Line<'static> {
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let mut inner = titled(frame, area, app, Pane::Experiments, &note(app));
+    draw_filter(frame, &mut inner, app);
+    if app.table.is_empty() {
+        let way = |action| app.keymap.way(action);
+        let text = match (app.loaded, app.history.is_empty()) {
+            (false, _) => "reading …".to_owned(),
+            (true, true) => {
+                format!(
+                    "no experiment yet: {} keeps one, {} discards one",
+                    way(Action::Keep),
+                    way(Action::Discard)
+                )
+            }
+            (true, false) => {
+                format!("no experiment holds to the filter: {} takes it away", way(Action::Close))
+            }
+        };
+        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
+        return;
+    }
+    let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), app);
+    if inner.height > 2 {
+        frame.render_widget(header(&shown, app), Rect { height: 1, ..inner });
+        inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+    }
+    let rows = usize::from(inner.height);
+    let chosen = app.chosen_row();
+    let state = &mut app.panes.experiments;
+    state.bring_into_view(chosen.unwrap_or(0), rows, app.table.len());
+    let first = state.first;
+    if let Some(row) = chosen.unwrap_or(0).checked_sub(first).filter(|row| *row < rows) {
+        app.panes.mark_selected(Pane::Experiments, inner.y + row as u16);
+    }
+    for (at, place) in app.table.order().iter().enumerate().skip(first).take(rows) {
+        let Some(experiment) = app.history.get(*place) else { continue };
+        // Where none is chosen the topmost stands for it, and is shown whole beside.
+        let is_chosen = chosen.unwrap_or(0) == at;
+        let mut line = row(&shown, experiment, *place, is_chosen, app);
+        if is_chosen && chosen.is_some() {
+            line = line.style(app.theme.selected());
+        }
+        frame.render_widget(line, Rect { y: inner.y + (at - first) as u16, height: 1, ..inner });
+    }
+}
+
+/// How many there are, and in which order.
+fn note(app: &App) -> String {
+    let [shown, all] = [app.table.len(), app.history.len()].map(|count| thousands(count as f64));
+    let sort = app.table.sort();
+    let arrow = arrow(sort.descending);
+    let order = format!("by {} {arrow}", columns::name(sort.column, app));
+    match app.table.filter() {
+        filter if filter.is_empty() => format!("{all} · {order}"),
+        filter => format!("{shown} of {all} · {} · {order}", printable(filter.text())),
+    }
+}
+
+fn arrow(descending: bool) -> &'static str {
+    if descending { "▼" } else { "▲" }
+}
+
+/// The line that is typed into, at the foot; below it what is wrong with it, or what can be typed.
+fn draw_filter(frame: &mut Frame, inner: &mut Rect, app: &App) {
+    let Some(Overlay::Filter { input, problem, .. }) = app.overlays.last() else { return };
     let theme = &app.theme;
-    let row = &experiment.row;
-    let when = experiment.decided.map(|at| format::date(at, &app.zone)).unwrap_or_default();
+    let hint = format!("words, {}:, >150k, <2M; ! before one: not", FIELDS.join(":, "));
+    let (text, style) = match problem {
+        Some(problem) => (format!("✗ {}", printable(problem)), theme.bad()),
+        None => (hint, theme.quiet()),
+    };
+    let lines = wrap_to(&text, usize::from(inner.width), 2);
+    let taken = (lines.len() as u16 + 1).min(inner.height);
+    inner.height -= taken;
+    let mut at = Rect { y: inner.bottom(), height: 1, ..*inner };
+    draw_input(frame, at, "filter› ", input, theme);
+    for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
+        at.y += 1;
+        frame.render_widget(Line::styled(line, style), at);
+    }
+}
+
+fn header(shown: &[Shown], app: &App) -> Line<'static> {
+    let sort = app.table.sort();
+    let mut spans = vec![Span::raw(" ".repeat(GUTTER))];
+    for (at, &Shown { column, width }) in shown.iter().enumerate() {
+        let is_sorted = sort.column == column;
+        let mut name = columns::name(column, app);
+        // A sign needs no heading.
+        if self::width(&name) > width {
+            name.clear();
+        } else if is_sorted {
+            name.push_str(arrow(sort.descending));
+        }
+        let name = if columns::is_figure(column) { pad_left(&name, width) } else { pad(&name, width) };
+        let style = if is_sorted { app.theme.strong() } else { app.theme.quiet() };
+        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
+        spans.push(Span::styled(name, style));
+    }
+    Line::from(spans)
+}
+
+fn row(shown: &[Shown], experiment: &Experiment, place: usize, is_chosen: bool, app: &App) -> Line<'static> {
+    let theme = &app.theme;
+    let facts = app.table.facts(place).cloned().unwrap_or_default();
+    let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let mut spans = vec![
-        Span::styled(pad(&printable(&row.commit), 8), theme.accent()),
-        Span::styled(format!("{} ", mark(row.status)), theme.experiment(row.status)),
-        Span::styled(pad_left(&figure(experiment), 7), theme.strong()),
-        Span::styled(format!("  {}  ", pad(&when, 16)), theme.quiet()),
+        Span::styled(if is_chosen { "▸" } else { " " }, theme.key()),
+        Span::styled(if app.table.is_marked(&experiment.key()) { "◆" } else { " " }, theme.key()),
     ];
-    let used: usize = spans.iter().map(Span::width).sum();
-    spans.push(Span::raw(fit(&printable(&row.description), columns.saturating_sub(used)).into_owned()));
+    let shows_device = shown.iter().any(|s| s.column == Column::Device);
+    for (at, &Shown { column, width }) in shown.iter().enumerate() {
+        let cell = match column {
+            Column::Description => cells::description(experiment, &facts, shows_device),
+            _ => cells::text(column, width, experiment, &facts, app),
+        };
+        let style = cells::style(column, experiment, is_foreign, app);
+        let cell = match column {
+            Column::Description => fit(&cell, width).into_owned(),
+            _ if columns::is_figure(column) => pad_left(&cell, width),
+            _ => pad(&cell, width),
+        };
+        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
+        spans.push(Span::styled(cell, style));
+    }
     Line::from(spans)
 }

@@ -46,6 +46,9 @@ fn message(app: &App) -> Option<(String, Style)> {
     match app.deciding {
         // Hooks may take their time.
         Some(Deciding::Keep) => return Some(("◐ committing …".to_owned(), theme.accent())),
+        Some(Deciding::Undo) => return Some(("◐ undoing …".to_owned(), theme.accent())),
+        Some(Deciding::Describe) => return Some(("◐ writing …".to_owned(), theme.accent())),
+        Some(Deciding::Restore) => return Some(("◐ restoring …".to_owned(), theme.accent())),
         Some(Deciding::Discard) => return Some(("◐ discarding …".to_owned(), theme.accent())),
         None => {}
     }
@@ -69,6 +72,14 @@ fn lines(app: &App, columns: u16) -> Vec<Line<'static>> {
 fn standing(app: &App, is_large: bool) -> Vec<String> {
     let watching = if app.paused { "not watching" } else { "watching" };
     let kernel = format!("{watching} {} ", printable(&app.setup.kernel));
+    if app.auto {
+        let rule = "auto: keeps faster, discards slower, same, wrong";
+        return vec![
+            format!("{rule} · {kernel}"),
+            format!("{rule} "),
+            "auto: keeps faster, discards the rest ".to_owned(),
+        ];
+    }
     let head = app.status.as_ref().filter(|_| !is_large).map(|status| &status.head);
     let Some(head) = head else { return vec![kernel] };
     let mut place = printable(&head.label()).into_owned();
@@ -100,6 +111,10 @@ fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
         _ => b.place == Place::Screen || b.place == here,
     };
     let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
+    // What can be done here alone comes first, where it is not what one works at.
+    if app.panes.view != View::Bench {
+        shown.sort_by_key(|b| b.place == Place::Screen);
+    }
     let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
     let mut spans = Vec::new();
     for reason_columns in REASONS {
@@ -120,6 +135,10 @@ fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
 fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -> Vec<Span<'static>> {
     let theme = &app.theme;
     let mut spans = vec![Span::raw(" ")];
+    // Whatever else there is no room for: that nobody will be asked.
+    if app.auto {
+        spans.push(Span::styled(format!("{} auto on  ", app.keymap.key(Action::Auto)), theme.warn()));
+    }
     // A large screen names the views in its head.
     if app.panes.view != View::Bench && !is_large {
         let view = app.panes.view;

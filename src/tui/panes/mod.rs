@@ -30,6 +30,7 @@ mod foot;
 mod gauges;
 mod graph;
 mod history;
+mod message;
 mod pick;
 mod run_log;
 mod source;

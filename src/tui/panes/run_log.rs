@@ -45,7 +45,13 @@ fn note(app: &App) -> String {
 }
 
 /// One line's visible part: the key of a result line is quiet, what a search found stands out.
-fn paint<'a>(line: &'a LogLine, left: usize, columns: usize, needle: &str, theme: &Theme) -> Vec<Span<'a>> {
+pub(super) fn paint<'a>(
+    line: &'a LogLine,
+    left: usize,
+    columns: usize,
+    needle: &str,
+    theme: &Theme,
+) -> Vec<Span<'a>> {
     let text = &line.text;
     let found = find_all(text, needle);
     if !found.is_empty() {

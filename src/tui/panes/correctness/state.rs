@@ -29,13 +29,13 @@ pub fn line(report: &Report, theme: &Theme) -> Option<Line<'static>> {
 }
 
 /// Of a clock that moved.
-fn ends(clock: &Measure) -> String {
+pub fn ends(clock: &Measure) -> String {
     match (clock.low, clock.high) {
         (Some(low), Some(high)) if low != high => format!(" ({} … {})", whole(low), whole(high)),
         _ => String::new(),
     }
 }
 
-fn whole(value: f64) -> String {
+pub fn whole(value: f64) -> String {
     format::gate(value.round())
 }

@@ -1,0 +1,160 @@
+//! What is typed before a keep or a discard: the subject of the commit and, folded away until asked for, the trailers
+//! under it.
+
+use crate::session::message::{Key, Message};
+use crate::session::run::RunId;
+use tui_input::Input;
+
+/// A subject of no more letters is read whole in a list of commits …
+pub const SHORT: usize = 50;
+
+/// … and one of more than these is cut in most places.
+pub const LONG: usize = 72;
+
+/// One line to type.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// `None` of the subject.
+    pub key: Option<Key>,
+    pub input: Input,
+}
+
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub run: RunId,
+    /// The subject first.
+    fields: Vec<Field>,
+    at: usize,
+    open: bool,
+    /// Why it was not accepted.
+    pub problem: Option<String>,
+}
+
+impl Draft {
+    /// `tested` is what the verdict says already.
+    pub fn new(run: RunId, tested: String) -> Self {
+        let trailers = Key::KNOWN.into_iter().map(|key| {
+            let input = if key == Key::Tested { Input::new(tested.clone()) } else { Input::default() };
+            Field { key: Some(key), input }
+        });
+        let subject = Field { key: None, input: Input::default() };
+        Draft {
+            run,
+            fields: std::iter::once(subject).chain(trailers).collect(),
+            at: 0,
+            open: false,
+            problem: None,
+        }
+    }
+
+    /// The line that is typed into.
+    pub fn input(&mut self) -> &mut Input {
+        &mut self.fields[self.at].input
+    }
+
+    /// The lines that are seen, and which of them is typed into.
+    pub fn shown(&self) -> (&[Field], usize) {
+        (if self.open { &self.fields } else { &self.fields[..1] }, self.at)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub fn subject(&self) -> &str {
+        self.fields[0].input.value().trim()
+    }
+
+    /// The keys of the trailers that say something.
+    pub fn filled(&self) -> Vec<&str> {
+        let filled = self.fields.iter().filter(|f| !f.input.value().trim().is_empty());
+        filled.filter_map(|f| Some(f.key.as_ref()?.word())).collect()
+    }
+
+    /// Shows the trailers, or folds them away: what was typed stays.
+    pub fn fold(&mut self) {
+        self.open = !self.open;
+        self.at = usize::from(self.open);
+    }
+
+    /// To the next line or the one before, round the end; what is folded away is opened.
+    pub fn step(&mut self, forward: bool) {
+        self.complete();
+        if !self.open {
+            self.open = true;
+            self.at = if forward { 1 } else { self.fields.len() - 1 };
+            return;
+        }
+        let count = self.fields.len();
+        self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
+    }
+
+    /// `hi` is *high* where the usual words leave no doubt.
+    pub fn complete(&mut self) {
+        let field = &mut self.fields[self.at];
+        let typed = field.input.value().trim().to_lowercase();
+        let usual = field.key.as_ref().map_or(&[][..], Key::usual);
+        let mut near = usual.iter().filter(|word| word.starts_with(&typed));
+        if let (false, Some(word), None) = (typed.is_empty(), near.next(), near.next()) {
+            field.input = Input::new((*word).to_owned());
+        }
+    }
+
+    /// `otherwise` is the subject where none was typed.
+    pub fn message(&self, otherwise: &str) -> Message {
+        let subject = if self.subject().is_empty() { otherwise } else { self.subject() };
+        let trailers = self.fields.iter().filter_map(|f| Some((f.key.clone()?, f.input.value().to_owned())));
+        Message::new(subject, trailers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(draft: &mut Draft, text: &str) {
+        *draft.input() = Input::new(text.to_owned());
+    }
+
+    #[test]
+    fn a_subject_alone_is_a_message_and_tested_is_there_already() {
+        let mut draft = Draft::new(RunId(7), "NVIDIA H200, 2 of 2 gates".into());
+        typed(&mut draft, "  two rows a block ");
+        assert_eq!(draft.shown().0.len(), 1);
+        assert_eq!(draft.filled(), ["Tested"]);
+        assert_eq!(draft.message("").render(), "two rows a block\n\nTested: NVIDIA H200, 2 of 2 gates\n");
+    }
+
+    #[test]
+    fn lines_are_gone_through_and_usual_words_completed() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        for text in ["fast", "48 kB", "", "hi"] {
+            typed(&mut draft, text);
+            draft.step(true);
+        }
+        typed(&mut draft, "m");
+        draft.complete();
+        assert_eq!(
+            draft.message("").render(),
+            "fast\n\nConstraint: 48 kB\nConfidence: high\nScope-risk: moderate\n"
+        );
+        draft.fold();
+        assert_eq!((draft.is_open(), draft.shown().1), (false, 0));
+        draft.step(false);
+        assert_eq!(draft.shown().1, 8, "round the beginning to the last");
+        draft.step(true);
+        assert_eq!(draft.shown().1, 0);
+    }
+
+    #[test]
+    fn what_could_be_two_words_is_left_as_it_is() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        draft.step(true);
+        for _ in 0..4 {
+            draft.step(true);
+        }
+        typed(&mut draft, "perhaps");
+        draft.complete();
+        assert_eq!(draft.message("x").render(), "x\n\nReversibility: perhaps\n");
+    }
+}

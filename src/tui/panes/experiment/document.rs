@@ -1,0 +1,142 @@
+//! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
+
+use super::super::super::diff::{Brush, View, plain};
+use super::super::super::text::{fit, pad};
+use super::super::super::theme::Theme;
+use super::super::correctness::fit_line;
+use super::super::run_log;
+use crate::session::sanitise::LogLine;
+use ratatui::text::{Line, Span};
+
+pub struct Section<'a> {
+    /// Empty where it needs none.
+    pub title: String,
+    pub body: Body<'a>,
+}
+
+pub enum Body<'a> {
+    Lines(Vec<Line<'static>>),
+    Diff(&'a View),
+    Log(&'a [LogLine]),
+}
+
+pub struct Document<'a> {
+    sections: Vec<Section<'a>>,
+}
+
+impl<'a> Document<'a> {
+    pub fn of(lines: Vec<Line<'static>>) -> Self {
+        Document::new(vec![Section { title: String::new(), body: Body::Lines(lines) }])
+    }
+
+    /// Sections with nothing to say are left out.
+    pub fn new(sections: Vec<Section<'a>>) -> Self {
+        Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
+    }
+
+    pub fn len(&self) -> usize {
+        // No blank row behind the last.
+        self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
+    }
+
+    /// The row in which each section begins.
+    pub fn starts(&self) -> Vec<usize> {
+        let begins = self.sections.iter().scan(0, |at, section| {
+            let begin = *at;
+            *at += section.rows();
+            Some(begin)
+        });
+        begins.collect()
+    }
+
+    /// The rows `from..from + count`; of what is long the columns from `left` on.
+    pub fn lines(
+        &self,
+        from: usize,
+        count: usize,
+        left: usize,
+        columns: usize,
+        theme: &Theme,
+    ) -> Vec<Line<'a>> {
+        let mut out = Vec::new();
+        let mut begin = 0;
+        for section in &self.sections {
+            let end = begin + section.rows();
+            let (first, last) = (from.max(begin), (from + count).min(end));
+            if first < last {
+                section.lines(first - begin, last - first, left, columns, theme, &mut out);
+            }
+            begin = end;
+        }
+        out.truncate(count);
+        out
+    }
+}
+
+impl<'a> Section<'a> {
+    pub fn new(title: &str, lines: Vec<Line<'static>>) -> Self {
+        Section { title: title.to_owned(), body: Body::Lines(lines) }
+    }
+
+    fn title_rows(&self) -> usize {
+        usize::from(!self.title.is_empty())
+    }
+
+    /// With its title, and a blank row behind it.
+    fn rows(&self) -> usize {
+        self.title_rows() + self.body.len() + 1
+    }
+
+    fn lines(
+        &self,
+        from: usize,
+        count: usize,
+        left: usize,
+        columns: usize,
+        theme: &Theme,
+        out: &mut Vec<Line<'a>>,
+    ) {
+        let title_rows = self.title_rows();
+        let wanted = out.len() + count;
+        if from < title_rows {
+            out.push(Line::styled(fit(&self.title, columns).into_owned(), theme.strong()));
+        }
+        let skip = from.saturating_sub(title_rows);
+        let take = wanted - out.len();
+        match &self.body {
+            Body::Lines(lines) => {
+                out.extend(lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns)));
+            }
+            Body::Diff(view) => {
+                let brush = Brush { theme, ink: &plain, search: "", columns, left, digits: view.digits() };
+                let rows = view.rows().iter().skip(skip).take(take);
+                out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
+            }
+            Body::Log(lines) => {
+                let lines = lines.iter().skip(skip).take(take);
+                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, "", theme))));
+            }
+        }
+        if out.len() < wanted {
+            out.push(Line::default());
+        }
+    }
+}
+
+impl Body<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Body::Lines(lines) => lines.len(),
+            Body::Diff(view) => view.rows().len(),
+            Body::Log(lines) => lines.len(),
+        }
+    }
+}
+
+/// `label  text`, the label beside the point.
+pub fn labelled(label: &str, columns: usize, text: String, theme: &Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("  {}  ", pad(label, columns)), theme.quiet()),
+        Span::styled(text, theme.text()),
+    ])
+}

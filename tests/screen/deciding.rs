@@ -1,0 +1,187 @@
+//! Keep and discard with a message, undo, and decisions by rule.
+
+use super::states::check_at;
+use super::world::World;
+
+const RUN: &str = "say stage: build | device: NVIDIA H200 | stage: verify | rows_diff: 1e-6 limit=1e-5 | stage: measure | \
+    throughput_sps: 170000 | kernel_us: 5.9 | correctness: pass";
+
+/// A screen whose newest bytes passed, undecided.
+fn world() -> World {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(RUN).tell("end pass 165210 0.0; save").tell(RUN).tell("end pass 170020 0.029");
+    world
+}
+
+/// The message of the last decision, as the commit holds it.
+fn message(world: &World) -> String {
+    let last = world.history.last().unwrap();
+    let mut out = last.row.description.clone();
+    for (key, value) in &last.trailers {
+        out.push_str(&format!("; {key}: {value}"));
+    }
+    out
+}
+
+const TESTED: &str = "NVIDIA H200, 1 of 1 gates, 170020 samples/s (169680 … 170360), faster +2.9 % (+2.6 … +3.2) vs \
+    incumbent, best so far";
+
+#[test]
+fn a_subject_alone_is_enough_and_tested_is_filled_in() {
+    let mut world = world();
+    world.tell("press c; type float4 stores; press enter");
+    assert_eq!(message(&world), format!("float4 stores; Tested: {TESTED}"));
+}
+
+#[test]
+fn the_trailers_are_folded_away_until_they_are_asked_for() {
+    let mut world = world();
+    world.tell("press c; type float4 stores; press ctrl-t; type 48 kB of shared memory; press tab tab; type hi; press tab");
+    check_at("message_open", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    world.tell("press shift-tab shift-tab shift-tab; press ctrl-t; press enter");
+    let wanted =
+        format!("float4 stores; Constraint: 48 kB of shared memory; Confidence: high; Tested: {TESTED}");
+    assert_eq!(message(&world), wanted);
+}
+
+#[test]
+fn tested_can_be_told_otherwise_and_left_out() {
+    let mut world = world();
+    world.tell("press d; type no gain; press shift-tab shift-tab; press ctrl-u; type by eye; press enter");
+    assert_eq!(message(&world), "no gain; Tested: by eye");
+    let mut world = self::world();
+    world.tell("press c; type fast; press shift-tab shift-tab; press ctrl-u; press enter");
+    assert_eq!(message(&world), "fast");
+}
+
+#[test]
+fn a_long_subject_is_said_to_be_long() {
+    let mut world = world();
+    world.tell("press c; type 0123456789 0123456789 0123456789 0123456789 01234567");
+    assert!(world.words().contains("52 of 72"), "{}", world.screen(160, 45));
+    world.tell("type 0123456789 0123456789");
+    assert!(world.words().contains("! 73, more than 72"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_last_decision_is_taken_back_once_asked() {
+    let mut world = world();
+    world.tell("press u");
+    assert!(world.words().contains("undo: nothing was decided yet"), "{}", world.screen(160, 45));
+    world.tell("press c; type float4 stores; press enter; press u");
+    check_at("undo", &mut world, &[(160, 45), (40, 10)]);
+    world.tell("press n");
+    assert_eq!(world.history.len(), 9);
+    world.tell("press u; press y");
+    assert_eq!(world.history.len(), 8);
+    let words = world.words();
+    assert!(
+        words.contains("run 43 is undecided again: keep c0fff0b is undone · the commit stays in git"),
+        "{words}"
+    );
+    world.tell("press c; type once more; press enter");
+    assert!(message(&world).starts_with("once more"), "it can be decided anew");
+}
+
+#[test]
+fn a_discard_is_taken_back_and_its_bytes_have_their_verdict() {
+    let mut world = world();
+    world.tell("press d; type no gain; press enter");
+    let before = world.runs();
+    world.tell("press u; press y");
+    assert_eq!(world.runs(), before, "nothing is judged again");
+    assert!(world.words().contains("run 43 is undecided again: discard"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("170,020 sps faster +2.9 % (+2.6 … +3.2)"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn an_undo_that_is_refused_is_said() {
+    let mut world = world();
+    world.tell("press c; type fast; press enter");
+    world.refusal = Some("something was built on it".into());
+    world.tell("press u; press y");
+    assert!(world.words().contains("Undo: not now"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn an_experiment_is_put_in_other_words() {
+    let mut world = world();
+    world.tell("press 3; press j E");
+    check_at("describe", &mut world, &[(100, 30), (40, 10)]);
+    world.tell("press ctrl-u enter");
+    assert!(world.words().contains("say in a few words"), "{}", world.screen(160, 45));
+    world.tell("type shared staging, two rows; press enter");
+    let words = world.words();
+    assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");
+    assert!(words.contains("○ discard 95k"), "{words}");
+}
+
+/// A screen that decides by rule, whose newest run ends so.
+fn ruled(end: &str) -> World {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(RUN).tell("end pass 165210 0.0; press a; save").tell(RUN).tell(end);
+    world
+}
+
+#[test]
+fn by_rule_what_is_faster_is_kept_and_the_rule_is_on_the_screen() {
+    let mut world = ruled("end pass 170020 0.029");
+    assert_eq!(message(&world), format!("auto: faster +2.9 % (+2.6 … +3.2) vs incumbent; Tested: {TESTED}"));
+    assert!(world.words().contains("run 43 kept"), "{}", world.screen(160, 45));
+    world.tell("wait 7000");
+    check_at("auto", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    world.tell("press a; save").tell(RUN).tell("end pass 180000 0.05");
+    assert!(message(&world).starts_with("auto: faster +2.9 %"), "off again, nothing is decided");
+}
+
+#[test]
+fn by_rule_what_is_slower_the_same_or_wrong_is_discarded() {
+    for (end, words) in [
+        ("end pass 160000 -0.03", "auto: slower -3.0 % (-3.3 … -2.7) vs incumbent"),
+        ("end pass 165300 0.001", "auto: same +0.1 % (-0.2 … +0.4) vs incumbent"),
+        ("end fail rows_diff is 1, its limit 1e-5", "auto: rows_diff is 1, its limit 1e-5"),
+    ] {
+        let world = ruled(end);
+        assert!(message(&world).starts_with(words), "{}", message(&world));
+        assert_eq!(world.history.last().unwrap().row.status.word(), "discard", "{end}");
+    }
+}
+
+#[test]
+fn by_rule_everything_else_is_left() {
+    for (end, why) in [
+        ("end unbuilt kernel.cu:3: no such thing", "it does not build"),
+        ("end crash an illegal access", "it crashed"),
+        ("end void it changed", "no verdict belongs to these bytes"),
+        ("say caveat: it was hot; end pass 170020 0.029", "the result is caveated"),
+        ("end pass 170020", "it was not timed in turns"),
+        ("press /; end pass 170020 0.029", "a dialog is open"),
+    ] {
+        let mut world = ruled(end);
+        assert_eq!(world.history.len(), 8, "{end}");
+        assert!(world.words().contains(why), "{end}: {}", world.screen(160, 45));
+    }
+}
+
+#[test]
+fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(RUN).tell("end pass 165210 0.0; press a; save").tell(RUN);
+    world.refusal = Some("keep refused: held_out_diff is 1".into());
+    world.tell("end pass 170020 0.029");
+    assert!(world.app.overlays.is_empty());
+    assert!(
+        world.words().contains("auto-decide leaves the run to you: keep refused"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
+fn the_verdict_of_an_earlier_screen_is_not_decided_by_rule() {
+    let mut world = world();
+    world.app.setup.auto = true;
+    world.tell("reopen");
+    assert!(world.app.auto);
+    assert_eq!(world.history.len(), 8);
+}

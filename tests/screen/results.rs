@@ -1,0 +1,233 @@
+//! The view Results: the table of experiments, one whole, two side by side.
+
+use super::states::{check, check_at};
+use super::world::World;
+use lab::session::experiment::Status;
+
+const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
+
+/// What an experiment measured, and its gates.
+const RUN: &str = "say stage: build | device: NVIDIA H200 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | \
+    stage: verify | rows_f32_max_diff: 2.1e-06 limit=3e-05 | rows_f32_series: 1e-7,2e-7,3e-7,9e-7,2.1e-6,1e-7 | \
+    stage: measure | throughput_sps: 165210.4 low=164880 high=165540 | kernel_us: 6.05 | speed_ratio: 1.031 low=1.028 \
+    high=1.034 quads=3 | speed: faster | sm_clock_mhz: 1980 low=1965 high=1980 | temperature_c: 41 low=39 high=42 | \
+    power_w: 320 low=300 high=330 | throttle: none | correctness: pass | stage: done";
+
+/// A past, two experiments of this screen, and one of each kind that is marked.
+fn world() -> World {
+    let mut world = World::new().with_history().with_strangers();
+    world
+        .tell("open; save")
+        .tell(RUN)
+        .tell("end pass 165210.4 0.031; press c; type overlap loads; press enter");
+    world.tell("save").tell(RUN).tell("say caveat: it was hot");
+    world.tell("end pass 164000 -0.007; press d; type two rows a block; press enter; press 3");
+    world
+}
+
+#[test]
+fn the_table() {
+    check("table", &mut world());
+    check_at("table", &mut world(), &WIDE);
+}
+
+#[test]
+fn the_table_before_there_is_anything() {
+    check_at("table_empty", World::new().tell("open; press 3"), &[(100, 30)]);
+}
+
+#[test]
+fn sorted_and_filtered() {
+    let mut world = world();
+    world.tell("press f; type status:keep >50k; press enter; press o o O");
+    check_at("table_filtered", &mut world, &[(160, 45), (80, 24)]);
+}
+
+#[test]
+fn typing_a_filter() {
+    let mut world = world();
+    world.tell("press f; type device:h200 !keep");
+    check_at("table_typing", &mut world, &[(100, 30), (40, 10)]);
+    world.tell("press space; type stat:x");
+    check_at("table_wrong_filter", &mut world, &[(100, 30)]);
+}
+
+/// Rows of the table, as their commits.
+fn rows(world: &mut World) -> String {
+    let screen = world.screen(160, 45);
+    let is_row =
+        |line: &&str| ["●", "○", "✗"].iter().any(|mark| line.contains(mark)) && line.contains("-05-0");
+    let commit =
+        |line: &str| line.trim_start_matches(['▸', '◆', ' ']).split_whitespace().next().unwrap().to_owned();
+    screen.lines().filter(is_row).map(commit).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_filter_counts_while_it_is_typed_and_esc_takes_it_back() {
+    let mut world = world();
+    let all = rows(&mut world);
+    world.tell("press f; type status:crash");
+    assert_eq!(rows(&mut world), "9f8e7d3");
+    world.tell("press esc");
+    assert_eq!(rows(&mut world), all);
+    world.tell("press f; type status:crash; press enter");
+    assert_eq!(rows(&mut world), "9f8e7d3");
+    world.tell("press esc");
+    assert_eq!(rows(&mut world), all);
+}
+
+#[test]
+fn a_wrong_word_leaves_the_rows_and_keeps_the_line_open() {
+    let mut world = world();
+    world.tell("press f; type status:crash; press space; paste what:ever; press enter");
+    assert_eq!(rows(&mut world), "9f8e7d3");
+    assert!(world.words().contains("no field 'what'"), "{}", world.screen(160, 45));
+    world.tell("press ctrl-w; press enter");
+    assert!(!world.words().contains("filter›"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_chosen_row_stays_chosen_when_the_order_is_another() {
+    let mut world = world();
+    world.tell("press j j; press o O o");
+    let chosen = world.app.chosen().unwrap().row.commit.clone();
+    let screen = world.screen(160, 45);
+    let line = screen.lines().find(|l| l.trim_start().starts_with('▸')).unwrap();
+    assert!(line.contains(&chosen), "{chosen}: {line}");
+    // Where the filter lets it go the topmost is shown.
+    world.tell("press f; type nothing; press enter");
+    assert!(world.app.chosen.is_none());
+}
+
+#[test]
+fn enter_shows_one_alone_and_esc_goes_back_to_the_table() {
+    let mut world = world();
+    world.tell("press j enter");
+    assert_eq!(world.app.panes.focus().name(), "Experiment");
+    assert!(world.app.panes.zoom);
+    world.tell("press esc");
+    assert_eq!((world.app.panes.focus().name(), world.app.panes.zoom), ("Experiments", false));
+}
+
+#[test]
+fn one_whole() {
+    let mut world = world();
+    world.tell("press j");
+    check("whole", &mut world);
+    check_at("whole", &mut world, &WIDE);
+    world.tell("press enter");
+    check_at("whole_alone", &mut world, &[(160, 45), (100, 30)]);
+    world.tell("press ] ]");
+    check_at("whole_scrolled", &mut world, &[(80, 24)]);
+}
+
+#[test]
+fn one_whose_record_is_not_here() {
+    check_at("whole_bare", world().tell("press j j j enter"), &[(100, 30)]);
+}
+
+#[test]
+fn brackets_go_from_section_to_section() {
+    let mut world = world();
+    world.tell("press j enter");
+    world.screen(100, 16);
+    let mut seen = vec![0];
+    for _ in 0..5 {
+        world.tell("press ]");
+        world.screen(100, 16);
+        seen.push(world.app.panes.experiment.scroll);
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1], "{seen:?}");
+    world.tell("press [ [ [ [ [ [ [");
+    world.screen(100, 16);
+    assert_eq!(world.app.panes.experiment.scroll, 0);
+}
+
+#[test]
+fn two_are_marked_and_compared() {
+    let mut world = world();
+    world.tell("press space; press j space; press =");
+    check("compared", &mut world);
+    // The older one is the first, whichever was marked first.
+    assert!(world.words().contains("c0fff0b and c0fff0c"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("-0.7 % ± 0.3"), "{}", world.screen(160, 45));
+    world.tell("press esc");
+    assert_eq!((world.app.comparing.is_some(), world.app.panes.focus().name()), (false, "Experiments"));
+}
+
+#[test]
+fn with_one_mark_it_is_compared_with_the_chosen_one() {
+    let mut world = world();
+    world.tell("press =");
+    assert!(world.words().contains("compare: mark two with Space"), "{}", world.screen(160, 45));
+    // One of the past measured nothing that this repository remembers.
+    world.tell("press space; press G; press =");
+    assert!(
+        world.words().contains("none: the record of one of them is not here"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
+fn an_experiment_is_put_back_once_asked_and_judged_where_it_never_was() {
+    let mut world = world();
+    world.tell("press G R");
+    check_at("restore", &mut world, &[(160, 45), (40, 10)]);
+    let before = world.runs();
+    world.tell("press n");
+    assert_eq!(world.runs(), before);
+    world.tell("press R y");
+    let words = world.words();
+    assert!(words.contains("is now that of 9f8e7d0 · what was on disk is kept as 5a7ed00"), "{words}");
+    assert_eq!(world.runs(), before + 1, "nobody judged these bytes before");
+    assert!(words.contains("restored"), "{words}");
+}
+
+#[test]
+fn what_was_judged_before_has_its_verdict_back_at_once() {
+    let mut world = world();
+    let before = world.runs();
+    world.tell("press j R y");
+    assert_eq!(world.runs(), before, "the run that judged these bytes is remembered");
+    assert!(world.words().contains("● PASS kept 165,210 sps"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_kernel_of_another_problem_is_not_put_back_here() {
+    let mut world = world();
+    world.tell("press f; type wavegru; press ctrl-u; type kernel:wavegru; press enter; press R");
+    assert!(world.words().contains("another kernel: `lab restore 0a1b2c0`"), "{}", world.screen(160, 45));
+    world.tell("press esc; press G; press 1; save; press 3 R");
+    assert!(world.words().contains("restore: run"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_restore_that_fails_is_said() {
+    let mut world = world();
+    world.refusal = Some("no space left on the disk: make room".into());
+    world.tell("press j R y");
+    assert!(world.words().contains("Restore: not now"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("make room"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn ten_thousand_rows() {
+    let row = |at: u32| {
+        (f64::from(40_000 + at * 37 % 9_973), Status::Keep, "unroll, and stage through shared memory")
+    };
+    let past: Vec<_> = (0..10_000).map(row).collect();
+    let mut world = World::new().with_experiments(&past);
+    world.tell("open; press 3; press G");
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("Experiments 10,000 · by when ▼") && screen.contains("▸ 9f8e7d0"), "{screen}");
+    world.tell("press f; type >49960");
+    assert!(world.screen(160, 45).contains("Experiments 12 of 10,000 · >49960"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn the_topmost_row_can_be_copied_before_any_is_chosen() {
+    let mut world = world();
+    world.tell("press y");
+    assert!(world.words().contains("copied c0fff0c"), "{}", world.screen(160, 45));
+}
