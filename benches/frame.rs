@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::config::Goal;
-use lab::session::experiment::{Experiment, Row, Status};
+use lab::session::experiment::{Experiment, Measured, Row, Status};
 use lab::session::history::History;
 use lab::session::repo::{GraphEntry, LogEntry};
 use lab::tui::app::{App, Setup};
@@ -28,7 +28,11 @@ fn main() {
     let log: Vec<LogEntry> = (0..500.min(experiments)).map(|n| commit(experiments - n)).collect();
     let facts = |history: &[Experiment]| {
         let history = History { experiments: history.to_vec(), problems: Vec::new() };
-        Event::Facts(Box::new(Facts { status: Err("no disk".into()), history: Ok(history), log: Ok(log.clone()) }))
+        Event::Facts(Box::new(Facts {
+            status: Err("no disk".into()),
+            history: Ok(history),
+            log: Ok(log.clone()),
+        }))
     };
     println!("{experiments} experiments, {commits} commits in the graph");
     app.open();
@@ -43,12 +47,15 @@ fn main() {
     });
     let page = GraphPage { is_first: true, is_last: true, entries: entries.collect() };
     tell("the graph", vec![timed(|| drop(app.update(Event::Graph(Ok(page)), Duration::ZERO)))]);
-    let places = [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
+    let places =
+        [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
     let rest = [("Git log", "\t", "jk"), ("run.log", "\t", "jk"), ("Results", "3", "jk"), ("Git", "4", "jk")];
     for (name, way, keys) in places.into_iter().chain(rest) {
         way.chars().for_each(|key| press(&mut app, key));
         let mut draw = |app: &mut App| {
-            timed(|| drop(screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there")))
+            timed(|| {
+                screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there");
+            })
         };
         draw(&mut app);
         let (mut updates, mut frames) = (Vec::new(), Vec::new());
@@ -74,11 +81,12 @@ fn setup() -> Setup {
         objective: "throughput_sps".into(),
         goal: Goal::Maximize,
         external: None,
+        auto: false,
     }
 }
 
 fn experiment(n: usize) -> Experiment {
-    let status = if n % 3 == 0 { Status::Keep } else { Status::Discard };
+    let status = if n.is_multiple_of(3) { Status::Keep } else { Status::Discard };
     let row = Row {
         commit: format!("{n:07x}"),
         throughput_sps: 1000.0 + n as f64,
@@ -96,6 +104,7 @@ fn experiment(n: usize) -> Experiment {
         emulated: false,
         decided,
         trailers: Vec::new(),
+        measured: Measured::default(),
     }
 }
 
