@@ -27,14 +27,16 @@ impl App {
         graph.asked = false;
         match page {
             Ok(page) => {
-                let selected = graph.selected().map(|entry| entry.commit.id.clone());
-                graph.take_in(page);
+                // Where it begins anew the selected commit may stand elsewhere.
+                let selected =
+                    graph.selected().filter(|_| page.is_first).map(|entry| entry.commit.id.clone());
+                let marks = Marks::of(&self.history);
+                graph.take_in(page, &marks);
                 // The experiment that another pane chose meanwhile, else the commit that was selected.
                 let elsewhere = self.chosen.as_ref().filter(|key| graph.known.as_ref() != Some(key));
                 let _ = elsewhere.is_some_and(|key| graph.go_to(&key.commit))
                     || selected.is_some_and(|id| graph.go_to(&id));
                 graph.known.clone_from(&self.chosen);
-                self.mark_graph();
                 self.want_commit()
             }
             Err(why) => {

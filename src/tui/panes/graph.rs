@@ -16,7 +16,7 @@ use super::super::text::{fit, pad_left, printable};
 use super::commits::{figure, mark};
 use super::{Pane, titled};
 use crate::session::experiment::Key;
-use crate::session::repo::{GraphEntry, Label, LabelKind, Lanes, Place, short};
+use crate::session::repo::{GraphEntry, Label, LabelKind, Lanes, Marks, Place, short};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -49,12 +49,13 @@ pub struct GraphState {
 }
 
 impl GraphState {
-    pub fn take_in(&mut self, page: GraphPage) {
+    pub fn take_in(&mut self, page: GraphPage, marks: &Marks) {
         if page.is_first {
             self.rows.clear();
             self.lanes = Lanes::default();
         }
-        for entry in page.entries {
+        for mut entry in page.entries {
+            entry.commit.experiment = marks.get(&entry.commit.id).cloned();
             let place = self.lanes.place(&entry.commit.id, &entry.parents);
             self.rows.push(GraphRow { entry, place });
         }
