@@ -172,7 +172,7 @@ impl App {
                 if self.paused {
                     return vec![Effect::Refresh];
                 }
-                self.start(Reason::Saved)
+                self.start_once_decided(Reason::Saved)
             }
             Err(why) => {
                 self.say(Level::Error, why);
@@ -185,7 +185,7 @@ impl App {
         match result {
             Ok(()) => {
                 self.untrusted = None;
-                self.start(Reason::Opened)
+                self.start_once_decided(Reason::Opened)
             }
             Err(why) => {
                 self.say(Level::Error, why);
