@@ -244,4 +244,12 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let soon = "notify = \"osc\"|notify_after_s = 0.5";
     let wrong = "look-away; save; wait 900; end fail out is wrong";
     assert_eq!(call(soon, wrong), ["Call(Osc, \"rmsnorm: run 43 FAIL\")"]);
+    let checked = format!("save; {PASS}; press s; look-away; wait 900; end fail a race");
+    assert_eq!(
+        call(soon, &checked),
+        ["Call(Osc, \"rmsnorm: run 44 FAIL\")"],
+        "the check that ended, not the run"
+    );
+    let stopped = format!("save; {PASS}; press s; look-away; wait 900; press x");
+    assert_eq!(call(soon, &stopped), [""; 0], "a check that was ended told nothing");
 }

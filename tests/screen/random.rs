@@ -1,69 +1,29 @@
 //! Whatever happens, in whatever order, on whatever size: the screen does not fall over.
 
 use super::world::World;
+use lab::tui::app::Running;
+use lab::tui::keymap::{Action, Binding, Key, Place, TABLE};
 use proptest::prelude::*;
 
+/// Too small, the smallest, one row less than the next kind of layout needs, and much too wide.
+const SIZES: [(u16, u16); 9] =
+    [(1, 1), (40, 10), (60, 13), (60, 16), (80, 24), (99, 29), (100, 30), (160, 45), (400, 100)];
+
+/// Every key of the table, and some that lines of text know.
+fn keys() -> Vec<&'static str> {
+    let table = TABLE.iter().flat_map(|binding| binding.keys).copied();
+    // It ends nothing here, and all else would be told to a screen that is gone.
+    let table = table.filter(|key| !["q", "ctrl-c", "ctrl-z"].contains(key));
+    table.chain(["backspace", "delete", "1", "2", "3", "4", "5"]).collect()
+}
+
+fn size() -> impl Strategy<Value = (u16, u16)> {
+    prop_oneof![3 => (1u16..170, 1u16..50), 1 => prop::sample::select(SIZES.to_vec())]
+}
+
 fn step() -> impl Strategy<Value = String> {
-    let keys = [
-        "c",
-        "d",
-        "r",
-        "e",
-        "p",
-        "tab",
-        "shift-tab",
-        "z",
-        "k",
-        "j",
-        "ctrl-u",
-        "ctrl-d",
-        "g",
-        "G",
-        "/",
-        "esc",
-        "?",
-        "ctrl-l",
-        "n",
-        "N",
-        "f",
-        "<",
-        ">",
-        "enter",
-        "y",
-        "backspace",
-        "left",
-        "delete",
-        "2",
-        "v",
-        "b",
-        "]",
-        "{",
-        "ctrl-w",
-        "o",
-        "O",
-        "space",
-        "=",
-        "R",
-        "[",
-        "]",
-        ":",
-        "t",
-        "up",
-        "down",
-        "1",
-        "2",
-        "3",
-        "4",
-        "5",
-        "ctrl-left",
-        "ctrl-down",
-        "ctrl-t",
-        "u",
-        "a",
-        "E",
-    ];
     prop_oneof![
-        8 => prop::sample::select(keys.to_vec()).prop_map(|k| format!("press {k}")),
+        8 => prop::sample::select(keys()).prop_map(|k| format!("press {k}")),
         2 => Just("save".to_owned()),
         1 => Just("undo".to_owned()),
         2 => (prop::sample::select(vec!["down", "drag", "up", "wheel-up", "wheel-down"]), 0u16..170, 0u16..50)
@@ -85,14 +45,59 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_panics(steps in prop::collection::vec(step(), 1..60), width in 1u16..170, height in 1u16..50) {
+    fn nothing_panics(steps in prop::collection::vec(step(), 1..60), sizes in prop::collection::vec(size(), 1..4)) {
         let mut world = World::new().with_history();
         world.app.mouse = true;
         world.tell("open");
-        for step in steps {
-            world.tell_if_it_can(&step);
+        for (at, step) in steps.iter().enumerate() {
+            world.tell_if_it_can(step);
+            // The terminal changes its size now and then.
+            let (width, height) = sizes[at / 8 % sizes.len()];
             world.screen(width, height);
         }
         world.screen(160, 45);
+    }
+}
+
+/// The key that asks for an action; where the table has none, one that is bound here.
+fn key_of(world: &mut World, binding: &Binding) -> &'static str {
+    let unused = "f12";
+    binding.keys.first().copied().unwrap_or_else(|| {
+        world.app.keymap.bind(binding.place, binding.action, &[Key::parse(unused).unwrap()]);
+        unused
+    })
+}
+
+#[test]
+fn every_action_in_every_view_at_every_size() {
+    const RUN: &str =
+        "say build_s: 0.4 | h0_max_diff: 3.0e-06 limit=3e-05 | device: NVIDIA H200 | throughput_sps: 1000";
+    let worlds = [
+        (World::new(), "open".to_owned()),
+        (World::new().with_history(), format!("open; {RUN}; end pass 1000 0.031; save; {RUN}; end fail out")),
+        (World::new().with_history().with_strangers(), format!("open; {RUN}; end pass 1000; save; {RUN}")),
+    ];
+    let performed =
+        |b: &&Binding| matches!(b.place, Place::Screen | Place::In(_)) && b.action != Action::Quit;
+    for (shift, (mut world, story)) in worlds.into_iter().enumerate() {
+        world.tell(&story);
+        for view in ["1", "2", "3", "4", "5"] {
+            for (at, binding) in TABLE.iter().filter(performed).enumerate() {
+                // All sizes over the three worlds.
+                for size in [at + shift, at + shift + 3, at + shift + 6] {
+                    let (width, height) = SIZES[size % SIZES.len()];
+                    world.app.overlays.clear();
+                    world.draw(80, 24);
+                    world.tell(&format!("press {view}"));
+                    world.draw(width, height);
+                    let key = key_of(&mut world, binding);
+                    world.tell(&format!("press {key}"));
+                    world.draw(width, height);
+                }
+                if shift == 2 && matches!(world.app.running, Running::No) {
+                    world.tell("save").tell_if_it_can(&RUN.replacen("say", "log", 1));
+                }
+            }
+        }
     }
 }

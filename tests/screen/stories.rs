@@ -251,6 +251,30 @@ fn an_untrusted_command_runs_after_a_yes_only() {
 }
 
 #[test]
+fn what_is_being_typed_answers_no_question() {
+    let mut world = World::new().external();
+    world.tell("open; press n; press :; save; type y");
+    assert!(matches!(world.app.running, Running::No), "{}", world.screen(160, 45));
+    // The question waits below, and is answered once it is seen.
+    world.tell("press esc");
+    assert!(world.words().contains("uv run harness.py"), "{}", world.screen(160, 45));
+    world.tell("press y");
+    assert!(matches!(world.app.running, Running::Live(_)));
+}
+
+#[test]
+fn nothing_runs_while_a_commit_is_made_whatever_is_pressed() {
+    let mut world = World::new();
+    world.slow = true;
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press c; type fast; press enter; press p; save; press p"
+    ));
+    assert!(matches!(world.app.running, Running::No), "{}", world.screen(160, 45));
+    world.tell("decided");
+    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_run_can_be_stopped() {
     let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
     assert!(matches!(world.app.running, Running::No));

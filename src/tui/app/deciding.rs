@@ -39,7 +39,7 @@ impl App {
 
     pub(super) fn ask_discard(&mut self, text: String) {
         let Some(run) = self.last.as_ref().map(|last| last.start.id) else { return };
-        self.overlays.push(Overlay::DiscardNewer { run, text });
+        self.ask(Overlay::DiscardNewer { run, text });
     }
 
     pub(super) fn open_discard(&mut self, run: RunId, confirmed: bool) {
@@ -105,7 +105,7 @@ impl App {
         match undoable {
             Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
                 self.overlays.retain(|overlay| !matches!(overlay, Overlay::Undo { .. }));
-                self.overlays.push(Overlay::Undo { run, text: printable(&question).into_owned() });
+                self.ask(Overlay::Undo { run, text: printable(&question).into_owned() });
             }
             Ok(_) => {}
             Err(why) => self.say(Level::Warning, format!("undo: {why}")),
@@ -147,7 +147,10 @@ impl App {
         self.auto = !self.auto;
         match self.auto {
             true => self.say(Level::Info, auto::RULE),
-            false => self.say(Level::Info, "auto-decide is off: c keeps, d discards"),
+            false => {
+                let (keep, discard) = (self.keymap.way(Action::Keep), self.keymap.way(Action::Discard));
+                self.say(Level::Info, format!("auto-decide is off: {keep} keeps, {discard} discards"));
+            }
         }
     }
 

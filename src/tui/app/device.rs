@@ -37,15 +37,20 @@ impl App {
         if wanted == self.looked_at {
             return None;
         }
+        if wanted.is_some() && wanted != self.device.uuid {
+            self.device = DeviceCourse { uuid: wanted.clone(), ..DeviceCourse::default() };
+        }
         self.looked_at.clone_from(&wanted);
         Some(Effect::LookAt(wanted))
     }
 
     pub(super) fn on_device(&mut self, heard: Heard) -> Vec<Effect> {
-        let course = &mut self.device;
-        if course.uuid.as_ref() != Some(&heard.uuid) {
-            *course = DeviceCourse { uuid: Some(heard.uuid), ..DeviceCourse::default() };
+        // Of another one than is looked at now, or of none any more.
+        if self.looked_at.as_ref() != Some(&heard.uuid) {
+            self.dirty = false;
+            return Vec::new();
         }
+        let course = &mut self.device;
         course.slowdown_c = heard.slowdown_c;
         match heard.reading {
             Ok(reading) => {
@@ -56,7 +61,6 @@ impl App {
             }
             Err(why) => course.absent = Some(why),
         }
-        self.dirty = self.panes.view == View::Device;
         Vec::new()
     }
 }

@@ -13,14 +13,20 @@ use tui_input::backend::crossterm::EventHandler;
 const DESCRIPTION: usize = 500;
 
 impl App {
+    /// A question comes below what is open: it may come by itself, and what is being typed must not answer it.
+    pub(super) fn ask(&mut self, question: Overlay) {
+        self.overlays.insert(0, question);
+    }
+
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
         match self.keymap.find(Place::Screen, key.into()) {
             Some(Action::Up) => *scroll = scroll.saturating_sub(1),
-            Some(Action::Down) => *scroll += 1,
+            Some(Action::Down) => *scroll = scroll.saturating_add(1),
             Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
-            Some(Action::HalfDown) => *scroll += 10,
+            Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
             Some(Action::Top) => *scroll = 0,
+            Some(Action::Bottom) => *scroll = usize::MAX,
             _ => drop(self.overlays.pop()),
         }
         Vec::new()

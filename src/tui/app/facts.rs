@@ -171,7 +171,7 @@ impl App {
                 if self.paused {
                     return vec![Effect::Refresh];
                 }
-                self.start(Reason::Saved)
+                self.start_once_decided(Reason::Saved)
             }
             Err(why) => {
                 self.say(Level::Error, why);
@@ -184,7 +184,7 @@ impl App {
         match result {
             Ok(()) => {
                 self.untrusted = None;
-                self.start(Reason::Opened)
+                self.start_once_decided(Reason::Opened)
             }
             Err(why) => {
                 self.say(Level::Error, why);

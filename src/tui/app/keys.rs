@@ -185,7 +185,7 @@ impl App {
         self.say(Level::Info, "watching again");
         let unjudged = matches!(self.present, Some(Ok(_))) && (self.last.is_none() || self.is_stale());
         let idle = matches!(self.running, super::Running::No);
-        if unjudged && idle { self.start(Reason::Saved) } else { Vec::new() }
+        if unjudged && idle { self.start_once_decided(Reason::Saved) } else { Vec::new() }
     }
 
     fn half_page(&self) -> isize {
@@ -229,7 +229,8 @@ impl App {
             Pane::Commit => &mut self.panes.commit.left,
             Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
-            _ => &mut self.log.left,
+            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.log.left,
+            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }

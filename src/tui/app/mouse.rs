@@ -26,6 +26,9 @@ impl App {
             return Vec::new();
         }
         self.urgent = true;
+        if event.kind == MouseEventKind::Up(MouseButton::Left) {
+            self.panes.dragged = None;
+        }
         match (self.overlays.last_mut(), wheel, event.kind) {
             (Some(Overlay::Help { scroll }), Some(by), _) => *scroll = scroll.saturating_add_signed(by),
             (Some(_), Some(by), _) => self.step_pick(by.signum()),
@@ -33,8 +36,7 @@ impl App {
             (None, Some(by), _) => return self.scroll_under(at, by),
             (None, None, MouseEventKind::Down(MouseButton::Left)) => return self.click(at),
             (None, None, MouseEventKind::Drag(MouseButton::Left)) => self.drag(at),
-            (None, None, MouseEventKind::Up(MouseButton::Left)) => self.panes.dragged = None,
-            _ => self.dirty = false,
+            (None, None, kind) => self.dirty = kind == MouseEventKind::Up(MouseButton::Left),
         }
         Vec::new()
     }

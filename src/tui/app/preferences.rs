@@ -6,6 +6,7 @@ use super::super::layout::Layout;
 use super::super::status::Level;
 use super::super::terminal::Modes;
 use super::{App, Judged, Now};
+use crate::session::run::RunId;
 use crate::session::verdict::Outcome;
 use crate::settings::Notify;
 use std::time::Duration;
@@ -68,6 +69,7 @@ impl App {
 
     pub(super) fn toggle_mouse(&mut self) {
         self.mouse = !self.mouse;
+        self.panes.dragged = None;
         let word =
             if self.mouse { "heard: Shift selects text as before" } else { "the terminal's own again" };
         self.say(Level::Info, format!("the mouse is {word}"));
@@ -98,13 +100,14 @@ impl App {
     }
 
     /// Tells the end of a long run to a user who looks elsewhere and wants it told.
-    pub(super) fn call(&self, began: Now) -> Option<Effect> {
+    pub(super) fn call(&self, run: RunId, began: Now) -> Option<Effect> {
         let long = Duration::from_secs_f64(self.settings.notify_after_s);
         let is_long = self.now.saturating_sub(began) >= long;
         if self.focused || !is_long || self.settings.notify == Notify::Off {
             return None;
         }
-        let judged = self.last.as_ref()?;
+        // A check that was ended told nothing, and there is nothing to tell of it.
+        let judged = [&self.last, &self.check].into_iter().flatten().find(|judged| judged.start.id == run)?;
         let number = judged.verdict.objective.filter(|_| judged.verdict.outcome == Outcome::Pass);
         let number = number.map(|m| number_of(self, judged, m.value)).unwrap_or_default();
         let text =

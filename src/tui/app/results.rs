@@ -66,7 +66,12 @@ impl App {
         self.compared.as_ref().filter(|both| Some(&both.keys) == self.comparing.as_ref())
     }
 
+    /// An answer to an older wish is dropped.
     pub(super) fn on_compared(&mut self, compared: Compared) -> Vec<Effect> {
+        if self.comparing.as_ref() != Some(&compared.keys) {
+            self.dirty = false;
+            return Vec::new();
+        }
         self.panes.experiment.read_both(&compared);
         self.compared = Some(compared);
         Vec::new()

@@ -18,6 +18,15 @@ impl App {
         vec![Effect::StartRun(reason)]
     }
 
+    /// None begins while a decision is carried out: the look after it sees to what is then on disk.
+    pub(super) fn start_once_decided(&mut self, reason: Reason) -> Vec<Effect> {
+        if self.deciding.is_some() {
+            self.saved_meanwhile = true;
+            return vec![Effect::Refresh];
+        }
+        self.start(reason)
+    }
+
     pub(super) fn on_run(&mut self, event: RunEvent) -> Vec<Effect> {
         if self.is_late(&event) {
             self.dirty = false;
@@ -42,7 +51,8 @@ impl App {
                     Running::Live(live) => (live.began, live.report),
                     _ => (self.now, Arc::new(record.report())),
                 };
-                self.to_be_ruled = Some(record.start.id).filter(|_| !record.start.is_check());
+                let run = record.start.id;
+                self.to_be_ruled = Some(run).filter(|_| !record.start.is_check());
                 let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
                 match record.start.is_check() {
                     // A check that was ended has nothing to say.
@@ -50,7 +60,7 @@ impl App {
                     true => self.check = Judged::of(*record, report),
                     false => self.last = Judged::of(*record, report).or(self.last.take()),
                 }
-                [Effect::Refresh].into_iter().chain(self.call(began)).collect()
+                [Effect::Refresh].into_iter().chain(self.call(run, began)).collect()
             }
             RunEvent::NotStarted { why, .. } => {
                 self.running = Running::No;
@@ -61,7 +71,7 @@ impl App {
                 self.running = Running::No;
                 self.untrusted = Some(command.clone());
                 self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
-                self.overlays.push(Overlay::Trust { command });
+                self.ask(Overlay::Trust { command });
                 Vec::new()
             }
         }

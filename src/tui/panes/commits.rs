@@ -49,7 +49,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let place = Rect { y: inner.y + row as u16, height: 1, ..inner };
         let mut line = describe(entry, app, usize::from(inner.width));
         if is_focused && first + row == selected {
-            line = line.style(app.theme.selected());
+            line = app.theme.select(line);
         }
         frame.render_widget(line, place);
     }

@@ -6,6 +6,7 @@ mod whole;
 
 use super::super::app::App;
 use super::super::diff::{Diff, Form, View};
+use super::super::keymap::Action;
 use super::super::text::printable;
 use super::{Pane, titled};
 use crate::session::whole::{Compared, Whole};
@@ -97,7 +98,10 @@ fn document(app: &App, columns: usize) -> (String, Document<'_>) {
             let note = printable(&experiment.row.commit).into_owned();
             (note, whole::sections(experiment, app.whole(), app, columns))
         }
-        None if app.loaded => (String::new(), says("no experiment is chosen: ↑ and ↓ in the table")),
+        None if app.loaded => {
+            let (up, down) = (app.keymap.way(Action::Up), app.keymap.way(Action::Down));
+            (String::new(), says(&format!("no experiment is chosen: {up} and {down} in the table")))
+        }
         None => (String::new(), says("reading …")),
     }
 }

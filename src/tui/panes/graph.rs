@@ -114,7 +114,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     for (at, row) in shown.iter().enumerate() {
         let mut line = describe(row, lanes, app, usize::from(inner.width));
         if first + at == app.panes.graph.selected {
-            line = line.style(app.theme.selected());
+            line = app.theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
     }

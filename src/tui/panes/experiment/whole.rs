@@ -74,7 +74,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, app: &App, columns: us
     let row = &experiment.row;
     let status = format!("{} {}", mark(row.status), row.status.word());
     let mut out = Vec::new();
-    let room = columns.saturating_sub(status.len() + 2);
+    let room = columns.saturating_sub(width(&status) + 2);
     for (at, text) in wrap(&printable(&row.description), room).into_iter().enumerate() {
         let sign = if at == 0 { format!("{status}  ") } else { " ".repeat(status.chars().count() + 2) };
         out.push(Line::from(vec![
