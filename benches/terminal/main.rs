@@ -31,6 +31,9 @@ const QUIET: Duration = Duration::from_millis(300);
 /// Measures and tells; the error says what was waited for in vain.
 type Scenario = fn() -> Result<(), String>;
 
+/// Down and up, for who knows no `j` and `k`.
+const ARROWS: [&str; 2] = ["\x1b[B", "\x1b[A"];
+
 /// What gitui writes down when it is left on its second tab.
 const GITUI: &str = "(tab: 1, diff: (ignore_whitespace: false, context: 3, interhunk_lines: 0), \
                      status_show_untracked: None, commit_msgs: [])";
@@ -63,8 +66,9 @@ struct Contender {
     command: Vec<String>,
     /// On the screen once it shows what it was opened for.
     shown: String,
-    /// Brings it where `j` and `k` move something.
+    /// Brings it where its keys for down and up move something.
     prepare: &'static str,
+    keys: [&'static str; 2],
     quit: &'static str,
     /// A file in the repository that it reads when it starts, and what it shall say.
     remembers: Option<(&'static str, &'static str)>,
@@ -75,7 +79,15 @@ impl Contender {
         let program = if name == "lab" { PathBuf::from(LAB) } else { installed(name)? };
         let mut command = vec![program.to_string_lossy().into_owned()];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
-        Some(Contender { name, command, shown: shown.to_owned(), prepare: "", quit: "q", remembers: None })
+        Some(Contender {
+            name,
+            command,
+            shown: shown.to_owned(),
+            prepare: "",
+            keys: ["j", "k"],
+            quit: "q",
+            remembers: None,
+        })
     }
 
     /// With the focus on the git log.
@@ -85,8 +97,11 @@ impl Contender {
 
     /// On its log: it opens on the tab where it was left.
     fn gitui(shown: &str) -> Option<Self> {
-        Contender::new("gitui", &[], shown)
-            .map(|gitui| Contender { remembers: Some((".git/gitui", GITUI)), ..gitui })
+        Contender::new("gitui", &[], shown).map(|gitui| Contender {
+            remembers: Some((".git/gitui", GITUI)),
+            keys: ARROWS,
+            ..gitui
+        })
     }
 
     fn open(&self, ground: &Ground) -> Terminal {
@@ -224,7 +239,7 @@ fn row(contender: &Contender, ground: &Ground) -> Result<String, String> {
     let mut keys = Vec::new();
     for n in 0..KEYS {
         let before = terminal.screen().contents_formatted();
-        keys.push(terminal.echo(["j", "k"][n % 2], |screen| screen.contents_formatted() != before)?);
+        keys.push(terminal.echo(contender.keys[n % 2], |screen| screen.contents_formatted() != before)?);
         terminal.settle(Duration::from_millis(20));
     }
     terminal.settle(QUIET);

@@ -809,7 +809,7 @@ fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEntry {
         subject: subject.into(),
         author: "Ada".into(),
         time: noon() - Duration::from_secs(7200),
-        experiment,
+        experiment: experiment.map(Box::new),
     }
 }
 

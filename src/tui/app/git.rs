@@ -50,7 +50,7 @@ impl App {
     pub(super) fn mark_graph(&mut self) {
         let marks = Marks::of(&self.history);
         for row in &mut self.panes.graph.rows {
-            row.entry.commit.experiment = marks.get(&row.entry.commit.id).cloned();
+            row.entry.commit.experiment = marks.get(&row.entry.commit.id).cloned().map(Box::new);
         }
     }
 
@@ -62,7 +62,7 @@ impl App {
             graph.asked = true;
             effects.push(Effect::Read(Wish::MoreGraph));
         }
-        let holds = graph.selected().and_then(|entry| entry.commit.experiment.as_ref());
+        let holds = graph.selected().and_then(|entry| entry.commit.experiment.as_deref());
         if let Some(key) = holds.map(Experiment::key) {
             effects.extend(self.choose(Some(key)));
         }

@@ -205,7 +205,8 @@ impl App {
             Pane::History => return self.step_chosen(by),
             Pane::Commits => {
                 self.panes.commits.select(by, self.commits.len());
-                let holds = self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_ref());
+                let holds =
+                    self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_deref());
                 if let Some(key) = holds.map(Experiment::key) {
                     return self.choose(Some(key));
                 }

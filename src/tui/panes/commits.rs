@@ -80,7 +80,7 @@ fn describe<'a>(entry: &'a LogEntry, app: &App, columns: usize) -> Line<'a> {
 
 /// Another kernel's figure would be read as one of this kernel.
 fn mine<'a>(entry: &'a LogEntry, app: &App) -> Option<&'a Experiment> {
-    entry.experiment.as_ref().filter(|experiment| app.is_mine(experiment))
+    entry.experiment.as_deref().filter(|experiment| app.is_mine(experiment))
 }
 
 fn detail<'a>(entry: &'a LogEntry, app: &App) -> Line<'a> {

@@ -29,6 +29,7 @@ const WIDE: usize = 110;
 
 #[derive(Clone, Debug)]
 pub struct GraphRow {
+    /// Without its parents: what they were for is the place.
     pub entry: GraphEntry,
     place: Place,
 }
@@ -55,8 +56,8 @@ impl GraphState {
             self.lanes = Lanes::default();
         }
         for mut entry in page.entries {
-            entry.commit.experiment = marks.get(&entry.commit.id).cloned();
-            let place = self.lanes.place(&entry.commit.id, &entry.parents);
+            entry.commit.experiment = marks.get(&entry.commit.id).cloned().map(Box::new);
+            let place = self.lanes.place(&entry.commit.id, &std::mem::take(&mut entry.parents));
             self.rows.push(GraphRow { entry, place });
         }
         self.at_end = page.is_last;
@@ -122,7 +123,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
 fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'static> {
     let theme = &app.theme;
     let commit = &row.entry.commit;
-    let experiment = commit.experiment.as_ref().filter(|e| app.is_mine(e));
+    let experiment = commit.experiment.as_deref().filter(|e| app.is_mine(e));
     let node = app
         .glyphs
         .pick(if experiment.is_some() { "●" } else { "•" }, if experiment.is_some() { "@" } else { "*" });
