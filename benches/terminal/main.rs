@@ -183,6 +183,9 @@ fn graph(ground: &Ground) -> Result<(), String> {
         known = read(terminal.screen()).unwrap_or(known);
     }
     let memory = proc::memory(terminal.pid());
+    // The view is remembered: the next one shall open on the bench.
+    terminal.press("1");
+    terminal.settle(QUIET);
     terminal.end("q");
     println!(
         "\nThe view Git: on screen {} after its key. Down to {known}: {} pages, each there after {} at the median, {} at \
