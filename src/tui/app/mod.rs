@@ -179,6 +179,8 @@ pub struct App {
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
     pub history: Vec<Experiment>,
+    /// What was last found wrong with the ledger.
+    problem: Option<String>,
     /// The history as a table: sorted, filtered, marked.
     pub table: Table,
     pub commits: Vec<LogEntry>,
@@ -246,6 +248,7 @@ impl App {
             last: None,
             check: None,
             present: None,
+            problem: None,
             status: None,
             history: Vec::new(),
             table: Table::default(),
