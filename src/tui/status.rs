@@ -54,6 +54,11 @@ impl StatusLine {
         is_error
     }
 
+    /// What this text said is no longer so.
+    pub fn take_back(&mut self, text: &str) {
+        self.message.take_if(|message| message.text == crate::tui::text::printable(text));
+    }
+
     /// When something will go by itself.
     pub fn expires(&self) -> Option<Duration> {
         self.message.as_ref()?.expires

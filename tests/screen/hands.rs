@@ -253,3 +253,19 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let stopped = format!("save; {PASS}; press s; look-away; wait 900; press x");
     assert_eq!(call(soon, &stopped), [""; 0], "a check that was ended told nothing");
 }
+
+#[test]
+fn a_zoom_belongs_to_its_view() {
+    let mut world = World::new().with_history();
+    world.tell("open; press 3 enter; press 4");
+    assert!(world.words().contains("─ Commit 9f8e7d"), "{}", world.screen(160, 45));
+    world.tell("press 3");
+    assert!(!world.words().contains("Experiments 8"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn words_name_the_keys_as_they_are_bound() {
+    let mut world = World::new();
+    world.tell("open; config [keys]\nkeep = \"C\"; press a; press a");
+    assert!(world.words().contains("auto-decide is off: C keeps, d discards"), "{}", world.screen(160, 45));
+}

@@ -7,6 +7,7 @@ mod charts;
 mod colours;
 mod deciding;
 mod device;
+mod elsewhere;
 mod git;
 mod hands;
 mod looks;

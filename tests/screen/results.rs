@@ -104,9 +104,9 @@ fn enter_shows_one_alone_and_esc_goes_back_to_the_table() {
     let mut world = world();
     world.tell("press j enter");
     assert_eq!(world.app.panes.focus().name(), "Experiment");
-    assert!(world.app.panes.zoom);
+    assert!(world.app.panes.zoom());
     world.tell("press esc");
-    assert_eq!((world.app.panes.focus().name(), world.app.panes.zoom), ("Experiments", false));
+    assert_eq!((world.app.panes.focus().name(), world.app.panes.zoom()), ("Experiments", false));
 }
 
 #[test]

@@ -109,9 +109,7 @@ fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
 fn the_base_is_the_incumbent_or_the_chosen_experiment() {
     let mut world = edited();
     world.texts.push(("9f8e7d7".into(), "// another kernel\n".into()));
-    world.tell("save; say correctness: pass; end pass 1000; press 2 b");
-    assert!(world.words().contains("choose an experiment first"));
-    world.tell("press 1 tab k j 2 b");
+    world.tell("save; say correctness: pass; end pass 1000; press 1 tab k j 2 b");
     let words = world.words();
     assert!(words.contains("against experiment 9f8e7d7"), "{}", world.screen(160, 45));
     world.tell("press b v");
@@ -186,4 +184,12 @@ fn of_a_very_long_file_only_what_is_seen_is_laid_out() {
     assert!(world.words().contains("9980/10000"), "{}", world.screen(160, 45));
     // 2 ms in a release build; this one is not optimised, and the machine may be busy.
     assert!(frame.as_millis() < 60, "a frame takes {frame:?}");
+}
+
+#[test]
+fn with_nothing_chosen_the_newest_experiment_is_compared_with() {
+    let mut world = with(World::new().with_history(), "open; press 2; press b");
+    assert!(world.words().contains("experiment 9f8e7d"), "{}", world.screen(160, 45));
+    let mut world = with(World::new(), "open; press 2; press b");
+    assert!(world.words().contains("no experiment to compare with yet"), "{}", world.screen(160, 45));
 }

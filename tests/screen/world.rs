@@ -81,6 +81,8 @@ pub struct World {
     pub texts: Vec<(String, String)>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
+    /// What is wrong with the ledger.
+    pub problems: Vec<String>,
 }
 
 /// The moment in which every story begins.
@@ -119,6 +121,7 @@ impl World {
             late: None,
             texts: Vec::new(),
             unreadable: None,
+            problems: Vec::new(),
         }
     }
 
@@ -165,6 +168,13 @@ impl World {
                 self.records.push(record);
             }
             "touch" => self.send(self.changed()),
+            // In another terminal: `elsewhere` alone tells that something changed, with words they are a commit's.
+            "elsewhere" => {
+                if !rest.is_empty() {
+                    self.commits.insert(0, commit("e15e3e4e", rest, None));
+                }
+                self.send(Event::Watch(WatchEvent::Surroundings));
+            }
             "undo" => {
                 self.disk = self.head.clone();
                 self.send(self.changed());
@@ -609,7 +619,7 @@ impl World {
                 },
                 discard_asks: stale || !undecided,
             }),
-            history: Ok(History { experiments: self.history.clone(), problems: Vec::new() }),
+            history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }
     }

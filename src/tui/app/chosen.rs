@@ -17,8 +17,12 @@ impl App {
 
     /// The one that is shown whole: the chosen one or, in the table, the topmost as long as none is chosen.
     pub fn shown(&self) -> Option<&Experiment> {
-        let topmost = || self.history.get(*self.table.order().first()?);
-        self.chosen().or_else(|| topmost().filter(|_| self.panes.view == View::Results))
+        self.chosen().or_else(|| self.topmost().filter(|_| self.panes.view == View::Results))
+    }
+
+    /// The first one of the table.
+    pub(super) fn topmost(&self) -> Option<&Experiment> {
+        self.history.get(*self.table.order().first()?)
     }
 
     /// The same, whole; `None` while it is being read.

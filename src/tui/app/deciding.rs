@@ -22,15 +22,23 @@ impl App {
         let Some(last) = &self.last else { return };
         let run = last.start.id;
         let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
+        let kernel = &self.setup.kernel;
+        let gone = matches!(self.present, Some(Err(_)));
         let newer = self.is_stale() || self.status.as_ref().is_some_and(|s| s.discard_asks);
         match what {
+            Deciding::Discard if newer && gone && !judged => self.ask_discard(format!(
+                "{kernel} cannot be read. Put the incumbent's back? No row is written."
+            )),
+            Deciding::Discard if newer && gone => self.ask_discard(format!(
+                "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
+                 judged is kept in git."
+            )),
             Deciding::Discard if newer && !judged => self.ask_discard(format!(
-                "No verdict belongs to the present bytes of {}. Discard them unjudged? They are kept in git, but no \
-                 row is written.",
-                self.setup.kernel
+                "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
+                 but no row is written."
             )),
             Deciding::Discard if newer => self.ask_discard(format!(
-                "kernel.cu has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
+                "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             )),
             Deciding::Discard => self.open_discard(run, false),
             _ => self.overlays.push(Overlay::Keep { draft: self.draft(run) }),

@@ -11,7 +11,7 @@ use crate::session::follow::Batch;
 use crate::session::project::Project;
 use crate::session::record::Record;
 use crate::session::repo::short;
-use crate::session::run::{Reason, RunId};
+use crate::session::run::{Fingerprint, Reason, RunId};
 use crate::session::status::Status;
 use crate::session::verdict::Outcome;
 use std::sync::Arc;
@@ -22,9 +22,11 @@ impl App {
         match facts.history {
             Ok(history) => {
                 self.learn(history.experiments);
-                if first && let Some(problem) = history.problems.first() {
+                let problem = history.problems.first();
+                if let Some(problem) = problem.filter(|&problem| self.problem.as_ref() != Some(problem)) {
                     self.say(Level::Warning, problem.clone());
                 }
+                self.problem = problem.cloned();
             }
             Err(why) => self.say(Level::Error, format!("the history cannot be read: {why}")),
         }
@@ -44,12 +46,16 @@ impl App {
     }
 
     fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
-        self.present = Some(status.present.clone());
+        self.learn_present(status.present.clone());
         if let Err(why) = &status.present {
             self.say(Level::Error, why.clone());
         }
         let is_idle = matches!(self.running, Running::No);
         let mut effects = Vec::new();
+        // Somebody committed or switched the branch, here or in another terminal.
+        if self.status.as_ref().is_some_and(|before| before.head != status.head) {
+            effects.extend(self.open_graph());
+        }
         // The verdict of the present bytes where there is one, else the last: after a discard that is
         // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.
         let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
@@ -98,6 +104,14 @@ impl App {
             effects.extend(self.decide_by_rule());
         }
         effects
+    }
+
+    /// What kernel.cu now holds. That it could not be read is unsaid once it can.
+    pub(super) fn learn_present(&mut self, present: Result<Fingerprint, String>) {
+        if let (Some(Err(why)), Ok(_)) = (&self.present, &present) {
+            self.message.take_back(why);
+        }
+        self.present = Some(present);
     }
 
     /// The check before a keep: its lines follow the run's own in run.log.

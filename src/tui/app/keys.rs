@@ -89,7 +89,7 @@ impl App {
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => return self.open_whole(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
-            Action::Zoom | Action::Open => self.panes.zoom = !self.panes.zoom,
+            Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),
             Action::HalfUp => return self.scroll(-self.half_page()),
@@ -257,7 +257,7 @@ impl App {
         } else if self.panes.view == View::Bench && self.chosen.is_some() {
             self.chosen = None;
         } else {
-            self.panes.zoom = false;
+            self.panes.set_zoom(false);
         }
     }
 }

@@ -184,6 +184,8 @@ pub struct App {
     pub history: Vec<Experiment>,
     /// What was worked out of it.
     past: Past,
+    /// What was last found wrong with the ledger.
+    problem: Option<String>,
     /// The history as a table: sorted, filtered, marked.
     pub table: Table,
     pub commits: Vec<LogEntry>,
@@ -251,6 +253,7 @@ impl App {
             last: None,
             check: None,
             present: None,
+            problem: None,
             status: None,
             history: Vec::new(),
             past: Past::default(),

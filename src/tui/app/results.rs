@@ -57,7 +57,7 @@ impl App {
         self.comparing = Some(keys.clone());
         self.panes.experiment.reset();
         self.panes.set_focus(Pane::Experiment);
-        self.panes.zoom = true;
+        self.panes.set_zoom(true);
         vec![Effect::Read(Wish::Compare(keys))]
     }
 
@@ -223,7 +223,7 @@ impl App {
             return Vec::new();
         }
         self.panes.set_focus(Pane::Experiment);
-        self.panes.zoom = true;
+        self.panes.set_zoom(true);
         self.want_whole()
     }
 
@@ -234,10 +234,10 @@ impl App {
                 self.panes.experiment.reset();
             }
             self.panes.set_focus(Pane::Experiments);
-            self.panes.zoom = false;
+            self.panes.set_zoom(false);
             return true;
         }
-        let filtered = !self.table.filter().is_empty() && !self.panes.zoom;
+        let filtered = !self.table.filter().is_empty() && !self.panes.zoom();
         if filtered {
             self.table.filter_by(Filter::default(), &self.history);
         }

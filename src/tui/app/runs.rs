@@ -122,7 +122,7 @@ impl App {
             }
             WatchEvent::Surroundings => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, fingerprint, .. } => {
-                self.present = Some(Ok(fingerprint));
+                self.learn_present(Ok(fingerprint));
                 vec![Effect::ReopenProject]
             }
             WatchEvent::Changed { fingerprint, .. } => {
@@ -131,7 +131,7 @@ impl App {
                     (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
                     _ => false,
                 };
-                self.present = Some(Ok(fingerprint));
+                self.learn_present(Ok(fingerprint));
                 // No run begins while a decision is carried out; the look after it sees to this save.
                 self.saved_meanwhile |= self.deciding.is_some() && !self.paused;
                 if known || self.paused || self.deciding.is_some() {

@@ -7,6 +7,7 @@ use super::super::reader::Wish;
 use super::super::source::{Against, Asked, Messages, Source, Which, of_kernel};
 use super::super::status::Level;
 use super::{App, Judged, Running};
+use crate::session::experiment::Experiment;
 use crate::session::run::{Fingerprint, RunId};
 use crate::session::verdict::Outcome;
 use harness::report::{Report, Severity, Stage};
@@ -91,13 +92,16 @@ impl App {
 
     /// Compares with the chosen experiment, or with the incumbent again.
     pub(super) fn switch_base(&mut self) {
-        let state = &mut self.panes.source;
+        if self.chosen().is_none() {
+            // What the table marks as long as nothing is chosen.
+            self.chosen = self.topmost().map(Experiment::key);
+            self.panes.source.against_chosen = false;
+        }
         if self.chosen.is_none() {
-            state.against_chosen = false;
-            self.say(Level::Warning, "choose an experiment first, in the chart, the results or the git log");
+            self.say(Level::Warning, "no experiment to compare with yet");
             return;
         }
-        state.against_chosen = !state.against_chosen;
+        self.panes.source.against_chosen = !self.panes.source.against_chosen;
     }
 
     pub(super) fn step_mark(&mut self, forward: bool) {

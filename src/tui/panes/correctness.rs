@@ -60,7 +60,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         spread::draw(frame, inner, app, report);
         return;
     }
-    if app.panes.zoom
+    if app.panes.zoom()
         && area.width >= BOTH
         && has_histograms
         && let Some(report) = &shown

@@ -36,7 +36,11 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
             message::draw(frame, area, app, "Discard", &ask, draft);
         }
         Overlay::DiscardNewer { text, .. } => {
-            question(frame, area, "Discard newer bytes?", std::slice::from_ref(text), app);
+            let title = match app.present {
+                Some(Err(_)) => "Discard?",
+                _ => "Discard newer bytes?",
+            };
+            question(frame, area, title, std::slice::from_ref(text), app);
         }
         Overlay::Undo { text, .. } => {
             question(frame, area, "Undo?", std::slice::from_ref(text), app);

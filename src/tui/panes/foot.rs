@@ -169,7 +169,7 @@ fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -
 fn word(app: &App, binding: &Binding) -> &'static str {
     match binding.action {
         Action::Pause if app.paused => "watch",
-        Action::Zoom if app.panes.zoom => "unzoom",
+        Action::Zoom if app.panes.zoom() => "unzoom",
         Action::Freeze if app.log.is_frozen() => "let go",
         _ => binding.hint,
     }

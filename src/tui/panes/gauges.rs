@@ -8,7 +8,7 @@
 //!  processes  1234  lab (this run)   0.6 GiB   83 % busy
 //! ```
 
-use super::super::app::App;
+use super::super::app::{App, Running};
 use super::super::chart::{Axis, Chart, Drawn, Level, On, Scale, Series};
 use super::super::format;
 use super::super::keymap::Action;
@@ -72,6 +72,10 @@ fn absent(app: &App) -> String {
             "the emulated cpu device has no clocks, no temperature and no power to tell".to_owned()
         }
         (None, _) if app.gpu().is_some() => "reading …".to_owned(),
+        // Only a run that has ended names its GPU.
+        _ if !matches!(app.running, Running::No) => {
+            "no run has named its GPU yet: the one that goes on will".to_owned()
+        }
         _ => {
             let rerun = app.keymap.way(Action::Rerun);
             format!("no run has named its GPU yet: {rerun} judges the kernel, and then this is known")

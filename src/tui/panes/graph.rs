@@ -61,6 +61,7 @@ impl GraphState {
             self.rows.push(GraphRow { entry, place });
         }
         self.at_end = page.is_last;
+        self.selected = self.selected.min(self.rows.len().saturating_sub(1));
     }
 
     pub fn selected(&self) -> Option<&GraphEntry> {

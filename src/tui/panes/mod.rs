@@ -103,7 +103,8 @@ pub struct Panes {
     pub view: View,
     /// Which pane of each view has the focus, as a place in [`View::panes`].
     focus: [usize; View::ALL.len()],
-    pub zoom: bool,
+    /// Which views show their focused pane alone.
+    zoomed: [bool; View::ALL.len()],
     pub correctness: CorrectnessState,
     pub history: HistoryState,
     pub commits: CommitsState,
@@ -140,6 +141,15 @@ impl Panes {
         if let Some(at) = self.view.panes().iter().position(|p| *p == pane) {
             self.focus[self.view as usize] = at;
         }
+    }
+
+    /// The focused pane of the present view has the whole screen.
+    pub fn zoom(&self) -> bool {
+        self.zoomed[self.view as usize]
+    }
+
+    pub fn set_zoom(&mut self, zoom: bool) {
+        self.zoomed[self.view as usize] = zoom;
     }
 
     /// Moves the focus among the panes of the view, round the end.

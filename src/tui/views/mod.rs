@@ -69,7 +69,7 @@ impl View {
 
 /// Draws the panes of the present view. `is_large` is said of the whole screen.
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App, is_large: bool) {
-    if app.panes.zoom || area.width < 60 || area.height < 13 {
+    if app.panes.zoom() || area.width < 60 || area.height < 13 {
         draw_pane(frame, area, app, app.panes.focus());
         return;
     }
