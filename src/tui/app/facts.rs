@@ -33,6 +33,7 @@ impl App {
             Ok(log) => self.commits = log,
             Err(why) => self.say(Level::Error, format!("git log: {why}")),
         }
+        let head = self.status.as_ref().map(|status| status.head.clone());
         let mut effects = match facts.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
@@ -40,6 +41,10 @@ impl App {
                 Vec::new()
             }
         };
+        // A keep, an undo, or somebody's own git: the graph that is shown has other commits.
+        if head.is_some() && head.as_ref() != self.status.as_ref().map(|status| &status.head) {
+            effects.extend(self.open_graph());
+        }
         effects.extend(self.want_whole());
         effects
     }
