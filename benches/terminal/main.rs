@@ -5,6 +5,7 @@
 //! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one scenario.
 //! What the figures were is in benchmarks/README.md. Nothing here is a test: a slow machine is no failure.
 
+mod flood;
 mod grounds;
 mod proc;
 mod pty;
@@ -17,29 +18,43 @@ use std::time::{Duration, Instant};
 const EXPERIMENTS: usize = 10_000;
 const LOG_BYTES: usize = 1_000_000_000;
 const COMMITS: usize = 1_000_000;
-/// Lines a second.
-const FLOOD: usize = 50_000;
+/// So far down the graph somebody scrolls.
+const DEPTH: usize = 100_000;
 
 /// Starts of each program; the medians count.
 const STARTS: usize = 7;
 const KEYS: usize = 100;
-/// A 99th percentile wants more.
-const FLOODED_KEYS: usize = 400;
 const IDLE: Duration = Duration::from_secs(10);
 /// Then a program has drawn what it has to draw.
 const QUIET: Duration = Duration::from_millis(300);
+
+/// Measures and tells; the error says what was waited for in vain.
+type Scenario = fn() -> Result<(), String>;
+
+/// Down and up, for who knows no `j` and `k`.
+const ARROWS: [&str; 2] = ["\x1b[B", "\x1b[A"];
+
+/// What gitui writes down when it is left on its second tab.
+const GITUI: &str = "(tab: 1, diff: (ignore_whitespace: false, context: 3, interhunk_lines: 0), \
+                     status_show_untracked: None, commit_msgs: [])";
 
 fn main() -> std::io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "--harness") {
         return grounds::harness();
     }
-    let scenarios: [(&str, fn()); 5] =
-        [("small", small), ("history", history), ("commits", commits), ("clock", clock), ("flood", flood)];
+    let scenarios: [(&str, Scenario); 5] = [
+        ("small", small),
+        ("history", history),
+        ("commits", commits),
+        ("clock", clock),
+        ("flood", flood::flood),
+    ];
     let asked: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
     for (name, measure) in scenarios {
         if asked.is_empty() || asked.iter().any(|arg| *arg == name) {
-            measure();
+            // What went wrong in one scenario says nothing of the next.
+            measure().unwrap_or_else(|why| println!("\n{name}: {why}"));
         }
     }
     Ok(())
@@ -51,9 +66,12 @@ struct Contender {
     command: Vec<String>,
     /// On the screen once it shows what it was opened for.
     shown: String,
-    /// Brings it where `j` and `k` move something.
+    /// Brings it where its keys for down and up move something.
     prepare: &'static str,
+    keys: [&'static str; 2],
     quit: &'static str,
+    /// A file in the repository that it reads when it starts, and what it shall say.
+    remembers: Option<(&'static str, &'static str)>,
 }
 
 impl Contender {
@@ -61,7 +79,15 @@ impl Contender {
         let program = if name == "lab" { PathBuf::from(LAB) } else { installed(name)? };
         let mut command = vec![program.to_string_lossy().into_owned()];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
-        Some(Contender { name, command, shown: shown.to_owned(), prepare: "", quit: "q" })
+        Some(Contender {
+            name,
+            command,
+            shown: shown.to_owned(),
+            prepare: "",
+            keys: ["j", "k"],
+            quit: "q",
+            remembers: None,
+        })
     }
 
     /// With the focus on the git log.
@@ -69,7 +95,19 @@ impl Contender {
         Contender::new("lab", &[], shown).map(|lab| Contender { prepare: "\t\t", ..lab })
     }
 
+    /// On its log: it opens on the tab where it was left.
+    fn gitui(shown: &str) -> Option<Self> {
+        Contender::new("gitui", &[], shown).map(|gitui| Contender {
+            remembers: Some((".git/gitui", GITUI)),
+            keys: ARROWS,
+            ..gitui
+        })
+    }
+
     fn open(&self, ground: &Ground) -> Terminal {
+        if let Some((name, text)) = self.remembers {
+            ground.write(name, text);
+        }
         Terminal::start(&self.command, &ground.repo(), &ground.vars())
     }
 }
@@ -79,17 +117,18 @@ fn installed(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
-fn small() {
+fn small() -> Result<(), String> {
     let contenders = [
         Contender::lab("● PASS"),
         Contender::new("tig", &[], "commit number 20"),
-        Contender::new("gitui", &[], "Unstaged"),
+        Contender::gitui("commit number 20"),
         Contender::new("lazygit", &[], "commit number 20"),
     ];
     compare("A repository of twenty commits", &Ground::small(), contenders);
+    Ok(())
 }
 
-fn history() {
+fn history() -> Result<(), String> {
     let ground = Ground::history(EXPERIMENTS, LOG_BYTES);
     let title = format!("{EXPERIMENTS} experiments, a run.log of {} MB", LOG_BYTES / 1_000_000);
     let last = format!("[{:>12}]", LOG_BYTES / 100 - 1);
@@ -97,25 +136,72 @@ fn history() {
     let contenders = [
         Contender::lab("the newest of all"),
         Contender::new("tig", &[], "the newest of all"),
-        Contender::new("gitui", &[], "Unstaged"),
+        Contender::gitui("the newest of all"),
         Contender::new("lazygit", &[], "the newest of all"),
         Contender::new("lnav", &[&log], &last),
         Contender::new("less", &["+G", &log], &last),
     ];
     compare(&title, &ground, contenders);
-    long_run(&ground);
+    long_run(&ground)
 }
 
-fn commits() {
+fn commits() -> Result<(), String> {
     let ground = Ground::commits(COMMITS);
     let newest = format!("commit number {COMMITS}");
     let contenders = [
         Contender::lab(&newest),
         Contender::new("tig", &[], &newest),
-        Contender::new("gitui", &[], "Unstaged"),
+        Contender::gitui(&newest),
         Contender::new("lazygit", &[], &newest),
     ];
     compare(&format!("A repository of {COMMITS} commits"), &ground, contenders);
+    graph(&ground)
+}
+
+/// The view Git: down as far as [`DEPTH`], page by page, with a key pressed while each page is read.
+fn graph(ground: &Ground) -> Result<(), String> {
+    let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(ground);
+    terminal.see(&format!("commit number {COMMITS}"))?;
+    terminal.settle(QUIET);
+    let read = |screen: &vt100::Screen| {
+        let title = screen.contents();
+        let (before, _) = title.split_once(" and older ones")?;
+        before.rsplit(' ').next()?.parse::<usize>().ok()
+    };
+    let shown = terminal.echo("4", |screen| read(screen).is_some())?;
+    terminal.settle(QUIET);
+    let (mut pages, mut keys) = (Vec::new(), Vec::new());
+    let mut known = read(terminal.screen()).unwrap_or(0);
+    while known < DEPTH {
+        // The key after it comes while the page is read.
+        let began = Instant::now();
+        terminal.press("G");
+        let before = terminal.screen().contents_formatted();
+        keys.push(terminal.echo("k", |screen| screen.contents_formatted() != before)?);
+        terminal.wait("more commits", |screen| read(screen).is_some_and(|now| now > known))?;
+        pages.push(began.elapsed());
+        known = read(terminal.screen()).unwrap_or(known);
+    }
+    let memory = proc::memory(terminal.pid());
+    // The view is remembered: the next one shall open on the bench.
+    terminal.press("1");
+    terminal.settle(QUIET);
+    terminal.end("q");
+    println!(
+        "\nThe view Git: on screen {} after its key. Down to {known}: {} pages, each there after {} at the median, {} at \
+         the 99th percentile, {} at most; a key while it is read after {}, {} and {}; {:.1} MB then, {:.1} MB at most.",
+        ms(shown),
+        pages.len(),
+        ms(median(&pages)),
+        ms(percentile(&pages, 99)),
+        ms(percentile(&pages, 100)),
+        ms(median(&keys)),
+        ms(percentile(&keys, 99)),
+        ms(percentile(&keys, 100)),
+        memory.resident,
+        memory.peak
+    );
+    Ok(())
 }
 
 fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Contender>; N]) {
@@ -125,40 +211,45 @@ fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Con
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for contender in contenders.into_iter().flatten() {
-        println!("{}", row(&contender, ground));
+        // Of a peer that shows something else the others are none the worse.
+        match row(&contender, ground) {
+            Ok(row) => println!("{row}"),
+            Err(why) => {
+                let why = why.lines().next().unwrap_or_default();
+                println!("| {} | {why} |", contender.name);
+            }
+        }
     }
 }
 
-fn row(contender: &Contender, ground: &Ground) -> String {
+fn row(contender: &Contender, ground: &Ground) -> Result<String, String> {
     let mut first = Vec::new();
     let mut frame = Vec::new();
     let mut shown = Vec::new();
     for _ in 0..STARTS {
         let mut terminal = contender.open(ground);
-        shown.push(terminal.see(&contender.shown));
+        shown.push(terminal.see(&contender.shown)?);
         first.extend(terminal.first_bytes);
         frame.extend(terminal.first_frame);
         terminal.settle(QUIET);
         terminal.end(contender.quit);
     }
     let mut terminal = contender.open(ground);
-    terminal.see(&contender.shown);
+    terminal.see(&contender.shown)?;
     terminal.settle(QUIET);
     terminal.press(contender.prepare);
     terminal.settle(QUIET);
-    let keys: Vec<Duration> = (0..KEYS)
-        .map(|n| {
-            let before = terminal.screen().contents_formatted();
-            let took = terminal.echo(["j", "k"][n % 2], |screen| screen.contents_formatted() != before);
-            terminal.settle(Duration::from_millis(20));
-            took
-        })
-        .collect();
+    let mut keys = Vec::new();
+    for n in 0..KEYS {
+        let before = terminal.screen().contents_formatted();
+        keys.push(terminal.echo(contender.keys[n % 2], |screen| screen.contents_formatted() != before)?);
+        terminal.settle(Duration::from_millis(20));
+    }
     terminal.settle(QUIET);
     let memory = proc::memory(terminal.pid());
     let idle = idle(&mut terminal);
     terminal.end(contender.quit);
-    format!(
+    Ok(format!(
         "| {} | {} | {} | {} | {} | {} | {:.1} MB | {:.1} MB | {:.1} MB | {idle:.2} % |",
         contender.name,
         ms(median(&first)),
@@ -169,7 +260,7 @@ fn row(contender: &Contender, ground: &Ground) -> String {
         memory.resident,
         memory.peak,
         memory.share_with_children,
-    )
+    ))
 }
 
 /// Percent of one processor while nobody does anything.
@@ -181,13 +272,12 @@ fn idle(terminal: &mut Terminal) -> f64 {
 }
 
 /// A run that prints as much as the log holds, while the screen looks on.
-fn long_run(ground: &Ground) {
-    let lab = Contender::lab("").expect("lab is here");
-    let mut terminal = lab.open(ground);
-    terminal.see("the newest of all");
+fn long_run(ground: &Ground) -> Result<(), String> {
+    let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(ground);
+    terminal.see("the newest of all")?;
     ground.write("kernel.cu", &format!("print {LOG_BYTES}\n"));
     let began = Instant::now();
-    terminal.see("500 sps");
+    terminal.see("500 sps")?;
     let took = began.elapsed();
     let memory = proc::memory(terminal.pid());
     terminal.end("q");
@@ -200,6 +290,7 @@ fn long_run(ground: &Ground) {
         memory.peak
     );
     forget_runs_after(ground, EXPERIMENTS);
+    Ok(())
 }
 
 /// Runs that a measurement made: the next one shall find the ground as it was.
@@ -213,12 +304,12 @@ fn forget_runs_after(ground: &Ground, last: usize) {
 }
 
 /// What the clock of a run that goes on writes.
-fn clock() {
+fn clock() -> Result<(), String> {
     let ground = Ground::small();
-    let mut terminal = Contender::lab("").expect("lab is here").open(&ground);
-    terminal.see("● PASS");
+    let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(&ground);
+    terminal.see("● PASS")?;
     ground.write("kernel.cu", "wait 600\n");
-    terminal.see("MEASURE");
+    terminal.see("MEASURE")?;
     terminal.settle(Duration::from_millis(5));
     terminal.frames();
     let before = proc::cpu(terminal.pid());
@@ -229,6 +320,7 @@ fn clock() {
     terminal.end("q");
     ground.git(&["checkout", "-q", "kernel.cu"]);
     forget_runs_after(&ground, 1);
+    Ok(())
 }
 
 fn of_frames(sizes: &[usize], time: Duration) -> String {
@@ -242,96 +334,6 @@ fn of_frames(sizes: &[usize], time: Duration) -> String {
         at(50),
         at(100)
     )
-}
-
-/// Keys while a harness prints more than anybody can read.
-fn flood() {
-    let ground = Ground::small();
-    println!("\n## A harness that prints {FLOOD} lines a second\n");
-    let mut terminal = Contender::lab("").expect("lab is here").open(&ground);
-    terminal.see("● PASS");
-    ground.write("kernel.cu", &format!("flood {FLOOD} 60\n"));
-    terminal.see("[     10");
-    terminal.frames();
-    let before = proc::cpu(terminal.pid());
-    terminal.watch(Duration::from_secs(3));
-    let cpu = 100.0 * (proc::cpu(terminal.pid()) - before).as_secs_f64() / 3.0;
-    println!(
-        "- drawing: {}; the whole of lab and harness takes {cpu:.0} % of a processor",
-        of_frames(&terminal.frames(), Duration::from_secs(3))
-    );
-    let (mut words, mut moves) = (Vec::new(), Vec::new());
-    let mut pause = Pauses(1);
-    terminal.echo("/", |screen| screen.cursor_position() == (57, 89) || !screen.hide_cursor());
-    let mut typed = String::new();
-    for n in 0..FLOODED_KEYS {
-        terminal.watch(pause.next());
-        if typed.len() == 20 {
-            typed.clear();
-            terminal.press("\u{15}");
-            terminal.watch(Duration::from_millis(50));
-        }
-        typed.push(char::from(b'a' + (n % 26) as u8));
-        let wanted = format!("/{typed}");
-        words.push(terminal.echo(&typed[typed.len() - 1..], |screen| {
-            screen.rows(0, pty::COLUMNS).any(|row| row.contains(&wanted))
-        }));
-    }
-    let (kept, sent) = burst(&mut terminal);
-    terminal.echo("\u{1b}", |screen| screen.hide_cursor());
-    let panes = ["Correctness", "Throughput", "Git log", "run.log"];
-    let focused = |screen: &vt100::Screen, name: &str| screen.contents().contains(&format!("━ {name}"));
-    let mut at = panes.iter().position(|name| focused(terminal.screen(), name)).unwrap_or(0);
-    for _ in 0..FLOODED_KEYS {
-        terminal.watch(pause.next());
-        at = (at + 1) % panes.len();
-        moves.push(terminal.echo("\t", |screen| focused(screen, panes[at])));
-    }
-    for (what, times) in [("a letter typed into the search", &words), ("Tab to the next pane", &moves)] {
-        println!(
-            "- {what}, key to painted frame: median {}, p99 {}, at most {} ({} keys)",
-            ms(median(times)),
-            ms(percentile(times, 99)),
-            ms(percentile(times, 100)),
-            times.len()
-        );
-    }
-    println!("- keys dropped: {} of {sent} typed in one go", sent - kept);
-    let memory = proc::memory(terminal.pid());
-    println!("- memory: {:.1} MB, {:.1} MB at most", memory.resident, memory.peak);
-    terminal.end("q");
-    ground.git(&["checkout", "-q", "kernel.cu"]);
-    forget_runs_after(&ground, 1);
-}
-
-/// Keys that come all at once: how many of how many arrived. They fill a line, and what takes all but the
-/// first five away again follows on their heels; then one is typed and taken away many times over.
-fn burst(terminal: &mut Terminal) -> (usize, usize) {
-    const LETTERS: usize = 450;
-    terminal.press("\u{15}");
-    let letters: String = (0..LETTERS).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
-    let back = "\u{7f}".repeat(LETTERS - 5);
-    let to_and_fro = "x\u{7f}".repeat(1_000);
-    terminal.press(&format!("{letters}{back}{to_and_fro}"));
-    terminal.watch(Duration::from_secs(3));
-    let line = terminal.screen().rows(0, pty::COLUMNS).find_map(|row| {
-        let (_, typed) = row.split_once("/abc")?;
-        Some(format!("abc{}", typed.split_whitespace().next().unwrap_or("")))
-    });
-    let sent = LETTERS + LETTERS - 5 + 2_000;
-    let left = line.unwrap_or_default();
-    (if left == "abcde" { sent } else { sent - left.len().abs_diff(5).max(1) }, sent)
-}
-
-/// Between 5 and 60 ms, as if at random: no key shall come at the same point of every frame.
-struct Pauses(u64);
-
-impl Pauses {
-    fn next(&mut self) -> Duration {
-        // Knuth's MMIX constants.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_micros(5_000 + (self.0 >> 33) % 55_000)
-    }
 }
 
 fn median(times: &[Duration]) -> Duration {

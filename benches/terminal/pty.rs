@@ -13,7 +13,7 @@ pub const COLUMNS: u16 = 200;
 pub const ROWS: u16 = 60;
 
 /// Nothing that is measured takes nearly this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Between a program's synchronized updates (DEC private mode 2026) lies one frame.
 const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
@@ -80,19 +80,17 @@ impl Terminal {
         self.child.process_id().expect("it was started")
     }
 
+    /// Where nobody is there to hear it any more, the next wait says so.
     pub fn press(&mut self, keys: &str) {
-        self.writer
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.writer.flush())
-            .expect("a terminal to type at");
+        let _ = self.writer.write_all(keys.as_bytes()).and_then(|()| self.writer.flush());
     }
 
     pub fn screen(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
-    /// Takes in what comes next, if it comes by then.
-    fn take(&mut self, deadline: Instant) -> bool {
+    /// Takes in what comes next, if it comes by then. An error is a program that ended.
+    fn take(&mut self, deadline: Instant) -> Result<bool, String> {
         let rest = deadline.saturating_duration_since(Instant::now());
         match self.chunks.recv_timeout(rest) {
             Ok((when, bytes)) => {
@@ -104,12 +102,10 @@ impl Terminal {
                     self.first_frame = Some(when - self.started);
                 }
                 self.parser.process(&bytes);
-                true
+                Ok(true)
             }
-            Err(RecvTimeoutError::Timeout) => false,
-            Err(RecvTimeoutError::Disconnected) => {
-                panic!("the program ended:\n{}", self.parser.screen().contents())
-            }
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            Err(RecvTimeoutError::Disconnected) => Err(self.in_vain("ended")),
         }
     }
 
@@ -124,45 +120,52 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen is as wanted; the time from the start to the bytes that made it so.
-    pub fn wait(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Duration {
-        let deadline = Instant::now() + PATIENCE;
-        while !is_so(self.parser.screen()) {
-            assert!(
-                self.take(deadline),
-                "waited in vain for {what}; on the screen:\n{}",
-                self.parser.screen().contents()
-            );
-        }
-        self.last - self.started
+    /// What became of a wait, and what was on the screen at its end.
+    fn in_vain(&self, what: &str) -> String {
+        let rows = self.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
+        let rows: Vec<String> = rows.filter(|row| !row.is_empty()).collect();
+        format!("{what}; on the screen:\n{}", rows.join("\n"))
     }
 
-    pub fn see(&mut self, text: &str) -> Duration {
+    /// Waits until the screen is as wanted; the time from the start to the bytes that made it so.
+    pub fn wait(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Result<Duration, String> {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(self.parser.screen()) {
+            if !self.take(deadline)? {
+                return Err(self.in_vain(&format!("waited in vain for {what}")));
+            }
+        }
+        Ok(self.last - self.started)
+    }
+
+    pub fn see(&mut self, text: &str) -> Result<Duration, String> {
         self.wait(text, |screen| screen.contents().contains(text))
     }
 
     /// Waits until nothing has come for so long.
     pub fn settle(&mut self, quiet: Duration) {
-        while self.take(Instant::now() + quiet) {}
+        while self.take(Instant::now() + quiet) == Ok(true) {}
     }
 
     /// Looks on for so long.
     pub fn watch(&mut self, time: Duration) {
         let deadline = Instant::now() + time;
-        while self.take(deadline) {}
+        while self.take(deadline) == Ok(true) {}
     }
 
     /// Types, and waits until the screen shows it; the time between.
-    pub fn echo(&mut self, keys: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Duration {
+    pub fn echo(&mut self, keys: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Result<Duration, String> {
         // What came before belongs to nobody's key.
-        while self.take(Instant::now()) {}
+        while self.take(Instant::now())? {}
         let typed = Instant::now();
         self.press(keys);
         let deadline = typed + PATIENCE;
         loop {
-            assert!(self.take(deadline), "no answer to {keys:?}:\n{}", self.parser.screen().contents());
+            if !self.take(deadline)? {
+                return Err(self.in_vain(&format!("no answer to {keys:?}")));
+            }
             if is_so(self.parser.screen()) {
-                return self.last.saturating_duration_since(typed);
+                return Ok(self.last.saturating_duration_since(typed));
             }
         }
     }
@@ -184,6 +187,11 @@ impl Terminal {
                 break;
             }
         }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

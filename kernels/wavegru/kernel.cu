@@ -100,11 +100,11 @@ struct Stored {
 };
 
 // Rows times a vector in shared memory: the sums, in every lane.
-template <int N, class R>
+template <int UNROLL = CHUNKS, int N, class R>
 __device__ inline void multiply(const R& rows, const float* vector, int lane, float (&sums)[N]) {
 #pragma unroll
     for (int row = 0; row < N; ++row) sums[row] = 0.0f;
-#pragma unroll
+#pragma unroll(UNROLL)
     for (int k = 0; k < CHUNKS; ++k) {
         const float4 x = reinterpret_cast<const float4*>(vector)[k * 32 + lane];
 #pragma unroll
@@ -158,9 +158,11 @@ __device__ inline int sample(const float* logits, const float* noise, float log_
 // softmax(logits)[token], in every lane.
 __device__ inline float probability(const float* logits, int token, int lane) {
     float largest = logits[lane];
+#pragma unroll 1
     for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i]);
     largest = unordered(__reduce_max_sync(ALL, ordered(largest)));
     float sum = 0.0f;
+#pragma unroll 1
     for (int i = lane; i < V; i += 32) sum += expf(logits[i] - largest);
     return expf(logits[token] - largest) / lab_warp_sum(sum);
 }
@@ -320,24 +322,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     u64 logit_before = 0;
     __syncthreads();
 
+    // What is computed before the first step is worth little code: each copy costs the compiler time at every save.
     // Layer 0's products with its present state, biases added: what the cell of the step after needs.
-    const auto layer0_state_sums = [&](int step) {
+    const auto layer0_state_sums = [&](int step, bool is_first) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
-            multiply(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
+            const Stored rows = {hh0 + (mine + own) * UNIT_APART, GATE_APART};
+            if (is_first) {
+                multiply<1>(rows, shared.h0, lane, sums);
+            } else {
+                multiply(rows, shared.h0, lane, sums);
+            }
             const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
             if (lane < 3) lab_store_marked(&work->state0[step % 2][lane][first_unit + mine + own], sum, state_mark(step));
         }
     };
-    const auto layer1_state_sums = [&] {
+    const auto layer1_state_sums = [&](bool is_first) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
-            multiply(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
+            const Stored rows = {hh1 + (mine + own) * UNIT_APART, GATE_APART};
+            if (is_first) {
+                multiply<1>(rows, shared.h1, lane, state1[own]);
+            } else {
+                multiply(rows, shared.h1, lane, state1[own]);
+            }
         }
     };
-    layer0_state_sums(0);
-    layer1_state_sums();
+    layer0_state_sums(0, true);
+    layer1_state_sums(true);
     float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
     __syncthreads();
 
@@ -383,7 +396,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
 
         // For the next step's L0, while h1 is on its way
-        layer0_state_sums(t + 1);
+        layer0_state_sums(t + 1, false);
 
         // GLU
         if (fetches) {
@@ -406,7 +419,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         lab_add_counted(logit_sum, share);
 
         // What needs no token, while the other blocks' shares are on their way
-        layer1_state_sums();
+        layer1_state_sums(false);
         shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
 
         // Sampling, or the next forced token

@@ -196,7 +196,7 @@ impl Screen {
             // Somebody else stopped us, and a shell has had the terminal since.
             Event::Continued => self.guard.leave(),
             // Also where it is the known size again: the terminal was another for a moment, and forgot cells.
-            Event::Resize => self.guard.repaint()?,
+            Event::Resize => self.guard.repaint(),
             _ => {}
         }
         let now = self.now();

@@ -45,6 +45,8 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 pub struct Guard {
     terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     modes: Modes,
+    /// What is on the terminal is not known any more: the next frame is drawn whole.
+    is_forgotten: bool,
 }
 
 impl Guard {
@@ -53,13 +55,13 @@ impl Guard {
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = ratatui::Terminal::new(backend).inspect_err(|_| restore())?;
-        Ok(Guard { terminal, modes: Modes::default() })
+        Ok(Guard { terminal, modes: Modes::default(), is_forgotten: false })
     }
 
     /// Draws one frame; a terminal that knows synchronized updates shows it at once and whole.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        let drawn = self.terminal.draw(render).map(|_| ());
+        let drawn = self.forget_what_was().and_then(|()| self.terminal.draw(render).map(|_| ()));
         let closed = execute!(self.terminal.backend_mut(), EndSynchronizedUpdate);
         drawn.and(closed)
     }
@@ -111,14 +113,23 @@ impl Guard {
         if self.modes != Modes::default() {
             self.report()?;
         }
-        self.repaint()
+        self.repaint();
+        Ok(())
     }
 
-    /// Forgets what is on the terminal, so that the next frame is drawn whole. Not `clear()`: that
-    /// asks the terminal where its cursor is, and the answer would have to come through the input thread.
-    pub fn repaint(&mut self) -> io::Result<()> {
-        let size = self.terminal.size()?;
-        self.terminal.resize(size.into())
+    /// Has the next frame drawn whole.
+    pub fn repaint(&mut self) {
+        self.is_forgotten = true;
+    }
+
+    /// Within the frame, or an empty screen would be seen before it. Not by `clear()`: that asks the terminal where
+    /// its cursor is, and the answer would have to come through the input thread.
+    fn forget_what_was(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_forgotten) {
+            let size = self.terminal.size()?;
+            self.terminal.resize(size.into())?;
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,8 @@ fn it_follows_the_terminals_size() {
         let text = screen.contents();
         text.contains("run.log") && !text.contains("Git log") && text.contains("q quit")
     });
+    // Cleared within the frame: nobody sees an empty screen before it.
+    lab.hear("\x1b[?2026h\x1b[2J");
     lab.resize(20, 5);
     lab.see("too small");
     lab.resize(160, 45);

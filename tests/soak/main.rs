@@ -152,8 +152,13 @@ impl Soak<'_> {
             lab.becomes(Duration::from_secs(2), |screen| asked(screen) || refused(screen));
             let open = lab.becomes(Duration::ZERO, asked);
             if !open {
+                if !lab.becomes(Duration::ZERO, refused) {
+                    println!("{key} brought nothing in two seconds; on the screen:\n{}", lab.contents());
+                }
                 lab.press("\x1b");
                 lab.becomes(Duration::from_secs(2), |screen| !refused(screen));
+                // Or the next key comes with the escape, as one with Alt held down.
+                lab.becomes(Duration::from_millis(50), |_| false);
             }
             open
         });

@@ -92,6 +92,8 @@ impl Graph {
 
     /// The next commits, at most `limit`; none at the end of the history.
     pub fn page(&mut self, marks: &Marks, limit: usize) -> Result<Vec<GraphEntry>> {
+        // An open repository remembers every commit that it read, up to 256 MB of them, and none is read twice.
+        self.repo = Repository::open(self.repo.path())?;
         let mut entries = Vec::new();
         while entries.len() < limit
             && let Some(id) = self.next()?

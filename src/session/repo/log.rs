@@ -18,7 +18,7 @@ pub struct LogEntry {
     pub author: String,
     pub time: Timestamp,
     /// The experiment that this commit holds; the newest where there are several.
-    pub experiment: Option<Experiment>,
+    pub experiment: Option<Box<Experiment>>,
 }
 
 /// The experiments by the commits that hold them.
@@ -73,7 +73,7 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
         subject: subject(commit),
         author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
         time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
-        experiment: marks.get(&id).cloned(),
+        experiment: marks.get(&id).cloned().map(Box::new),
         id,
     }
 }

@@ -12,8 +12,7 @@ use crate::session::whole::Whole;
 impl App {
     /// The chosen experiment, as long as the history has it.
     pub fn chosen(&self) -> Option<&Experiment> {
-        let key = self.chosen.as_ref()?;
-        self.history.iter().rev().find(|experiment| experiment.is(key))
+        self.experiment(self.chosen.as_ref()?)
     }
 
     /// The one that is shown whole: the chosen one or, in the table, the topmost as long as none is chosen.
@@ -34,12 +33,12 @@ impl App {
         self.want_whole()
     }
 
-    /// By so many places among `all`, from oldest to newest. Nothing chosen counts as the newest.
-    pub(super) fn step_chosen(&mut self, by: isize, all: &[Key]) -> Vec<Effect> {
-        let Some(newest) = all.len().checked_sub(1) else { return Vec::new() };
-        let known = self.chosen.as_ref().and_then(|key| all.iter().position(|k| k == key));
-        let at = known.unwrap_or(newest).saturating_add_signed(by).min(newest);
-        self.choose(all.get(at).cloned())
+    /// By so many places among the comparable ones, from oldest to newest. Nothing chosen counts as the newest.
+    pub(super) fn step_chosen(&mut self, by: isize) -> Vec<Effect> {
+        let Some(newest) = self.comparable().len().checked_sub(1) else { return Vec::new() };
+        let at = self.chosen_among().unwrap_or(newest).saturating_add_signed(by).min(newest);
+        let place = self.comparable().place(at);
+        self.choose(place.and_then(|place| self.history.get(place)).map(Experiment::key))
     }
 
     /// What has to be read for what is shown now.

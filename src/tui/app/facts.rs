@@ -22,7 +22,6 @@ impl App {
         match facts.history {
             Ok(history) => {
                 self.learn(history.experiments);
-                self.mark_graph();
                 if first && let Some(problem) = history.problems.first() {
                     self.say(Level::Warning, problem.clone());
                 }

@@ -27,14 +27,16 @@ impl App {
         graph.asked = false;
         match page {
             Ok(page) => {
-                let selected = graph.selected().map(|entry| entry.commit.id.clone());
-                graph.take_in(page);
+                // Where it begins anew the selected commit may stand elsewhere.
+                let selected =
+                    graph.selected().filter(|_| page.is_first).map(|entry| entry.commit.id.clone());
+                let marks = Marks::of(&self.history);
+                graph.take_in(page, &marks);
                 // The experiment that another pane chose meanwhile, else the commit that was selected.
                 let elsewhere = self.chosen.as_ref().filter(|key| graph.known.as_ref() != Some(key));
                 let _ = elsewhere.is_some_and(|key| graph.go_to(&key.commit))
                     || selected.is_some_and(|id| graph.go_to(&id));
                 graph.known.clone_from(&self.chosen);
-                self.mark_graph();
                 self.want_commit()
             }
             Err(why) => {
@@ -48,7 +50,7 @@ impl App {
     pub(super) fn mark_graph(&mut self) {
         let marks = Marks::of(&self.history);
         for row in &mut self.panes.graph.rows {
-            row.entry.commit.experiment = marks.get(&row.entry.commit.id).cloned();
+            row.entry.commit.experiment = marks.get(&row.entry.commit.id).cloned().map(Box::new);
         }
     }
 
@@ -60,7 +62,7 @@ impl App {
             graph.asked = true;
             effects.push(Effect::Read(Wish::MoreGraph));
         }
-        let holds = graph.selected().and_then(|entry| entry.commit.experiment.as_ref());
+        let holds = graph.selected().and_then(|entry| entry.commit.experiment.as_deref());
         if let Some(key) = holds.map(Experiment::key) {
             effects.extend(self.choose(Some(key)));
         }

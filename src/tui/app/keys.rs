@@ -202,13 +202,11 @@ impl App {
     pub(super) fn scroll(&mut self, by: isize) -> Vec<Effect> {
         match self.panes.focus() {
             Pane::Correctness => self.panes.correctness.scroll(by),
-            Pane::History => {
-                let all: Vec<_> = self.comparable().into_iter().map(Experiment::key).collect();
-                return self.step_chosen(by, &all);
-            }
+            Pane::History => return self.step_chosen(by),
             Pane::Commits => {
                 self.panes.commits.select(by, self.commits.len());
-                let holds = self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_ref());
+                let holds =
+                    self.commits.get(self.panes.commits.selected).and_then(|c| c.experiment.as_deref());
                 if let Some(key) = holds.map(Experiment::key) {
                     return self.choose(Some(key));
                 }

@@ -10,6 +10,7 @@ mod facts;
 mod git;
 mod keys;
 mod mouse;
+mod past;
 mod pick;
 mod preferences;
 mod results;
@@ -42,10 +43,12 @@ use crate::session::whole::{Compared, Whole};
 use crate::settings::Settings;
 use harness::report::Report;
 use jiff::tz::TimeZone;
+use past::Past;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use device::DeviceCourse;
+pub use past::Comparable;
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
 pub type Now = Duration;
@@ -179,6 +182,8 @@ pub struct App {
     pub present: Option<Result<Fingerprint, String>>,
     pub status: Option<Status>,
     pub history: Vec<Experiment>,
+    /// What was worked out of it.
+    past: Past,
     /// The history as a table: sorted, filtered, marked.
     pub table: Table,
     pub commits: Vec<LogEntry>,
@@ -248,6 +253,7 @@ impl App {
             present: None,
             status: None,
             history: Vec::new(),
+            past: Past::default(),
             table: Table::default(),
             commits: Vec::new(),
             chosen: None,
@@ -294,6 +300,7 @@ impl App {
         self.now = self.now.max(now);
         self.dirty = true;
         let mut effects = self.on_event(event);
+        self.compare_anew();
         effects.extend(self.look_at_device());
         // In front of what may end the screen.
         effects.splice(0..0, self.remember());
@@ -378,33 +385,6 @@ impl App {
         let went = self.message.tick(self.now);
         self.dirty = went || self.is_busy();
         Vec::new()
-    }
-
-    /// The experiments that may stand beside the present one: of this kernel, on this device. An
-    /// emulated device's figures are never beside a GPU's.
-    pub fn comparable(&self) -> Vec<&Experiment> {
-        let mine: Vec<&Experiment> = self.history.iter().filter(|e| self.is_mine(e)).collect();
-        let Some((device, emulated)) = self.present_device() else { return mine };
-        mine.into_iter()
-            .filter(|e| {
-                e.emulated == emulated
-                    && (e.device.is_none() || device.is_none() || e.device.as_deref() == device)
-            })
-            .collect()
-    }
-
-    /// The device that was measured on last, as far as it is known, and whether it is an emulated one.
-    pub fn present_device(&self) -> Option<(Option<&str>, bool)> {
-        let newest = || self.history.iter().rev().find(|e| self.is_mine(e));
-        match &self.last {
-            Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
-            _ => newest().map(|e| (e.device.as_deref(), e.emulated)),
-        }
-    }
-
-    /// It is about the kernel of this screen; old rows do not say.
-    pub fn is_mine(&self, experiment: &Experiment) -> bool {
-        experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.setup.kernel)
     }
 
     /// What a check found in the bytes on disk; of others it says nothing.

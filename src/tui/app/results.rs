@@ -7,7 +7,7 @@ use super::super::overlay::Overlay;
 use super::super::panes::Pane;
 use super::super::reader::Wish;
 use super::super::status::Level;
-use super::super::table::{Filter, Here};
+use super::super::table::Filter;
 use super::super::text::printable;
 use super::{App, Deciding, PutBack};
 use crate::session::decide::{Described, Refusal};
@@ -17,19 +17,6 @@ use crate::session::whole::Compared;
 use tui_input::Input;
 
 impl App {
-    /// The history as it is now.
-    pub(super) fn learn(&mut self, history: Vec<Experiment>) {
-        let is_new = history != self.history;
-        self.history = history;
-        let (device, emulated) = self.present_device().unwrap_or_default();
-        let device = device.map(str::to_owned);
-        let here =
-            Here { kernel: &self.setup.kernel, device: device.as_deref(), emulated, goal: self.setup.goal };
-        if is_new || !self.table.knows(&here) {
-            self.table.learn(&self.history, here);
-        }
-    }
-
     pub(super) fn perform_in_results(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::SortNext => self.table.sort_by_next(&self.history, self.setup.goal),
@@ -59,7 +46,7 @@ impl App {
     pub(super) fn pair(&self) -> Result<[Key; 2], String> {
         let mut keys = self.table.marked().to_vec();
         keys.extend(self.shown_key().filter(|key| keys.len() == 1 && !keys.contains(key)));
-        let place = |key: &Key| self.history.iter().position(|e| e.is(key));
+        let place = |key: &Key| self.place_of(key);
         keys.sort_by_key(place);
         let key = self.keymap.key(Action::Mark);
         keys.try_into().map_err(|_| format!("mark two with {key}"))
@@ -217,7 +204,7 @@ impl App {
     /// The row of the chosen experiment.
     pub fn chosen_row(&self) -> Option<usize> {
         let key = self.chosen.as_ref()?;
-        self.table.row_of(self.history.iter().rposition(|experiment| experiment.is(key))?)
+        self.table.row_of(self.place_of(key)?)
     }
 
     /// By so many rows; where none is chosen the topmost counts as it.

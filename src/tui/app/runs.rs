@@ -46,6 +46,8 @@ impl App {
                 Vec::new()
             }
             RunEvent::Ended(record) => {
+                // Somebody waits for it: it is drawn at once, as a key is.
+                self.urgent = true;
                 let (began, report) = match std::mem::take(&mut self.running) {
                     // It knows the diagnostics, which no record holds.
                     Running::Live(live) => (live.began, live.report),

@@ -62,9 +62,16 @@ impl Plot {
     pub fn lines(&self, points: impl Iterator<Item = (f64, f64)>, style: Style, buffer: &mut Buffer) {
         let mut runs: [Vec<Line>; 3] = Default::default();
         let mut before: Option<(f64, f64)> = None;
+        let mut is_drawn = false;
         for (x, y) in points {
             let here = self.dot(x, y).map(|(x, y)| self.within(x, y));
+            // Of very many points most are where the one before is.
+            if here == before && is_drawn {
+                continue;
+            }
+            is_drawn = false;
             if let (Some((x1, y1)), Some((x2, y2))) = (before, here) {
+                is_drawn = true;
                 let direction = if y1 == y2 { 0 } else { 1 + usize::from(x1 != x2) };
                 runs[direction].push(Line { x1, y1, x2, y2, color: Color::Reset });
             }

@@ -49,7 +49,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let place = Rect { y: inner.y + row as u16, height: 1, ..inner };
         let mut line = describe(entry, app, usize::from(inner.width));
         if is_focused && first + row == selected {
-            line = line.style(app.theme.selected());
+            line = app.theme.select(line);
         }
         frame.render_widget(line, place);
     }
@@ -80,7 +80,7 @@ fn describe<'a>(entry: &'a LogEntry, app: &App, columns: usize) -> Line<'a> {
 
 /// Another kernel's figure would be read as one of this kernel.
 fn mine<'a>(entry: &'a LogEntry, app: &App) -> Option<&'a Experiment> {
-    entry.experiment.as_ref().filter(|experiment| app.is_mine(experiment))
+    entry.experiment.as_deref().filter(|experiment| app.is_mine(experiment))
 }
 
 fn detail<'a>(entry: &'a LogEntry, app: &App) -> Line<'a> {

@@ -75,7 +75,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let is_chosen = chosen.unwrap_or(0) == at;
         let mut line = row(&shown, experiment, *place, is_chosen, app);
         if is_chosen && chosen.is_some() {
-            line = line.style(app.theme.selected());
+            line = app.theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + (at - first) as u16, height: 1, ..inner });
     }

@@ -16,7 +16,7 @@ use super::super::text::{fit, pad_left, printable};
 use super::commits::{figure, mark};
 use super::{Pane, titled};
 use crate::session::experiment::Key;
-use crate::session::repo::{GraphEntry, Label, LabelKind, Lanes, Place, short};
+use crate::session::repo::{GraphEntry, Label, LabelKind, Lanes, Marks, Place, short};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -29,6 +29,7 @@ const WIDE: usize = 110;
 
 #[derive(Clone, Debug)]
 pub struct GraphRow {
+    /// Without its parents: what they were for is the place.
     pub entry: GraphEntry,
     place: Place,
 }
@@ -49,13 +50,14 @@ pub struct GraphState {
 }
 
 impl GraphState {
-    pub fn take_in(&mut self, page: GraphPage) {
+    pub fn take_in(&mut self, page: GraphPage, marks: &Marks) {
         if page.is_first {
             self.rows.clear();
             self.lanes = Lanes::default();
         }
-        for entry in page.entries {
-            let place = self.lanes.place(&entry.commit.id, &entry.parents);
+        for mut entry in page.entries {
+            entry.commit.experiment = marks.get(&entry.commit.id).cloned().map(Box::new);
+            let place = self.lanes.place(&entry.commit.id, &std::mem::take(&mut entry.parents));
             self.rows.push(GraphRow { entry, place });
         }
         self.at_end = page.is_last;
@@ -112,7 +114,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     for (at, row) in shown.iter().enumerate() {
         let mut line = describe(row, lanes, app, usize::from(inner.width));
         if first + at == app.panes.graph.selected {
-            line = line.style(app.theme.selected());
+            line = app.theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
     }
@@ -121,7 +123,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
 fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'static> {
     let theme = &app.theme;
     let commit = &row.entry.commit;
-    let experiment = commit.experiment.as_ref().filter(|e| app.is_mine(e));
+    let experiment = commit.experiment.as_deref().filter(|e| app.is_mine(e));
     let node = app
         .glyphs
         .pick(if experiment.is_some() { "●" } else { "•" }, if experiment.is_some() { "@" } else { "*" });

@@ -14,7 +14,8 @@ use super::{Pane, titled};
 use crate::session::experiment::{Experiment, Status};
 use crate::tui::chart::Axis;
 use harness::report::Measure;
-use points::{figure, kinds, place, range, running_best};
+pub use points::Course;
+use points::{figure, place, range};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -62,14 +63,14 @@ impl HistoryState {
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let experiments = app.comparable();
-    let mut inner = titled(frame, area, app, Pane::History, &note(app, &experiments));
+    let mut inner = titled(frame, area, app, Pane::History, &note(app));
     // Below everything else, where that leaves room for a chart.
     if let Some(line) = bounds::line(app).filter(|_| inner.height >= 6) {
         inner.height -= 1;
         frame.render_widget(line, Rect { y: inner.bottom(), height: 1, ..inner });
     }
-    if experiments.is_empty() {
+    let count = app.comparable().len();
+    if count == 0 {
         let way = |action| app.keymap.way(action);
         let none = format!(
             "no experiment yet: {} keeps one, {} discards one",
@@ -80,23 +81,32 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
         return;
     }
-    let chosen = app.chosen.as_ref();
-    let selected = chosen.and_then(|key| experiments.iter().rposition(|e| e.is(key)));
-    let best = running_best(&experiments, app.setup.goal);
+    let selected = app.chosen_among();
     let [chart, detail] = [
         Rect { height: inner.height.saturating_sub(1), ..inner },
         Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
     ];
-    draw_chart(frame.buffer_mut(), chart, app, &experiments, &best, selected);
-    let shown = selected.unwrap_or(experiments.len() - 1);
-    frame.render_widget(describe(&experiments, &best, shown, app, selected.is_some()), detail);
+    draw_chart(frame.buffer_mut(), chart, app, selected);
+    let shown = selected.unwrap_or(count - 1);
+    if let Some(experiment) = nth(app, shown) {
+        frame.render_widget(describe(experiment, shown, app, selected.is_some()), detail);
+    }
 }
 
-fn note(app: &App, experiments: &[&Experiment]) -> String {
+/// One of the experiments that are shown, counted from the oldest.
+fn nth(app: &App, at: usize) -> Option<&Experiment> {
+    app.history.get(app.comparable().place(at)?)
+}
+
+fn note(app: &App) -> String {
     let unit = format::unit(&app.setup.objective);
-    let count = experiments.len();
+    let count = app.comparable().len();
     let noun = if count == 1 { "experiment" } else { "experiments" };
-    let emulated = if experiments.last().is_some_and(|e| e.emulated) { " · emulated times" } else { "" };
+    let emulated = if count.checked_sub(1).and_then(|at| nth(app, at)).is_some_and(|e| e.emulated) {
+        " · emulated times"
+    } else {
+        ""
+    };
     let log = if app.panes.history.scale == Scale::Log { " · log scale" } else { "" };
     match (count, app.panes.history.newest.filter(|newest| *newest < count)) {
         (0, _) => unit.to_owned(),
@@ -115,27 +125,21 @@ fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range
     end - fits..end
 }
 
-fn draw_chart(
-    buffer: &mut Buffer,
-    area: Rect,
-    app: &App,
-    all: &[&Experiment],
-    best: &[Option<f64>],
-    selected: Option<usize>,
-) {
+fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize>) {
     let theme = &app.theme;
     let scale = app.panes.history.scale;
-    let shown = window(app.panes.history.newest, all.len(), selected);
-    let kinds = kinds(all, shown.clone());
-    let now = undecided(app).filter(|_| shown.end == all.len());
+    let course = &app.comparable().course;
+    let count = app.comparable().len();
+    let shown = window(app.panes.history.newest, count, selected);
+    let kinds = course.kinds(&shown);
+    let now = undecided(app).filter(|_| shown.end == count);
     let next = place(shown.end);
     let end = next.max(place(shown.start) + (usize::from(area.width) / STEP) as f64);
-    let mut steps: Vec<(f64, f64)> = shown.clone().filter_map(|at| Some((place(at), best[at]?))).collect();
+    let mut steps = course.steps(&shown);
     // The best holds until something better comes.
-    steps.dedup_by_key(|(_, y)| *y);
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
-    let mut must: Vec<f64> = steps.iter().chain(&kinds.kept).map(|(_, y)| *y).collect();
+    let mut must: Vec<f64> = steps.iter().chain(kinds.kept).map(|(_, y)| *y).collect();
     must.extend(now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten());
     let bounds = bounds::levels(app);
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
@@ -144,45 +148,47 @@ fn draw_chart(
     let discarded = if crowded { ["·", "."] } else { ["○", "o"] };
     let pending: Vec<(f64, f64)> = now.iter().map(|m| (next, m.value)).collect();
     let spans: Vec<(f64, f64, f64)> = now.iter().filter_map(|m| Some((next, m.low?, m.high?))).collect();
-    let highlighted: Vec<(f64, f64)> = selected
-        .filter(|at| shown.contains(at))
-        .map(|at| (place(at), figure(all[at]).unwrap_or(f64::NEG_INFINITY)))
+    let chosen = selected.and_then(|at| Some((at, nth(app, at)?)));
+    let highlighted: Vec<(f64, f64)> = chosen
+        .filter(|(at, _)| shown.contains(at))
+        .map(|(at, experiment)| (place(at), figure(experiment).unwrap_or(f64::NEG_INFINITY)))
         .into_iter()
         .collect();
-    let status = selected.map_or(Status::Keep, |at| all[at].row.status);
+    let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
     let is_wrong = status != Status::Crash && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
 
     let counted =
         |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
     let series = |name: String, style, drawn| Series { name, style, drawn };
-    let best_name = best[shown.end - 1].map_or(String::new(), |best| format!("best {}", format::short(best)));
+    let best_name =
+        course.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
     let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
     let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
-        y: range(&must, &kinds.discarded, &ends, scale),
+        y: range(&must, kinds.discarded, &ends, scale),
         series: vec![
             series(best_name, theme.good(), Drawn::Step(&steps)),
             series(
                 counted("discarded", kinds.discarded.len()),
                 theme.experiment(Status::Discard),
-                Drawn::Marks(discarded[0], discarded[1], &kinds.discarded),
+                Drawn::Marks(discarded[0], discarded[1], kinds.discarded),
             ),
             series(
                 counted("wrong", kinds.wrong.len()),
                 theme.warn(),
-                Drawn::Marks(WRONG[0], WRONG[1], &kinds.wrong),
+                Drawn::Marks(WRONG[0], WRONG[1], kinds.wrong),
             ),
             series(
                 counted("crash", kinds.crashed.len()),
                 theme.experiment(Status::Crash),
-                signs(Status::Crash, "x", &kinds.crashed),
+                signs(Status::Crash, "x", kinds.crashed),
             ),
             series(
                 counted("kept", kinds.kept.len()),
                 theme.experiment(Status::Keep),
-                signs(Status::Keep, "O", &kinds.kept),
+                signs(Status::Keep, "O", kinds.kept),
             ),
             series(String::new(), theme.strong(), Drawn::Spans(&spans)),
             series(undecided, theme.strong(), Drawn::Marks("◆", "?", &pending)),
@@ -196,7 +202,7 @@ fn draw_chart(
             .into_iter()
             .map(|(at, name)| Level { on: On::Y, at, name, style: theme.quiet() })
             .collect(),
-        cursor: selected.map(|at| Cursor { x: place(at), text: read_out(all[at], at) }),
+        cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
     };
     chart.render(area, buffer, theme, app.glyphs);
 }
@@ -218,26 +224,21 @@ fn undecided(app: &App) -> Option<Measure> {
 }
 
 /// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
-fn describe(
-    all: &[&Experiment],
-    best: &[Option<f64>],
-    at: usize,
-    app: &App,
-    is_selected: bool,
-) -> Line<'static> {
+fn describe(experiment: &Experiment, at: usize, app: &App, is_selected: bool) -> Line<'static> {
     let theme = &app.theme;
-    let experiment = all[at];
+    let comparable = app.comparable();
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&app.setup.objective)),
         None => row.correctness.clone(),
     };
-    let before = at.checked_sub(1).and_then(|before| best[before]).filter(|best| *best != 0.0);
+    let before =
+        at.checked_sub(1).and_then(|before| comparable.course.best(before)).filter(|best| *best != 0.0);
     let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
     let mut spans =
         vec![Span::styled(if is_selected { app.glyphs.pick("▸ ", "> ") } else { "  " }, theme.accent())];
     if is_selected {
-        spans.push(Span::styled(format!("{} of {}  ", at + 1, all.len()), theme.quiet()));
+        spans.push(Span::styled(format!("{} of {}  ", at + 1, comparable.len()), theme.quiet()));
     }
     spans.extend([
         Span::styled(printable(&row.commit).into_owned(), theme.accent()),

@@ -41,7 +41,7 @@ pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::ExperimentState;
 pub use experiments::ExperimentsState;
 pub use graph::GraphState;
-pub use history::HistoryState;
+pub use history::{Course, HistoryState};
 pub use source::SourceState;
 
 use super::app::App;

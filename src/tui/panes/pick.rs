@@ -88,7 +88,7 @@ fn list(
         let place = Rect { y: body.y + line as u16, height: 1, ..body };
         let mut drawn = row(index, usize::from(body.width));
         if index == at {
-            drawn = drawn.style(theme.selected());
+            drawn = theme.select(drawn);
             drawn.spans.insert(0, Span::styled("▸", theme.key()));
             drawn.spans[1].content = drawn.spans[1].content.trim_start_matches(' ').to_owned().into();
         }

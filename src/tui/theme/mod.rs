@@ -22,6 +22,7 @@ use crate::session::experiment::Status;
 use crate::session::verdict::Outcome;
 use palette::Palette;
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Theme {
@@ -138,6 +139,17 @@ impl Theme {
             Some(color) => Style::new().bg(color),
             None => Style::new().add_modifier(Modifier::REVERSED),
         }
+    }
+
+    /// A whole row that is selected. Where that is said by turning colours round, the row's own are left out: turned
+    /// round each would be a block of its own.
+    pub fn select<'a>(&self, mut line: Line<'a>) -> Line<'a> {
+        if self.palette.selection.is_none() {
+            for span in &mut line.spans {
+                span.style = Style { fg: None, bg: None, ..span.style }.remove_modifier(Modifier::DIM);
+            }
+        }
+        line.style(self.selected())
     }
 
     /// Text that a search found.

@@ -52,7 +52,7 @@ pub fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEnt
         subject: subject.into(),
         author: "Ada".into(),
         time: noon() - Duration::from_secs(7200),
-        experiment,
+        experiment: experiment.map(Box::new),
     }
 }
 

@@ -121,9 +121,16 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as u64)
 }
 
+/// Of its program. One that was started by way of `/proc/self/exe`, as a worker is, is called by the file behind it.
 fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim().to_owned()
+    let file = || {
+        Some(std::fs::read_link(format!("/proc/{pid}/exe")).ok()?.file_name()?.to_string_lossy().into_owned())
+    };
+    match name.trim() {
+        "exe" => file().unwrap_or_else(|| "exe".to_owned()),
+        name => name.to_owned(),
+    }
 }
 
 /// Whether the process is this one or was started by it, over any number of generations.

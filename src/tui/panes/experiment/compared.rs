@@ -17,7 +17,7 @@ use ratatui::text::{Line, Span};
 
 pub fn sections<'a>(both: &'a Compared, app: &'a App, columns: usize) -> Document<'a> {
     let theme = &app.theme;
-    let of = |key: &Key| app.history.iter().find(|e| e.is(key));
+    let of = |key: &Key| app.experiment(key);
     let experiments = both.keys.each_ref().map(of);
     let reports = both.records.each_ref().map(|r| r.as_ref().map(Record::report).unwrap_or_default());
     let table = Beside { columns, theme };

@@ -6,59 +6,87 @@ use crate::tui::chart::{Axis, Scale};
 use std::ops::Range;
 
 /// An experiment's place and figure; the first experiment has place 1.
-pub type Points = Vec<(f64, f64)>;
+pub type Points = [(f64, f64)];
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kinds {
-    pub kept: Points,
-    pub discarded: Points,
+/// Points of each kind, in rising order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kinds<P> {
+    pub kept: P,
+    pub discarded: P,
     /// Without a figure: they stand on the ground line, as their speed says nothing.
-    pub wrong: Points,
-    pub crashed: Points,
+    pub wrong: P,
+    pub crashed: P,
+}
+
+/// All experiments as the chart needs them: made once, and only looked at when it is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    kinds: Kinds<Vec<(f64, f64)>>,
+    /// The best passing and kept figure, at each place where it is a better one than before.
+    best: Vec<(f64, f64)>,
+}
+
+impl Course {
+    /// Of experiments from oldest to newest.
+    pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment>, goal: Goal) -> Self {
+        let mut course = Course::default();
+        let Course { kinds, best } = &mut course;
+        for (at, experiment) in experiments.enumerate() {
+            let points = match figure(experiment) {
+                Some(value) if experiment.is_kept() => {
+                    if best.last().is_none_or(|(_, best)| goal.prefers(value, *best)) {
+                        best.push((place(at), value));
+                    }
+                    &mut kinds.kept
+                }
+                Some(_) => &mut kinds.discarded,
+                None if experiment.row.status == Status::Crash => &mut kinds.crashed,
+                None => &mut kinds.wrong,
+            };
+            points.push((place(at), figure(experiment).unwrap_or(f64::NEG_INFINITY)));
+        }
+        course
+    }
+
+    /// Those of these experiments.
+    pub fn kinds(&self, shown: &Range<usize>) -> Kinds<&Points> {
+        let Kinds { kept, discarded, wrong, crashed } = &self.kinds;
+        Kinds {
+            kept: within(kept, shown),
+            discarded: within(discarded, shown),
+            wrong: within(wrong, shown),
+            crashed: within(crashed, shown),
+        }
+    }
+
+    /// The best up to this experiment, itself included.
+    pub fn best(&self, at: usize) -> Option<f64> {
+        let known = self.best.partition_point(|(x, _)| *x <= place(at));
+        known.checked_sub(1).and_then(|last| self.best.get(last)).map(|(_, best)| *best)
+    }
+
+    /// The best at the first of these experiments, and wherever it changes among them.
+    pub fn steps(&self, shown: &Range<usize>) -> Vec<(f64, f64)> {
+        let first = self.best(shown.start).map(|best| (place(shown.start), best));
+        let others = within(&self.best, &(shown.start + 1..shown.end));
+        first.into_iter().chain(others.iter().copied()).collect()
+    }
+}
+
+fn within<'p>(points: &'p Points, shown: &Range<usize>) -> &'p Points {
+    let before = |at: usize| points.partition_point(|(x, _)| *x < place(at));
+    let from = before(shown.start);
+    &points[from..before(shown.end).max(from)]
 }
 
 /// A figure that counts: correct, and not of a crash.
 pub fn figure(experiment: &Experiment) -> Option<f64> {
-    let row = &experiment.row;
-    let counts = row.status != Status::Crash && row.correctness == "pass" && row.throughput_sps.is_finite();
-    counts.then_some(row.throughput_sps)
-}
-
-pub fn kinds(all: &[&Experiment], shown: Range<usize>) -> Kinds {
-    let mut kinds = Kinds::default();
-    for at in shown {
-        let status = all[at].row.status;
-        let (points, y) = match figure(all[at]) {
-            Some(value) if status == Status::Keep => (&mut kinds.kept, value),
-            Some(value) => (&mut kinds.discarded, value),
-            None if status == Status::Crash => (&mut kinds.crashed, f64::NEG_INFINITY),
-            None => (&mut kinds.wrong, f64::NEG_INFINITY),
-        };
-        points.push((place(at), y));
-    }
-    kinds
+    experiment.figure().filter(|figure| figure.is_finite())
 }
 
 /// On the x-axis.
 pub fn place(at: usize) -> f64 {
     (at + 1) as f64
-}
-
-/// The best passing and kept figure up to each experiment, itself included.
-pub fn running_best(all: &[&Experiment], goal: Goal) -> Vec<Option<f64>> {
-    let mut best: Option<f64> = None;
-    all.iter()
-        .map(|experiment| {
-            if let Some(value) = figure(experiment).filter(|_| experiment.row.status == Status::Keep) {
-                best = Some(match (best, goal) {
-                    (None, _) => value,
-                    (Some(best), Goal::Maximize) => best.max(value),
-                    (Some(best), Goal::Minimize) => best.min(value),
-                });
-            }
-            best
-        })
-        .collect()
 }
 
 /// The range that matters: all of `must`, and of `others` those within Tukey's fences, one and a half times the
@@ -87,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_wild_attempt_and_a_far_level_do_not_flatten_the_rest() {
-        let others: Points = [100.0, 104.0, 98.0, 101.0, 3.0, 99.0, 103.0, 102.0].map(|y| (1.0, y)).to_vec();
+        let others: Vec<(f64, f64)> =
+            [100.0, 104.0, 98.0, 101.0, 3.0, 99.0, 103.0, 102.0].map(|y| (1.0, y)).to_vec();
         let ends = |levels: &[f64]| {
             let axis = range(&[105.0], &others, levels, Scale::Linear);
             (axis.low().round(), axis.high().round())

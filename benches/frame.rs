@@ -1,0 +1,131 @@
+//! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost inside the screen, in
+//! milliseconds, with a long history: no terminal, no disk and no git.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lab::config::Goal;
+use lab::session::experiment::{Experiment, Measured, Row, Status};
+use lab::session::history::History;
+use lab::session::repo::{GraphEntry, LogEntry};
+use lab::tui::app::{App, Setup};
+use lab::tui::event::{Event, Facts, GraphPage};
+use lab::tui::keymap::Key;
+use lab::tui::panes;
+use lab::tui::theme::Theme;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::time::{Duration, Instant};
+
+const KEYS: usize = 200;
+
+fn main() {
+    let mut numbers = std::env::args().filter_map(|arg| arg.parse::<usize>().ok());
+    let experiments = numbers.next().unwrap_or(10_000);
+    let commits = numbers.next().unwrap_or(10_000);
+    let mut app = App::new(setup(), Theme::plain(), TimeZone::UTC);
+    let mut screen = Terminal::new(TestBackend::new(200, 60)).expect("a screen of cells");
+    let history: Vec<Experiment> = (1..=experiments).map(experiment).collect();
+    let log: Vec<LogEntry> = (0..500.min(experiments)).map(|n| commit(experiments - n)).collect();
+    let facts = |history: &[Experiment]| {
+        let history = History { experiments: history.to_vec(), problems: Vec::new() };
+        Event::Facts(Box::new(Facts {
+            status: Err("no disk".into()),
+            history: Ok(history),
+            log: Ok(log.clone()),
+        }))
+    };
+    println!("{experiments} experiments, {commits} commits in the graph");
+    app.open();
+    tell("the first look", vec![timed(|| drop(app.update(facts(&history), Duration::ZERO)))]);
+    let again: Vec<Event> = (0..5).map(|_| facts(&history)).collect();
+    let looks = again.into_iter().map(|facts| timed(|| drop(app.update(facts, Duration::ZERO))));
+    tell("a later look", looks.collect());
+    let entries = (0..commits).map(|n| {
+        let newer = |n: usize| commit(commits.saturating_sub(n));
+        let parents = (n + 1 < commits).then(|| newer(n + 1).id).into_iter().collect();
+        GraphEntry { commit: newer(n), parents, labels: Vec::new() }
+    });
+    let page = GraphPage { is_first: true, is_last: true, entries: entries.collect() };
+    tell("the graph", vec![timed(|| drop(app.update(Event::Graph(Ok(page)), Duration::ZERO)))]);
+    let places =
+        [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
+    let rest = [("Git log", "\t", "jk"), ("run.log", "\t", "jk"), ("Results", "3", "jk"), ("Git", "4", "jk")];
+    for (name, way, keys) in places.into_iter().chain(rest) {
+        way.chars().for_each(|key| press(&mut app, key));
+        let mut draw = |app: &mut App| {
+            timed(|| {
+                screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there");
+            })
+        };
+        draw(&mut app);
+        let (mut updates, mut frames) = (Vec::new(), Vec::new());
+        for key in keys.chars().cycle().take(KEYS) {
+            updates.push(timed(|| press(&mut app, key)));
+            frames.push(draw(&mut app));
+        }
+        tell(&format!("{name}: a key"), updates);
+        tell(&format!("{name}: its frame"), frames);
+    }
+}
+
+fn press(app: &mut App, key: char) {
+    let key = if key == '\t' { "tab".to_owned() } else { key.to_string() };
+    let key = Key::parse(&key).expect("the name of a key");
+    drop(app.update(Event::Key(key.event()), Duration::ZERO));
+}
+
+fn setup() -> Setup {
+    Setup {
+        name: "long".into(),
+        kernel: "kernel.cu".into(),
+        objective: "throughput_sps".into(),
+        goal: Goal::Maximize,
+        external: None,
+        auto: false,
+    }
+}
+
+fn experiment(n: usize) -> Experiment {
+    let status = if n.is_multiple_of(3) { Status::Keep } else { Status::Discard };
+    let row = Row {
+        commit: format!("{n:07x}"),
+        throughput_sps: 1000.0 + n as f64,
+        kernel_us: 5.0,
+        correctness: "pass".into(),
+        status,
+        description: format!("experiment {n}: two rows of the gate matrix per warp"),
+    };
+    let decided = Timestamp::from_second(1_700_000_000 + n as i64).ok();
+    Experiment {
+        row,
+        run: None,
+        kernel: Some("kernel.cu".into()),
+        device: Some("test bench".into()),
+        emulated: false,
+        decided,
+        trailers: Vec::new(),
+        measured: Measured::default(),
+    }
+}
+
+fn commit(n: usize) -> LogEntry {
+    LogEntry {
+        id: format!("{n:07x}{:033}", 0),
+        subject: format!("commit number {n}"),
+        author: "Ada".into(),
+        time: Timestamp::from_second(1_700_000_000 + n as i64).unwrap_or_default(),
+        experiment: None,
+    }
+}
+
+fn timed(act: impl FnOnce()) -> f64 {
+    let began = Instant::now();
+    act();
+    began.elapsed().as_secs_f64() * 1e3
+}
+
+fn tell(what: &str, mut times: Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+    println!("{what:<32} {:>8.3} ms at the median, {:>8.3} at the 99th percentile", at(0.5), at(0.99));
+}
