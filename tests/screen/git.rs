@@ -27,3 +27,12 @@ fn the_commit_is_scrolled_and_its_changes_are_gone_to() {
     world.tell("press ]");
     assert!(world.screen(80, 24).contains("+     s += bias;"), "{}", world.screen(80, 24));
 }
+
+#[test]
+fn what_is_kept_while_the_graph_is_looked_at_is_in_it() {
+    let mut world = World::new().with_history();
+    world.tell("open; say correctness: pass; end pass 150000; save; say correctness: pass; end pass 160000");
+    world.tell("press 4 c; type overlap the gather; press enter");
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("[▸exp/rmsnorm] (origin/main) ●   160k  overlap the gather"), "{screen}");
+}

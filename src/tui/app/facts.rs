@@ -34,6 +34,7 @@ impl App {
             Ok(log) => self.commits = log,
             Err(why) => self.say(Level::Error, format!("git log: {why}")),
         }
+        let head = self.status.as_ref().map(|status| status.head.clone());
         let mut effects = match facts.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
@@ -41,6 +42,10 @@ impl App {
                 Vec::new()
             }
         };
+        // A keep, an undo, or somebody's own git: the graph that is shown has other commits.
+        if head.is_some() && head.as_ref() != self.status.as_ref().map(|status| &status.head) {
+            effects.extend(self.open_graph());
+        }
         effects.extend(self.want_whole());
         effects
     }
@@ -52,10 +57,6 @@ impl App {
         }
         let is_idle = matches!(self.running, Running::No);
         let mut effects = Vec::new();
-        // Somebody committed or switched the branch, here or in another terminal.
-        if self.status.as_ref().is_some_and(|before| before.head != status.head) {
-            effects.extend(self.open_graph());
-        }
         // The verdict of the present bytes where there is one, else the last: after a discard that is
         // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.
         let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());

@@ -1,0 +1,104 @@
+//! What stories need and nobody measured: commits, rows, verdicts, records, the user's things.
+
+use harness::report::{Measure, Report, Speed};
+use jiff::Timestamp;
+use lab::session::experiment::{Experiment, Row, Status as Word};
+use lab::session::record::Record;
+use lab::session::repo::LogEntry;
+use lab::session::run::{Ending, RunStart};
+use lab::session::verdict::{Change, Outcome, Verdict};
+use lab::settings::Settings;
+use lab::tui::chart::Glyphs;
+use lab::tui::drawer::Preferences;
+use lab::tui::theme::{ColorDepth, Theme};
+use std::time::Duration;
+
+/// The moment in which every story begins.
+pub fn noon() -> Timestamp {
+    "2026-05-04T12:00:00Z".parse().unwrap()
+}
+
+pub fn themes() -> Vec<(String, Theme)> {
+    ["ansi", "lab-dark", "lab-light"]
+        .map(|name| (name.to_owned(), Theme::choose(Some(name), ColorDepth::Rgb).unwrap()))
+        .into()
+}
+
+/// Of a config, its lines separated by `|`.
+pub fn preferences(config: &str) -> Result<Preferences, String> {
+    let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
+    let theme = Theme::choose(settings.theme.as_deref(), ColorDepth::Rgb)?;
+    Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
+}
+
+pub fn measure(value: f64) -> Measure {
+    Measure { value, low: Some(value * 0.998), high: Some(value * 1.002) }
+}
+
+pub fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
+    Row {
+        commit: commit.into(),
+        throughput_sps: if value.is_nan() { 0.0 } else { value },
+        kernel_us: if value > 0.0 { 1e6 / value } else { 0.0 },
+        correctness: if status == Word::Crash || value.is_nan() { "fail" } else { "pass" }.into(),
+        status,
+        description: description.into(),
+    }
+}
+
+pub fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEntry {
+    LogEntry {
+        id: id.into(),
+        subject: subject.into(),
+        author: "Ada".into(),
+        time: noon() - Duration::from_secs(7200),
+        experiment: experiment.map(Box::new),
+    }
+}
+
+pub fn void(why: &str) -> Verdict {
+    Verdict {
+        outcome: Outcome::Void,
+        why: why.into(),
+        build_failed: false,
+        objective: None,
+        kernel_us: None,
+        change: None,
+        emulated: false,
+        caveats: Vec::new(),
+    }
+}
+
+pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) -> Record {
+    Record {
+        version: 1,
+        lab: "0.1.0".into(),
+        inputs: Vec::new(),
+        command: "built-in".into(),
+        ended: Some(start.started),
+        seconds: Some(2.4),
+        ending: Some(ending),
+        verdict: Some(verdict),
+        device: report.device().map(str::to_owned),
+        results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        workloads: Vec::new(),
+        log_bytes: 0,
+        held_out: None,
+        decision: None,
+        undone: Vec::new(),
+        start,
+    }
+}
+
+/// Half a percent decides the word, and three tenths are the interval's half width.
+pub fn in_turns(ratio: f64) -> Change {
+    let (low, high) = (ratio - 0.003, ratio + 0.003);
+    let speed = if low > 0.005 {
+        Speed::Faster
+    } else if high < -0.005 {
+        Speed::Slower
+    } else {
+        Speed::Same
+    };
+    Change { ratio, spread: Some(0.003), interval: Some((low, high)), speed: Some(speed) }
+}

@@ -1,0 +1,347 @@
+//! A world for the screen to live in: a repository, a harness and a person, all of them made up. It
+//! carries out effects as the session would and answers by events.
+
+mod made;
+mod past;
+mod repository;
+mod session;
+
+use harness::report::Report;
+use jiff::tz::TimeZone;
+use lab::config::Goal;
+use lab::session::experiment::{Experiment, Status as Word};
+use lab::session::follow::Batch;
+use lab::session::record::Record;
+use lab::session::repo::LogEntry;
+use lab::session::run::{Ending, Fingerprint, RunId, RunStart};
+use lab::session::runner::RunEvent;
+use lab::session::sanitise::LogLine;
+use lab::session::verdict::Outcome;
+use lab::session::watch::WatchEvent;
+use lab::tui::app::{App, Setup};
+use lab::tui::effect::Effect;
+use lab::tui::event::Event;
+use lab::tui::highlight::{Cache, Highlighter};
+use lab::tui::keymap::Key;
+use lab::tui::layout::Layout;
+use lab::tui::panes;
+use lab::tui::theme::Theme;
+use made::{commit, preferences, record, themes, void};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The kernel that a world begins with.
+pub const SOURCE: &str = include_str!("../kernel.cu");
+
+fn highlighter() -> &'static Highlighter {
+    static ONE: OnceLock<Highlighter> = OnceLock::new();
+    ONE.get_or_init(|| Highlighter::new().unwrap())
+}
+
+pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
+
+pub struct World {
+    pub app: App,
+    pub now: Duration,
+    /// Effects that only a terminal could carry out, in words.
+    pub asked: Vec<String>,
+    pub clipboard: String,
+    /// As it was last written down.
+    pub layout: Layout,
+    answers: VecDeque<Event>,
+    /// Names of the bytes: on disk, and in HEAD.
+    disk: String,
+    head: String,
+    saves: u32,
+    runs: u64,
+    live: Option<(RunStart, Report)>,
+    records: Vec<Record>,
+    pub history: Vec<Experiment>,
+    pub commits: Vec<LogEntry>,
+    trusted: bool,
+    /// Decisions take until the step `decided`.
+    pub slow: bool,
+    /// Decisions are refused, for this reason.
+    pub refusal: Option<String>,
+    late: Option<Event>,
+    /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
+    pub texts: Vec<(String, String)>,
+    /// Why kernel.cu cannot be read.
+    pub unreadable: Option<String>,
+    /// What is wrong with the ledger.
+    pub problems: Vec<String>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let setup = Setup {
+            name: "rmsnorm".into(),
+            kernel: KERNEL.into(),
+            objective: "throughput_sps".into(),
+            goal: Goal::Maximize,
+            external: None,
+            auto: false,
+        };
+        World {
+            app: App::new(setup, Theme::plain(), TimeZone::UTC),
+            now: Duration::ZERO,
+            asked: Vec::new(),
+            clipboard: String::new(),
+            layout: Layout::default(),
+            answers: VecDeque::new(),
+            disk: "bytes-0".into(),
+            head: "bytes-0".into(),
+            saves: 0,
+            runs: 0,
+            refusal: None,
+            live: None,
+            records: Vec::new(),
+            history: Vec::new(),
+            commits: vec![commit("a1b2c3d4", "the first kernel", None)],
+            trusted: true,
+            slow: false,
+            late: None,
+            texts: Vec::new(),
+            unreadable: None,
+            problems: Vec::new(),
+        }
+    }
+
+    pub fn external(mut self) -> Self {
+        self.app.setup.external = Some("uv run harness.py".into());
+        self.trusted = false;
+        self
+    }
+
+    /// Tells a story: steps between `;`.
+    pub fn tell(&mut self, story: &str) -> &mut Self {
+        for step in story.split(';').map(str::trim).filter(|s| !s.is_empty()) {
+            let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+            self.step(verb, rest);
+            self.answer();
+        }
+        self
+    }
+
+    fn step(&mut self, verb: &str, rest: &str) {
+        match verb {
+            "open" => {
+                let effects = self.app.open();
+                self.carry_out(effects);
+            }
+            "save" => {
+                self.saves += 1;
+                self.disk = format!("bytes-{}", self.saves);
+                self.send(self.changed());
+            }
+            "reopen" => {
+                let setup = self.app.setup.clone();
+                self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = self.app.open();
+                self.carry_out(effects);
+            }
+            // With the screen: nobody writes how the run ended.
+            "killed" => {
+                let (start, report) = self.live.take().expect("a run goes on");
+                let mut verdict = void("the lab itself ended before this run did");
+                verdict.outcome = Outcome::Crash;
+                let mut record = record(start, &report, Ending::NotStarted, verdict);
+                (record.ended, record.ending) = (None, None);
+                self.records.push(record);
+            }
+            "touch" => self.send(self.changed()),
+            // In another terminal: `elsewhere` alone tells that something changed, with words they are a commit's.
+            "elsewhere" => {
+                if !rest.is_empty() {
+                    self.commits.insert(0, commit("e15e3e4e", rest, None));
+                }
+                self.send(Event::Watch(WatchEvent::Surroundings));
+            }
+            "undo" => {
+                self.disk = self.head.clone();
+                self.send(self.changed());
+            }
+            "say" => self.say(rest),
+            "end" => self.end(rest),
+            "held-out" => {
+                let mut report = Report::default();
+                let lines = rest.split('|').map(str::trim).map(|text| {
+                    let result = report.push_line(text);
+                    LogLine { text: text.to_owned(), result }
+                });
+                let batch = Batch { lines: lines.collect(), skipped: 0, report: Some(Arc::new(report)) };
+                self.send(Event::HeldOut(RunId(self.runs), batch));
+            }
+            "press" => {
+                for key in rest.split_whitespace() {
+                    let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
+                    self.send(Event::Key(key.event()));
+                }
+            }
+            "type" => {
+                for letter in rest.chars() {
+                    let key = Key::parse(&letter.to_string()).unwrap();
+                    self.send(Event::Key(key.event()));
+                }
+            }
+            // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and row.
+            "down" | "drag" | "up" | "wheel-up" | "wheel-down" => self.mouse(verb, rest),
+            "click" => {
+                self.mouse("down", rest);
+                self.mouse("up", rest);
+            }
+            "look-away" => self.send(Event::Focus(false)),
+            "look-back" => self.send(Event::Focus(true)),
+            // What the user's config now says.
+            "config" => self.send(Event::Preferences(Box::new(preferences(rest)), false)),
+            "paste" => self.send(Event::Paste(rest.to_owned())),
+            "decided" => {
+                let decided = self.late.take().expect("a decision is being carried out");
+                self.answers.push_back(decided);
+            }
+            "wait" => {
+                self.now += Duration::from_millis(rest.parse().unwrap());
+                self.send(Event::Tick);
+            }
+            other => panic!("no story has a step '{other}'"),
+        }
+    }
+
+    fn mouse(&mut self, verb: &str, place: &str) {
+        let mut numbers = place.split_whitespace().map(|number| number.parse().unwrap());
+        let (column, row) = (numbers.next().unwrap(), numbers.next().unwrap());
+        let kind = match verb {
+            "down" => MouseEventKind::Down(MouseButton::Left),
+            "drag" => MouseEventKind::Drag(MouseButton::Left),
+            "up" => MouseEventKind::Up(MouseButton::Left),
+            "wheel-up" => MouseEventKind::ScrollUp,
+            _ => MouseEventKind::ScrollDown,
+        };
+        self.send(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    }
+
+    pub fn send(&mut self, event: Event) {
+        let effects = self.app.update(event, self.now);
+        self.carry_out(effects);
+    }
+
+    fn answer(&mut self) {
+        while let Some(event) = self.answers.pop_front() {
+            self.send(event);
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::StartRun(reason) => self.start(reason),
+                Effect::KillRun => {
+                    if let Some((start, report)) = self.live.take() {
+                        let verdict = void("it was ended before it was done");
+                        let record = record(start, &report, Ending::Superseded, verdict);
+                        self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+                    }
+                }
+                Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
+                Effect::LoadLog(run) => self.load_log(run),
+                Effect::Read(wish) => self.read(wish),
+                Effect::Keep { run, message } => self.decide(run, &message, Word::Keep),
+                Effect::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+                Effect::Restore(commit) => self.restore(&commit),
+                Effect::AskUndo => {
+                    let undoable = self.undoable();
+                    self.answers.push_back(Event::Undoable(undoable));
+                }
+                Effect::Undo(run) => self.undo(run),
+                Effect::Describe { commit, description } => self.describe(&commit, description),
+                Effect::Trust => {
+                    self.trusted = true;
+                    self.answers.push_back(Event::Trusted(Ok(())));
+                }
+                Effect::Copy(text) => self.clipboard = text,
+                Effect::Remember(layout) => self.layout = *layout,
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
+                Effect::Colour(which, text) => {
+                    let text: Arc<[u8]> = text.into();
+                    let found = highlighter().highlight(&text, &mut Cache::default());
+                    self.answers.push_back(Event::Coloured(which, text, found));
+                }
+                other => self.asked.push(format!("{other:?}")),
+            }
+        }
+    }
+
+    fn changed(&self) -> Event {
+        Event::Watch(WatchEvent::Changed {
+            files: vec![KERNEL.into()],
+            fingerprint: Fingerprint(self.disk.clone()),
+            config: false,
+        })
+    }
+
+    /// How many began so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// The last verdict's objective has an interval of so much on either side.
+    pub fn wide_interval(&mut self, share: f64) {
+        let last = self.app.last.as_mut().unwrap();
+        let objective = last.verdict.objective.as_mut().unwrap();
+        objective.low = Some(objective.value * (1.0 - share));
+        objective.high = Some(objective.value * (1.0 + share));
+    }
+
+    /// What the person sees, with its colours.
+    pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| panes::draw(frame, &mut self.app)).unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    /// The same as text.
+    pub fn screen(&mut self, width: u16, height: u16) -> String {
+        let buffer = self.draw(width, height);
+        let mut out = String::new();
+        for y in 0..height {
+            let mut line = String::new();
+            let mut skip = 0;
+            for x in 0..width {
+                let symbol = buffer[(x, y)].symbol();
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                line.push_str(symbol);
+                skip = lab::tui::text::width(symbol).saturating_sub(1);
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The same as one line of words, for a story's end.
+    pub fn words(&mut self) -> String {
+        self.screen(160, 45).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl World {
+    /// A step of a random story: what a run says, and that it ends, only counts while one goes on.
+    pub fn tell_if_it_can(&mut self, step: &str) {
+        let step = match step.strip_prefix("log ") {
+            Some(line) => format!("say {line}"),
+            None => step.to_owned(),
+        };
+        let of_a_run = step.starts_with("say") || step.starts_with("end");
+        if !of_a_run || self.live.is_some() {
+            self.tell(&step);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The made-up repository: what the reader finds in it, experiments whole, commits, and the kernel's text.
+
+use super::made::{commit, noon};
+use super::{KERNEL, SOURCE, World};
+use lab::session::message;
+use lab::session::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
+use lab::session::run::Fingerprint;
+use lab::session::sanitise::LogLine;
+use lab::session::whole::{Compared, Whole};
+use lab::tui::diff::Diff;
+use lab::tui::event::{Event, GraphPage};
+use lab::tui::reader::Wish;
+use lab::tui::source::{Against, Asked, Base, Present, Source, Text};
+use std::sync::Arc;
+
+impl World {
+    pub(super) fn read(&mut self, wish: Wish) {
+        match wish {
+            Wish::Compare(keys) => {
+                let records = keys.each_ref().map(|key| self.record(key));
+                let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
+                let diff = Ok(format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n"));
+                self.answers.push_back(Event::Compared(Box::new(Compared { keys, records, diff })));
+            }
+            Wish::Source(asked) => self.read_source(asked),
+            Wish::Whole(key) => {
+                let whole = Whole {
+                    record: self.record(&key),
+                    trailers: vec![
+                        (message::Key::Constraint, "48 kB of shared memory".into()),
+                        (message::Key::Confidence, "high".into()),
+                        (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                    ],
+                    source: Ok("__global__ void rmsnorm() {}\n".into()),
+                    diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
+                    log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    key,
+                };
+                self.answers.push_back(Event::Whole(Box::new(whole)));
+            }
+            Wish::Graph => {
+                let page = GraphPage { is_first: true, is_last: true, entries: self.graph() };
+                self.answers.push_back(Event::Graph(Ok(page)));
+            }
+            Wish::MoreGraph => panic!("there are no more"),
+            Wish::Commit(id) => {
+                let details = self.details(&id);
+                self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
+            }
+        }
+    }
+
+    /// HEAD's commits, and a side branch that the newest one merges.
+    pub(super) fn graph(&self) -> Vec<GraphEntry> {
+        let label = |kind, name: &str| Label { kind, name: name.into() };
+        let mut entries: Vec<GraphEntry> = Vec::new();
+        for (at, commit) in self.commits.iter().enumerate() {
+            let parent = self.commits.get(at + 1).map(|parent| parent.id.clone());
+            let mut entry = GraphEntry {
+                commit: commit.clone(),
+                parents: parent.into_iter().collect(),
+                labels: Vec::new(),
+            };
+            // The reader does not know the history.
+            entry.commit.experiment = None;
+            if at == 0 {
+                entry.labels.push(label(LabelKind::Current, "exp/rmsnorm"));
+                entry.labels.push(label(LabelKind::Remote, "origin/main"));
+                if self.commits.len() > 2 {
+                    entry.parents.push("5ide5ide".into());
+                }
+            }
+            entries.push(entry);
+        }
+        if self.commits.len() > 2 {
+            let side = GraphEntry {
+                commit: commit("5ide5ide", "notes on rounding", None),
+                parents: vec![self.commits[2].id.clone()],
+                labels: vec![label(LabelKind::Tag, "v1")],
+            };
+            entries.insert(2, side);
+        }
+        entries
+    }
+
+    pub(super) fn details(&self, id: &str) -> CommitDetails {
+        let subject = self.commits.iter().find(|c| c.id == id).map_or("notes on rounding", |c| &c.subject);
+        let tested = "NVIDIA H200, 4 of 4 gates, 142050 samples/s (+3.1 % vs incumbent)";
+        CommitDetails {
+            id: id.into(),
+            parents: vec!["a1b2c3d4".into()],
+            subject: subject.into(),
+            body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
+            trailers: Vec::new(),
+            author: "Ada <ada@example.org>".into(),
+            authored: noon(),
+            committer: "Grace <grace@example.org>".into(),
+            committed: noon(),
+            files: vec![
+                FileChange {
+                    kind: ChangeKind::Modified,
+                    path: KERNEL.into(),
+                    from: None,
+                    added: 2,
+                    removed: 1,
+                    is_binary: false,
+                    diff: "@@ -1,3 +1,4 @@ rmsnorm\n // one row a warp\n-    float s = x[i];\n+    float s = x[i] * x[i];\n\
+                           +    s += bias;\n }\n"
+                        .into(),
+                    is_cut: false,
+                },
+                FileChange {
+                    kind: ChangeKind::Added,
+                    path: "trace.bin".into(),
+                    from: None,
+                    added: 0,
+                    removed: 0,
+                    is_binary: true,
+                    diff: String::new(),
+                    is_cut: false,
+                },
+            ],
+            files_left_out: 0,
+        }
+    }
+
+    pub(super) fn read_source(&mut self, asked: Asked) {
+        let present = match &self.unreadable {
+            Some(why) => Err(why.clone()),
+            None => Ok(Present { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) }),
+        };
+        let base = match &asked.against {
+            Against::Incumbent => Base {
+                name: format!("incumbent {}", self.commits[0].id.get(..7).unwrap_or_default()),
+                text: self.text(&self.head),
+            },
+            Against::Experiment(key) => {
+                Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
+            }
+        };
+        let of = |text: &Text| Diff::of(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole());
+        let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
+        let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
+        let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
+        let diff = Arc::new(of(&base.text));
+        self.answers.push_back(Event::Source(Box::new(Source {
+            asked,
+            present,
+            base: Ok(base),
+            diff,
+            since,
+        })));
+    }
+
+    /// The kernel that a name of bytes stands for.
+    pub(super) fn text(&self, bytes: &str) -> Text {
+        let known = self.texts.iter().find(|(name, _)| name == bytes);
+        Text::new(known.map_or(SOURCE, |(_, text)| text))
+    }
+
+    /// What the next save writes: the present text with these words in the place of others.
+    pub fn edit(&mut self, changes: &[(&str, &str)]) -> &mut Self {
+        let mut text = self.text(&self.disk).whole().to_string();
+        for (old, new) in changes {
+            assert!(text.contains(old), "{old} is not in the kernel");
+            text = text.replacen(old, new, 1);
+        }
+        self.texts.push((format!("bytes-{}", self.saves + 1), text));
+        self
+    }
+}
