@@ -124,7 +124,7 @@ const STORIES: &[Story] = &[
     story(Undecided, "next-mark", Text("10/61"), ""),
     story(Undecided, "previous-mark", Gone("10/61"), ""),
     story(Undecided, "diff", Text("unified"), "vv"),
-    story(Undecided, "base", Text("choose an experiment first"), "1"),
+    story(Undecided, "base", Text("no experiment to compare with yet"), "1"),
     story(Undecided, "undo", Text("undo: "), ""),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
     then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),

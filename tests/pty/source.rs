@@ -21,7 +21,7 @@ fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     for (key, seen) in [("}", "▸   1~"), ("]", "▸✗  2~"), ("{", "▸   1~"), ("[", "▸✗  2~")] {
         lab.press(key).see(seen);
     }
-    lab.press("b").see("choose an experiment first");
+    lab.press("b").see("no experiment to compare with yet");
     lab.press("v").see("unified +2 −1 against incumbent").see("- speed 1000");
     lab.press("v").see("side by side +2 −1").see("│");
     bench.save_in_place("speed 2000\n");

@@ -24,7 +24,8 @@ impl App {
         let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
         let kernel = &self.setup.kernel;
         let gone = matches!(self.present, Some(Err(_)));
-        let newer = self.is_stale() || self.status.as_ref().is_some_and(|s| s.discard_asks);
+        // What was said of an earlier run does not count: the look after this one may not be taken yet.
+        let newer = self.is_stale() || self.known_status(last).is_some_and(|s| s.discard_asks);
         match what {
             Deciding::Discard if newer && gone && !judged => self.ask_discard(format!(
                 "{kernel} cannot be read. Put the incumbent's back? No row is written."

@@ -63,7 +63,7 @@ impl App {
     }
 
     /// What the session says of this very run, where it was asked since.
-    fn known_status(&self, last: &Judged) -> Option<&SessionStatus> {
+    pub(super) fn known_status(&self, last: &Judged) -> Option<&SessionStatus> {
         self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
     }
 
