@@ -55,6 +55,10 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
 pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
+        // Others wait for the lock meanwhile: only lines of this commit are read.
+        if !line.trim_ascii_start().starts_with(row.commit.as_bytes()) {
+            return false;
+        }
         let line = String::from_utf8_lossy(line);
         super::parse(&line, "").rows.first().is_some_and(&wanted)
     };
