@@ -454,3 +454,9 @@ fn each_view_keeps_its_own_focus() {
     world.tell("press 3");
     assert_eq!(world.app.panes.focus().name(), "Experiment");
 }
+
+#[test]
+fn a_keep_of_what_head_holds_speaks_of_no_commit() {
+    check(&format!("open; {PASS}; press c"), &["HEAD holds these bytes already"]);
+    check(&format!("open; {PASS}; save; {PASS}; press c"), &["This becomes the commit's subject"]);
+}

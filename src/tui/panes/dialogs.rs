@@ -1,6 +1,6 @@
 //! What lies on top: help, questions, the line to type a description.
 
-use super::super::app::App;
+use super::super::app::{App, Judged};
 use super::super::format;
 use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::overlay::Overlay;
@@ -28,7 +28,17 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     match top {
         Overlay::Help { scroll } => help(frame, area, *scroll, app),
         Overlay::Keep { draft } => {
-            let ask = "What did you try? This becomes the commit's subject.";
+            let held = |last: &Judged| {
+                let incumbent = app.status.as_ref().and_then(|status| status.incumbent.as_ref());
+                incumbent == Some(&last.start.blob)
+            };
+            let ask = match app.last.as_ref().is_some_and(held) {
+                // No commit is made of what HEAD holds already: the words go into the row and the record.
+                true => {
+                    "What did you try? HEAD holds these bytes already: a row is written, and no commit is made."
+                }
+                false => "What did you try? This becomes the commit's subject.",
+            };
             message::draw(frame, area, app, "Keep", ask, draft);
         }
         Overlay::Discard { draft, .. } => {
