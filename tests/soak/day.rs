@@ -314,12 +314,11 @@ impl<'a> Day<'a> {
         }
         self.judge("speed");
         let at = self.random.below(self.books.rows.len() as u64) as usize;
-        let description = self.books.rows[at].description.clone();
-        let word = description.split(' ').next_back().unwrap().to_owned();
+        let commit = self.books.rows[at].commit.clone();
         let escapes = "\x1b".repeat(8);
-        self.lab.press(&format!("3{escapes}f\x15{word}\r"));
+        self.lab.press(&format!("3{escapes}f\x15commit:{commit}\r"));
         // The filter is one, the row the other.
-        self.lab.wait("the row", |screen| screen.contents().matches(&word).count() > 1);
+        self.lab.wait("the row", |screen| screen.contents().matches(&commit).count() > 1);
         at
     }
 
