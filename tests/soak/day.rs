@@ -214,7 +214,7 @@ impl<'a> Day<'a> {
     }
 
     /// A screen large enough to see everything, with nothing open on it.
-    pub fn come_to_rest(&mut self) {
+    fn come_to_rest(&mut self) {
         self.lab.resize(160, 45);
         // Two escapes that come together are one key, and no key after them is taken for one with Alt held down.
         let escapes = "\x1b".repeat(12);
@@ -225,6 +225,11 @@ impl<'a> Day<'a> {
                 screen.hide_cursor() && text.contains("c commit") && text.contains("run.log")
             })
         });
+    }
+
+    /// Nothing goes on, and nothing is open.
+    pub fn settle(&mut self) {
+        self.judge("speed");
     }
 
     /// A kernel that is saved and judged, with nothing open on the screen.
@@ -297,14 +302,16 @@ impl<'a> Day<'a> {
             return self.keep();
         }
         let before = self.judge("speed");
-        self.lab.press("u").see("Undo?");
-        self.lab.press("y").see("is undecided again");
         let row = self.books.take_back();
-        assert_eq!(ledger(self.bench), self.books.ledger());
-        if !row.is_kept {
-            self.books.replaced.insert(before.text());
-            assert_eq!(self.bench.kernel(), row.kernel.text(), "the attempt is on disk again");
-        }
+        self.lab.press("u").see("Undo?").see(&row.description);
+        // The attempt is on disk again; what a keep took is there still.
+        let on_disk = if row.is_kept { before } else { row.kernel }.text();
+        let (bench, rows) = (self.bench, self.books.ledger());
+        self.lab.press("y").wait("the undo", |screen| {
+            let done = ledger(bench) == rows && kernel(bench) == on_disk;
+            done && screen.contents().contains("is undecided again")
+        });
+        self.books.replaced.extend((!row.is_kept).then(|| before.text()));
     }
 
     /// The view Results, with nothing but a row of any experiment; which one it is.
@@ -334,11 +341,13 @@ impl<'a> Day<'a> {
 
     fn restore(&mut self) {
         let at = self.choose();
-        let before = self.bench.kernel();
+        let (bench, before, wanted) = (self.bench, kernel(self.bench), self.books.rows[at].kernel.text());
         self.lab.press("R").see("Put it back?");
-        self.lab.press("y").see("is now that of");
+        // The words alone may be those of the restore before this one.
+        self.lab.press("y").wait("the restore", |screen| {
+            kernel(bench) == wanted && screen.contents().contains("is now that of")
+        });
         self.books.replaced.insert(before);
-        assert_eq!(self.bench.kernel(), self.books.rows[at].kernel.text());
     }
 
     fn palette(&mut self) {
@@ -359,6 +368,11 @@ impl<'a> Day<'a> {
         let end = self.random.of(&["\r", "\x1b\x1b"]);
         self.lab.press(end).wait("no chooser", |screen| !screen.contents().contains(" Themes "));
     }
+}
+
+/// What is on disk now, if anything.
+fn kernel(bench: &Bench) -> String {
+    fs::read_to_string(bench.repo().join("kernel.cu")).unwrap_or_default()
 }
 
 /// Again and again until it is so.

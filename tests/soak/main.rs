@@ -34,7 +34,7 @@ fn a_long_day_ends_as_it_began() {
 
     let bench = Bench::new();
     let mut day = Day::begin(&bench, seed);
-    day.come_to_rest();
+    day.settle();
     let held = Held::by(day.pid());
     let mut memory = Memory::of(day.pid());
     day.everything_once();
@@ -42,7 +42,7 @@ fn a_long_day_ends_as_it_began() {
         day.go_on();
         memory.look();
     }
-    day.come_to_rest();
+    day.settle();
     Held::by(day.pid()).is_no_more_than(&held, || Held::by(day.pid()));
     let ended = Instant::now();
     let (done, books) = day.end();
