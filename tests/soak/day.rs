@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Keys that look, and decide nothing: none of them keeps, discards, undoes, says yes or quits.
+/// Nor do the letters of a sequence that comes right behind an escape, and loses its own to it.
 const KEYS: &[&str] = &[
     "j",
     "k",
@@ -69,7 +70,7 @@ const KEYS: &[&str] = &[
     "\x1b[1;5D",
     "\x1b[I",
     "\x1b[O",
-    "\x1b[200~pasted\x1b[201~",
+    "\x1b[200~line\x1b[201~",
     "\x1b[<0;40;12M\x1b[<0;40;12m",
     "\x1b[<64;90;30M",
     "\x1b[<65;90;30M",
@@ -303,7 +304,7 @@ impl<'a> Day<'a> {
         }
         let before = self.judge("speed");
         let row = self.books.take_back();
-        self.lab.press("u").see("Undo?").see(&row.description);
+        self.lab.press("u").see("Undo?").see(&row.commit);
         // The attempt is on disk again; what a keep took is there still.
         let on_disk = if row.is_kept { before } else { row.kernel }.text();
         let (bench, rows) = (self.bench, self.books.ledger());
