@@ -112,6 +112,7 @@ const DEEDS: &[(&str, Deed)] = &[
     ("descriptions", |day| day.describe()),
     ("restores", |day| day.restore()),
     ("undos", |day| day.undo()),
+    ("saves over a discard", |day| day.discard_and_save()),
     ("decisions by rule", |day| day.decide_by_rule()),
     ("actions of the palette", |day| day.palette()),
     ("themes", |day| day.theme()),
@@ -253,8 +254,19 @@ impl<'a> Day<'a> {
     /// One experiment, kept or discarded by its keys.
     fn decide(&mut self, word: &'static str, keeps: bool) {
         let kernel = self.judge(word);
-        let key = if keeps { "c" } else { "d" };
-        // The look at disk and git that allows it comes after the verdict.
+        self.ask(if keeps { "c" } else { "d" });
+        let description = format!("tried-{}.", kernel.number);
+        self.lab.press(&format!("{description}\r"));
+        let before = self.books.ledger();
+        self.see_row(&before, &description, if keeps { "kept as" } else { "discarded" });
+        self.books.enter(self.bench, kernel, keeps, description);
+        if !keeps {
+            self.books.replaced.insert(kernel.text());
+        }
+    }
+
+    /// The dialog before a keep or a discard. The look at disk and git that allows it comes after the verdict.
+    fn ask(&mut self, key: &str) {
         until("the dialog", &mut self.lab, |lab| {
             let refused = |screen: &vt100::Screen| screen.contents().contains(": not now");
             let asked = |screen: &vt100::Screen| screen.contents().contains("What did you try?");
@@ -265,13 +277,31 @@ impl<'a> Day<'a> {
             }
             open
         });
+    }
+
+    /// A save in the very moment of a discard is judged or, where it came between the discard's look and its
+    /// writing, kept aside. It is never overlooked.
+    fn discard_and_save(&mut self) {
+        let kernel = self.judge("off");
+        self.ask("d");
         let description = format!("tried-{}.", kernel.number);
         self.lab.press(&format!("{description}\r"));
-        let before = self.books.ledger();
-        self.see_row(&before, &description, if keeps { "kept as" } else { "discarded" });
-        self.books.enter(self.bench, kernel, keeps, description);
-        if !keeps {
+        std::thread::sleep(Duration::from_millis(self.random.below(8)));
+        let (later, bench) = (self.save_one("speed"), self.bench);
+        let is_gone =
+            || ledger(bench).ends_with(&format!("\t{description}\n")) && on_disk(bench) != later.text();
+        self.lab.wait(&format!("what comes of the save of {}", later.number), |screen| {
+            let text = screen.contents();
+            let is_judged = text.contains(&later.verdict()) && !text.contains(" last  ");
+            is_judged || (text.contains("discarded") && is_gone())
+        });
+        self.come_to_rest();
+        if ledger(bench) != self.books.ledger() {
+            self.books.enter(bench, kernel, false, description);
             self.books.replaced.insert(kernel.text());
+        }
+        if on_disk(bench) != later.text() {
+            self.books.replaced.insert(later.text());
         }
     }
 
@@ -287,7 +317,7 @@ impl<'a> Day<'a> {
 
     /// A wrong kernel that is discarded by nobody's hand.
     fn decide_by_rule(&mut self) {
-        self.come_to_rest();
+        self.settle();
         self.lab.press("a").see("auto on");
         let before = self.books.ledger();
         let kernel = self.save_one("off");
@@ -306,10 +336,10 @@ impl<'a> Day<'a> {
         let row = self.books.take_back();
         self.lab.press("u").see("Undo?").see(&row.commit);
         // The attempt is on disk again; what a keep took is there still.
-        let on_disk = if row.is_kept { before } else { row.kernel }.text();
+        let there = if row.is_kept { before } else { row.kernel }.text();
         let (bench, rows) = (self.bench, self.books.ledger());
         self.lab.press("y").wait("the undo", |screen| {
-            let done = ledger(bench) == rows && kernel(bench) == on_disk;
+            let done = ledger(bench) == rows && on_disk(bench) == there;
             done && screen.contents().contains("is undecided again")
         });
         self.books.replaced.extend((!row.is_kept).then(|| before.text()));
@@ -342,11 +372,11 @@ impl<'a> Day<'a> {
 
     fn restore(&mut self) {
         let at = self.choose();
-        let (bench, before, wanted) = (self.bench, kernel(self.bench), self.books.rows[at].kernel.text());
+        let (bench, before, wanted) = (self.bench, on_disk(self.bench), self.books.rows[at].kernel.text());
         self.lab.press("R").see("Put it back?");
         // The words alone may be those of the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
-            kernel(bench) == wanted && screen.contents().contains("is now that of")
+            on_disk(bench) == wanted && screen.contents().contains("is now that of")
         });
         self.books.replaced.insert(before);
     }
@@ -372,7 +402,7 @@ impl<'a> Day<'a> {
 }
 
 /// What is on disk now, if anything.
-fn kernel(bench: &Bench) -> String {
+fn on_disk(bench: &Bench) -> String {
     fs::read_to_string(bench.repo().join("kernel.cu")).unwrap_or_default()
 }
 
