@@ -116,7 +116,11 @@ fn a_look_from_before_the_verdict_says_nothing_of_it() {
     }
     assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
 
+    let older = world.facts();
     world.tell("save");
+    let saved = world.app.present.clone();
+    world.send(Event::Facts(Box::new(older)));
+    assert_eq!(world.app.present, saved, "what the watcher told of is on disk");
     let before = world.facts();
     world.tell("say correctness: fail; end fail out is wrong");
     world.send(Event::Facts(Box::new(before)));

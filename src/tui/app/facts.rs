@@ -57,9 +57,13 @@ impl App {
         if is_idle && status.ended < self.newest {
             return Vec::new();
         }
-        self.learn_present(status.present.clone());
-        if let Err(why) = &status.present {
-            self.say(Level::Error, why.clone());
+        // While a run is asked for or goes on, the watcher has the last word on what is on disk, and this look may be
+        // older than its word.
+        if is_idle {
+            self.learn_present(status.present.clone());
+            if let Err(why) = &status.present {
+                self.say(Level::Error, why.clone());
+            }
         }
         let mut effects = Vec::new();
         // The verdict of the present bytes where there is one, else the last: after a discard that is
