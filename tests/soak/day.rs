@@ -296,7 +296,7 @@ impl<'a> Day<'a> {
             is_judged || (text.contains("discarded") && is_gone())
         });
         self.come_to_rest();
-        if ledger(bench) != self.books.ledger() {
+        if ledger(bench).lines().skip(1).count() > self.books.rows.len() {
             self.books.enter(bench, kernel, false, description);
             self.books.replaced.insert(kernel.text());
         }
