@@ -104,6 +104,16 @@ fn a_decision_that_fails_says_all_of_why() {
 }
 
 #[test]
+fn a_save_is_not_forgotten_over_a_run_of_older_bytes() {
+    let mut world = World::new();
+    world.slow = true;
+    // Two runs were asked for, and the second begins after the first one's verdict was decided.
+    world.tell(&format!("open; {PASS}; save; {PASS}; press d; type no; press enter; begins; save; decided"));
+    world.tell("end void kernel.cu changed while the harness ran");
+    assert!(world.words().contains("run 4 · saved"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_look_from_before_the_verdict_says_nothing_of_it() {
     let mut world = World::new();
     world.tell("open; say correctness: pass; end pass 1000; save");

@@ -103,7 +103,8 @@ impl App {
             return effects;
         }
         self.put_back = None;
-        let saved = std::mem::take(&mut self.saved_meanwhile);
+        // A run that goes on may be of older bytes: then the look after it sees to the save.
+        let saved = is_idle && std::mem::take(&mut self.saved_meanwhile);
         if unjudged && first {
             effects.extend(self.start(Reason::Opened));
         } else if unjudged && is_put_back && !self.paused {
