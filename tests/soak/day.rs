@@ -125,6 +125,8 @@ pub struct Day<'a> {
     /// Of the last kernel.
     number: u64,
     books: Books,
+    /// How often everything was closed.
+    rests: u64,
     done: BTreeMap<&'static str, usize>,
 }
 
@@ -136,7 +138,7 @@ impl<'a> Day<'a> {
         let lab = bench.open_with(160, 45, &[("EDITOR", Path::new("true"))]);
         lab.see("● PASS");
         let (random, books, done) = (Random(seed), Books::default(), BTreeMap::new());
-        Day { bench, lab, random, number: 1_000, books, done }
+        Day { bench, lab, random, number: 1_000, books, rests: 0, done }
     }
 
     pub fn pid(&self) -> Pid {
@@ -222,9 +224,16 @@ impl<'a> Day<'a> {
         let escapes = "\x1b".repeat(12);
         // An escape and letters that came at once may have begun what only these end: a mouse's report, a paste.
         let ends = "M\x1b[201~";
+        // What is typed into the palette is seen once every key before it was heard: a save now comes after all of them.
+        self.rests += 1;
+        let mark = format!("777{}", self.rests);
+        until("what was typed", &mut self.lab, |lab| {
+            lab.press(&format!("{ends}{escapes}1{escapes}:{mark}"));
+            lab.becomes(Duration::from_secs(2), |screen| screen.contents().contains(&format!("› {mark}")))
+        });
         until("the bench with nothing open", &mut self.lab, |lab| {
-            lab.press(&format!("{ends}{escapes}1{escapes}"));
-            lab.becomes(Duration::from_secs(1), |screen| {
+            lab.press("\x1b\x1b");
+            lab.becomes(Duration::from_secs(2), |screen| {
                 let text = screen.contents();
                 screen.hide_cursor() && text.contains("c commit") && text.contains("run.log")
             })

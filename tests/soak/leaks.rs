@@ -5,8 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How much more the last fifth may hold in memory, at its median, than the second fifth did at its most. The
-/// first fifth fills what is bounded: the log's lines, the caches of git.
+/// How much more the last fifth may hold in memory, at its median, than the first two did at their most.
+///
+/// What the program itself holds was seen by `heaptrack` (its massif output) over 210 s and a thousand runs: 4.5 MB at
+/// first and 5.2 MB at the end, which is under 1 kB a run, what is known of each; and up to 2 MB besides while a flood's
+/// 20,000 lines are in the log, or frozen. The rest of what grows is malloc's: each of twelve threads has an arena that
+/// keeps what it once had. Over ten minutes and 4,500 runs that goes from 21 MB to between 30 and 33 MB, with steps of
+/// some MB up and down, and stays there. A kilobyte that is lost at each key or frame would be 25 MB by then.
 const GROWTH_KB: u64 = 8_000;
 
 /// What a process holds besides memory.
@@ -79,14 +84,17 @@ impl Memory {
     }
 
     pub fn see_no_leak(&self) {
-        let (second, last) = (self.fifth(2), self.fifth(5));
-        let most = second.last().copied().unwrap_or(0);
+        let (first, second, last) = (self.fifth(1), self.fifth(2), self.fifth(5));
+        let most = first.last().max(second.last()).copied().unwrap_or(0);
         let median = last.get(last.len() / 2).copied().unwrap_or(0);
         let peak = self.seen.iter().map(|(_, kb)| *kb).max().unwrap_or(0);
         println!(
-            "resident: {most} kB at most in the second fifth, {median} kB at the median of the last, {peak} kB ever"
+            "resident: {most} kB at most in the first two fifths, {median} kB at the median of the last, {peak} kB ever"
         );
-        assert!(median <= most + GROWTH_KB, "{median} kB at the end, {most} kB in the second fifth: a leak");
+        assert!(
+            median <= most + GROWTH_KB,
+            "{median} kB at the end, {most} kB in the first two fifths: a leak"
+        );
     }
 }
 
