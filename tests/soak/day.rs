@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Lab};
 use crate::books::{Books, ledger};
+use crate::hands::{ACTIONS, KEYS, SIZES};
 use crate::kernel::{HARNESS, Kernel, UNLUCKY, WORDS};
 use crate::random::Random;
 use rustix::process::Pid;
@@ -9,99 +10,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// Keys that look, and decide nothing: none of them keeps, discards, undoes, says yes or quits.
-/// Nor do the letters of a sequence that comes right behind an escape, and loses its own to it.
-const KEYS: &[&str] = &[
-    "j",
-    "k",
-    "g",
-    "G",
-    "\t",
-    "\x1b[Z",
-    "l",
-    "h",
-    "z",
-    "f",
-    "n",
-    "N",
-    "<",
-    ">",
-    "?",
-    "\x04",
-    "\x15",
-    "1",
-    "2",
-    "3",
-    "4",
-    "5",
-    "r",
-    "x",
-    "e",
-    "\x0c",
-    "\x1b",
-    "\x1b",
-    "\x1b",
-    "/line\r",
-    "/[",
-    "\x1b[A",
-    "\x1b[B",
-    "\x1b[5~",
-    "\x1b[6~",
-    "H",
-    "L",
-    "+",
-    "-",
-    "0",
-    "v",
-    "b",
-    "]",
-    "[",
-    "}",
-    "{",
-    "o",
-    "O",
-    " ",
-    "=",
-    "R",
-    "\x1b[1;5A",
-    "\x1b[1;5B",
-    "\x1b[1;5C",
-    "\x1b[1;5D",
-    "\x1b[I",
-    "\x1b[O",
-    "\x1b[200~line\x1b[201~",
-    "\x1b[<0;40;12M\x1b[<0;40;12m",
-    "\x1b[<64;90;30M",
-    "\x1b[<65;90;30M",
-    ":",
-    "t",
-    "\x0e",
-    "\x10",
-];
-
-const SIZES: &[(u16, u16)] =
-    &[(160, 45), (200, 60), (80, 24), (100, 30), (60, 16), (40, 10), (30, 8), (250, 70)];
-
-/// From the palette; none of them decides.
-const ACTIONS: &[&str] = &[
-    "log-scale",
-    "histograms",
-    "all",
-    "fewer",
-    "freeze",
-    "zoom",
-    "redraw",
-    "mouse",
-    "reload-config",
-    "reset-borders",
-    "help",
-    "show-git",
-    "show-source",
-    "show-device",
-    "rerun",
-    "copy",
-];
 
 type Deed = fn(&mut Day);
 

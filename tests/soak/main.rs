@@ -14,6 +14,7 @@ mod bench;
 
 mod books;
 mod day;
+mod hands;
 mod kernel;
 mod leaks;
 mod random;
