@@ -1,5 +1,7 @@
 //! Every action of the screen in one table: its name, what it does and its keys. The help page, the
 //! hint bar and KEYS.md are made from it, so that they cannot disagree.
+//!
+//! Digits choose views, at once, so no key takes a count: a row is gone to by its number in the palette (`:120`).
 
 mod key;
 mod map;
@@ -119,9 +121,9 @@ actions! {
     Screen HalfDown "half-page-down" "half a page down" ["ctrl-d", "pagedown"] "";
     Screen Top "top" "to the beginning" ["g", "home"] "";
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
-    Screen Search "search" "search in the focused text or list; small letters find capitals too" ["/"] "search";
+    Screen Search "search" "search in the focused pane, else in run.log; small letters find capitals" ["/"] "search";
     Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
-    Screen Palette "palette" "every action by its name, with its key: type a part of it" [":"] "";
+    Screen Palette "palette" "every action with its key, by a part of its name; a number: that line" [":"] "";
     Screen Copy "copy" "copy what the focused pane is about, by the terminal: over ssh too" ["y"] "";
     Screen Themes "theme" "choose a theme, seen while choosing" ["t"] "";
     Screen BorderLeft "border-left" "move the border beside the focused pane to the left" ["ctrl-left"] "";
@@ -135,7 +137,7 @@ actions! {
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";
     Screen Quit "quit" "quit; a run that is going on is ended" ["q", "ctrl-c"] "quit";
-    Screen NextMatch "next-match" "to the next line that the search finds" ["n"] "";
+    Screen NextMatch "next-match" "to the next row that the search finds" ["n"] "";
     Screen PreviousMatch "previous-match" "to the previous one" ["N"] "";
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";

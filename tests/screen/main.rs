@@ -13,6 +13,7 @@ mod hands;
 mod looks;
 mod random;
 mod results;
+mod rows;
 mod source;
 mod states;
 mod stories;

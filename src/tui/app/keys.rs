@@ -126,6 +126,7 @@ impl App {
             | Action::PreviousSection => {
                 return self.perform_in_results(action);
             }
+            Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 return self.want_whole();
             }
@@ -219,7 +220,8 @@ impl App {
             Pane::Source => self.panes.source.move_by(by),
             Pane::Graph => return self.step_graph(by),
             Pane::Commit => self.panes.commit.scroll(by),
-            Pane::Gauges | Pane::Build => {}
+            Pane::Gauges => self.panes.gauges.scroll(by),
+            Pane::Build => self.panes.build.scroll(by),
         }
         Vec::new()
     }
@@ -252,9 +254,7 @@ impl App {
 
     /// One thing a time, the topmost first.
     fn close(&mut self) {
-        if self.end_search() {
-            // The search was on top.
-        } else if self.panes.view == View::Bench && self.chosen.is_some() {
+        if self.panes.view == View::Bench && self.chosen.is_some() {
             self.chosen = None;
         } else {
             self.panes.set_zoom(false);

@@ -53,6 +53,11 @@ impl Row {
         }
     }
 
+    /// It shows lines of the texts.
+    pub fn is_source(self) -> bool {
+        matches!(self, Row::Line { .. } | Row::Pair { .. })
+    }
+
     pub fn is_head(self) -> bool {
         matches!(self, Row::File { .. } | Row::Hunk { .. })
     }

@@ -1,6 +1,6 @@
 //! What a pane remembers of a diff that it shows: its form, the row of the cursor, what is in sight.
 
-use super::{Diff, Form, Line, Row, Side, Sign};
+use super::{Diff, File, Form, Line, Row, Side, Sign};
 use std::sync::Arc;
 
 /// From so many columns on both sides fit beside each other.
@@ -132,11 +132,27 @@ impl View {
         }
     }
 
-    /// What a search finds in a row.
-    pub fn texts(&self, row: usize) -> impl Iterator<Item = &str> {
-        let row = self.rows.get(row);
-        let on = move |side| row.and_then(|row| self.on(*row, side));
-        [on(Side::Old), on(Side::New)].into_iter().flatten().map(|line| line.text.as_str())
+    /// What a row says: both sides of it, one under the other.
+    pub fn text(&self, row: usize) -> String {
+        let Some(row) = self.rows.get(row).copied() else { return String::new() };
+        let file = |file: usize| self.diff.files.get(file);
+        match row {
+            Row::File { file: at } => file(at).and_then(File::name).unwrap_or_default().to_owned(),
+            Row::Note { file: at, note } => {
+                file(at).and_then(|file| file.notes.get(note)).cloned().unwrap_or_default()
+            }
+            Row::Hunk { file: at, hunk } => {
+                let hunk = file(at).and_then(|file| file.hunks.get(hunk));
+                hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section)).unwrap_or_default()
+            }
+            Row::Line { file, hunk, line } => {
+                self.diff.line(file, hunk, line).map(|line| line.text.clone()).unwrap_or_default()
+            }
+            Row::Pair { .. } => {
+                let sides = [Side::Old, Side::New].into_iter().filter_map(|side| self.on(row, side));
+                sides.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+            }
+        }
     }
 
     /// Takes the room's measures: both sides need their columns, and the cursor is kept in sight, with some rows around

@@ -1,10 +1,10 @@
 //! The selected commit: who made it and why, its trailers, the files that it changed, and their diffs.
 
-use super::super::app::App;
+use super::super::app::{App, Rows};
 use super::super::diff::{Brush, Diff, Form, View, plain};
 use super::super::format;
 use super::super::text::{printable, wrap};
-use super::{Pane, titled};
+use super::{Pane, Reading, seen, titled};
 use crate::session::repo::{CommitDetails, FileChange, short};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct CommitState {
     shown: Option<Shown>,
-    /// First row seen, of the words and the diff below them.
-    first: usize,
+    /// The words and the diff below them.
+    pub text: Reading,
     /// Rows of the words above the diff, at the last frame.
     words: usize,
     /// First column of the diff.
@@ -38,12 +38,16 @@ impl CommitState {
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
         let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
-        *self = CommitState { shown: Some(Shown { id, details, diff }), ..CommitState::default() };
+        self.text.show(0);
+        *self = CommitState {
+            shown: Some(Shown { id, details, diff }),
+            text: self.text.clone(),
+            ..CommitState::default()
+        };
     }
 
-    /// [`draw`] keeps it within what there is.
     pub fn scroll(&mut self, by: isize) {
-        self.first = self.first.saturating_add_signed(by);
+        self.text.scroll(by);
     }
 
     /// To where the next or the previous file or hunk begins.
@@ -53,11 +57,12 @@ impl CommitState {
             let rows = shown.diff.rows().iter().enumerate();
             rows.filter(|(_, row)| row.is_head()).map(|(at, _)| at + self.words)
         };
+        let first = self.text.first();
         let next = match forward {
-            true => heads().find(|at| *at > self.first),
-            false => heads().rfind(|at| *at < self.first),
+            true => heads().find(|at| *at > first),
+            false => heads().rfind(|at| *at < first),
         };
-        self.first = next.unwrap_or(if forward { self.first } else { 0 });
+        self.text.show(next.unwrap_or(if forward { first } else { 0 }));
     }
 }
 
@@ -83,25 +88,39 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     };
     let words = words(app, usize::from(inner.width));
     let all = words.len() + shown.diff.rows().len();
-    let rows = usize::from(inner.height);
-    let first = app.panes.commit.first.min(all.saturating_sub(rows));
+    let mut text = app.panes.commit.text.clone();
+    let first = text.fit(usize::from(inner.width), usize::from(inner.height), all);
+    let needle = app.needle(Pane::Commit);
     let brush = Brush {
         theme: &app.theme,
         ink: &plain,
-        search: "",
+        search: needle,
         columns: usize::from(inner.width),
         left: app.panes.commit.left,
         digits: shown.diff.digits(),
     };
     for (at, y) in (first..all).zip(inner.top()..inner.bottom()) {
         let line = match words.get(at) {
-            Some(line) => line.clone(),
+            Some(line) => seen(line.clone(), needle, false, &app.theme),
             None => brush.row(shown.diff.diff(), shown.diff.rows()[at - words.len()], false),
         };
+        let line = if text.marked() == Some(at) { app.theme.select(line) } else { line };
         frame.render_widget(line, Rect { y, height: 1, ..inner });
     }
     app.panes.commit.words = words.len();
-    app.panes.commit.first = first;
+    app.panes.commit.text = text;
+}
+
+/// As they were wrapped at the last frame.
+pub fn rows(app: &App) -> Rows<'_> {
+    let words = words(app, app.panes.commit.text.columns());
+    let diff = app.panes.commit.shown.as_ref().map(|shown| &shown.diff);
+    let count = words.len() + diff.map_or(0, |diff| diff.rows().len());
+    Rows::new(count, move |at| match (words.get(at), diff) {
+        (Some(line), _) => line.to_string().into(),
+        (None, Some(diff)) => diff.text(at - words.len()).into(),
+        (None, None) => "".into(),
+    })
 }
 
 fn words(app: &App, columns: usize) -> Vec<Line<'static>> {

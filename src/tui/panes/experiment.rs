@@ -5,10 +5,11 @@ mod document;
 mod whole;
 
 use super::super::app::App;
+use super::super::app::Rows;
 use super::super::diff::{Diff, Form, View};
 use super::super::keymap::Action;
 use super::super::text::printable;
-use super::{Pane, titled};
+use super::{Pane, Reading, titled};
 use crate::session::whole::{Compared, Whole};
 use document::Document;
 use ratatui::Frame;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentState {
-    pub scroll: usize,
+    pub text: Reading,
     /// First column of the diff and of the log that is shown.
     pub left: usize,
     /// Where the sections began at the last frame.
@@ -31,21 +32,23 @@ pub struct ExperimentState {
 
 impl ExperimentState {
     pub fn scroll(&mut self, by: isize) {
-        self.scroll = self.scroll.saturating_add_signed(by);
+        self.text.scroll(by);
     }
 
     /// To the beginning of the next section, or back to where this one or the one before it begins.
     pub fn step_section(&mut self, forward: bool) {
-        let next = self.starts.iter().find(|start| **start > self.scroll);
-        let before = self.starts.iter().rev().find(|start| **start < self.scroll);
+        let first = self.text.first();
+        let next = self.starts.iter().find(|start| **start > first);
+        let before = self.starts.iter().rev().find(|start| **start < first);
         if let Some(start) = if forward { next } else { before.or(self.starts.first()) } {
-            self.scroll = *start;
+            self.text.show(*start);
         }
     }
 
     /// Something else is shown.
     pub fn reset(&mut self) {
-        (self.scroll, self.left) = (0, 0);
+        self.text.show(0);
+        self.left = 0;
     }
 
     pub fn read(&mut self, whole: &Whole) {
@@ -65,21 +68,30 @@ fn view(diff: &Result<String, String>) -> View {
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let room = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let (rows, columns) = (usize::from(room.height), usize::from(room.width.saturating_sub(2)));
-    let (wanted, left) = (app.panes.experiment.scroll, app.panes.experiment.left);
+    let (mut text, left) = (app.panes.experiment.text.clone(), app.panes.experiment.left);
     let (note, document) = document(app, columns);
     let length = document.len();
-    let scroll = wanted.min(length.saturating_sub(rows));
-    let below = length.saturating_sub(scroll + rows);
+    let first = text.fit(columns, rows, length);
+    let below = length.saturating_sub(first + rows);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let lines = document.lines(scroll, rows, left, columns, &app.theme);
+    let needle = app.needle(Pane::Experiment);
+    let lines = document.lines(first, rows, left, columns, needle, &app.theme);
     let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
     for (row, line) in lines.into_iter().enumerate() {
+        let line = if text.marked() == Some(first + row) { app.theme.select(line) } else { line };
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
     let starts = document.starts();
     let state = &mut app.panes.experiment;
-    state.scroll = scroll;
+    state.text = text;
     state.starts = starts;
+}
+
+/// As they were wrapped at the last frame.
+pub fn rows(app: &App) -> Rows<'_> {
+    let columns = app.panes.experiment.text.columns();
+    let (_, document) = document(app, columns);
+    Rows::new(document.len(), move |at| document.text(at, columns))
 }
 
 /// What is shown, and what the title says of it.

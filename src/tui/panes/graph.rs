@@ -11,6 +11,7 @@ use super::super::app::App;
 use super::super::chart::Glyphs;
 use super::super::event::GraphPage;
 use super::super::format;
+use super::super::found;
 use super::super::keymap::Action;
 use super::super::text::{fit, pad_left, printable};
 use super::commits::{figure, mark};
@@ -79,6 +80,11 @@ impl GraphState {
         found.is_some()
     }
 
+    /// The selected row.
+    pub fn at(&self) -> usize {
+        self.selected
+    }
+
     /// Rows below the selected one.
     pub fn left_below(&self) -> usize {
         self.rows.len().saturating_sub(self.selected + 1)
@@ -113,7 +119,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     // As wide as what is seen needs.
     let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);
     for (at, row) in shown.iter().enumerate() {
-        let mut line = describe(row, lanes, app, usize::from(inner.width));
+        let line = describe(row, lanes, app, usize::from(inner.width));
+        let mut line = found::mark(line, app.needle(Pane::Graph), &app.theme);
         if first + at == app.panes.graph.selected {
             line = app.theme.select(line);
         }
