@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     let mut graph = repo::Graph::open(&project)?;
     timed("graph, its first 100,000", || graph.page(&marks, 100_000).map(drop))?;
     timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
-    median("details of a commit", || repo::commit_details(&project, "HEAD"))?;
+    median("details of a commit", || repo::commit_details(&project, "HEAD", 3))?;
     median("all of it, from nothing", || {
         let mut shelf = Shelf::open(&project);
         let history = history::look(&project, &mut shelf);

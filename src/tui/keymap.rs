@@ -141,6 +141,7 @@ actions! {
     Screen PreviousMatch "previous-match" "to the previous one" ["N"] "";
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
+    Screen Context "context" "what diffs show around a change: 3 lines, 10, the whole file" ["w"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
     In(Bench) Histograms "histograms" "how many differences are how large, against the limit; or the gates again" ["H"] "";
     In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
@@ -160,9 +161,9 @@ actions! {
     In(Results) Compare "compare" "show the two marked ones side by side; with one mark, it and the chosen one" ["="] "compare";
     In(Results) Restore "restore" "put the chosen one's kernel.cu on disk; what is there is kept in git" ["R"] "restore";
     In(Results) Describe "describe" "put the chosen one in other words: its record and its row" ["E"] "";
-    In(Results) NextSection "next-section" "to the next part of what is shown whole" ["]"] "";
+    In(Results) NextSection "next-section" "to the next part of what is shown whole, or change of its diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "to the part before" ["["] "";
-    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) NextChange "next-change" "to the next file or change of the commit" ["]"] "";
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";

@@ -7,6 +7,7 @@ mod charts;
 mod colours;
 mod deciding;
 mod device;
+mod diffs;
 mod elsewhere;
 mod git;
 mod hands;

@@ -71,11 +71,12 @@ impl App {
         effects
     }
 
-    fn want_commit(&mut self) -> Vec<Effect> {
+    pub(super) fn want_commit(&mut self) -> Vec<Effect> {
+        let around = self.panes.around;
         let wanted = self.panes.graph.selected().map(|entry| entry.commit.id.clone());
-        match wanted {
-            Some(id) if self.panes.commit.id() != Some(&*id) => vec![Effect::Read(Wish::Commit(id))],
-            _ => Vec::new(),
+        match wanted.filter(|id| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around)) {
+            Some(id) => vec![Effect::Read(Wish::Commit(id, around))],
+            None => Vec::new(),
         }
     }
 

@@ -105,6 +105,7 @@ impl App {
             }
             Action::ScrollLeft => self.scroll_side(-8),
             Action::ScrollRight => self.scroll_side(8),
+            Action::Context => return self.widen(),
             Action::NextChange => self.step_change(true),
             Action::PreviousChange => self.step_change(false),
             Action::Fewer => self.zoom_history(true),
@@ -195,7 +196,7 @@ impl App {
 
     pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
         self.panes.view = view;
-        let mut effects = self.want_whole();
+        let mut effects = self.want_shown();
         effects.extend(self.open_graph());
         effects
     }
@@ -235,6 +236,22 @@ impl App {
             Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
+    }
+
+    /// Another width of what diffs show around their changes.
+    fn widen(&mut self) -> Vec<Effect> {
+        self.panes.around = self.panes.around.next();
+        self.say(Level::Info, format!("diffs show {}", self.panes.around.words()));
+        let mut effects = self.want_shown();
+        effects.extend(self.want_commit());
+        effects
+    }
+
+    /// What has to be read of experiments for the view that is shown now.
+    fn want_shown(&mut self) -> Vec<Effect> {
+        let mut effects = self.want_whole();
+        effects.extend(self.want_compared());
+        effects
     }
 
     fn zoom_history(&mut self, closer: bool) {

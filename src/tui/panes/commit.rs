@@ -1,7 +1,7 @@
 //! The selected commit: who made it and why, its trailers, the files that it changed, and their diffs.
 
 use super::super::app::{App, Rows};
-use super::super::diff::{Brush, Diff, Form, View, plain};
+use super::super::diff::{Around, Brush, Diff, Form, Row, Stop, View, plain};
 use super::super::format;
 use super::super::text::{printable, wrap};
 use super::{Pane, Reading, seen, titled};
@@ -30,6 +30,12 @@ struct Shown {
 }
 
 impl CommitState {
+    /// It shows this commit already, with so much around its changes; or why that cannot be read.
+    pub fn shows(&self, id: &str, around: Around) -> bool {
+        let is_wide = |shown: &Shown| shown.details.as_ref().is_ok_and(|d| d.around != around.lines());
+        self.shown.as_ref().is_some_and(|shown| shown.id == id && !is_wide(shown))
+    }
+
     /// Full id of the commit that is shown.
     pub fn id(&self) -> Option<&str> {
         self.shown.as_ref().map(|shown| &*shown.id)
@@ -38,31 +44,35 @@ impl CommitState {
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
         let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
-        self.text.show(0);
-        *self = CommitState {
-            shown: Some(Shown { id, details, diff }),
-            text: self.text.clone(),
-            ..CommitState::default()
-        };
+        match &self.shown {
+            // The same with more of its files, or less: what is looked at stays on top.
+            Some(old) if old.id == id => {
+                if let Some(row) = self.text.first().checked_sub(self.words) {
+                    self.text.show(self.words + old.diff.follow(row, &diff));
+                }
+            }
+            _ => self.text.show(0),
+        }
+        self.left = 0;
+        self.shown = Some(Shown { id, details, diff });
     }
 
     pub fn scroll(&mut self, by: isize) {
         self.text.scroll(by);
     }
 
-    /// To where the next or the previous file or hunk begins.
+    /// To where the next or the previous file or change begins.
     pub fn step(&mut self, forward: bool) {
         let Some(shown) = &self.shown else { return };
-        let heads = || {
-            let rows = shown.diff.rows().iter().enumerate();
-            rows.filter(|(_, row)| row.is_head()).map(|(at, _)| at + self.words)
-        };
-        let first = self.text.first();
-        let next = match forward {
-            true => heads().find(|at| *at > first),
-            false => heads().rfind(|at| *at < first),
-        };
-        self.text.show(next.unwrap_or(if forward { first } else { 0 }));
+        let rows = shown.diff.rows().iter().enumerate();
+        let files = rows.filter(|(_, row)| matches!(row, Row::File { .. }));
+        let files = files.map(|(row, _)| Stop { row, is_head: true });
+        let mut stops: Vec<Stop> = files.chain(shown.diff.stops()).collect();
+        stops.sort_by_key(|stop| stop.row);
+        for stop in &mut stops {
+            stop.row += self.words;
+        }
+        self.text.step(&stops, forward);
     }
 }
 
@@ -80,7 +90,9 @@ fn unified(files: &[FileChange]) -> String {
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let note = app.panes.commit.id().map(|id| short(id).to_owned()).unwrap_or_default();
+    let id = app.panes.commit.id().map(short).unwrap_or_default();
+    let note =
+        [id, app.panes.around.note()].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join(" · ");
     let inner = titled(frame, area, app, Pane::Commit, &note);
     let Some(shown) = &app.panes.commit.shown else {
         frame.render_widget(Line::styled("select a commit", app.theme.quiet()), inner);

@@ -6,7 +6,7 @@ mod whole;
 
 use super::super::app::App;
 use super::super::app::Rows;
-use super::super::diff::{Diff, Form, View};
+use super::super::diff::{Diff, Form, Stop, View};
 use super::super::keymap::Action;
 use super::super::text::printable;
 use super::{Pane, Reading, titled};
@@ -22,8 +22,10 @@ pub struct ExperimentState {
     pub text: Reading,
     /// First column of the diff and of the log that is shown.
     pub left: usize,
-    /// Where the sections began at the last frame.
-    starts: Vec<usize>,
+    /// Where the sections and the changes of the diff began at the last frame.
+    starts: Vec<Stop>,
+    /// The first row of the diff at the last frame.
+    diff_at: Option<usize>,
     /// What the one changed that was read whole last.
     change: View,
     /// From the first to the second of the two that were compared last.
@@ -35,14 +37,9 @@ impl ExperimentState {
         self.text.scroll(by);
     }
 
-    /// To the beginning of the next section, or back to where this one or the one before it begins.
+    /// To where the next section or change of the diff begins, or back to where this one or the one before it does.
     pub fn step_section(&mut self, forward: bool) {
-        let first = self.text.first();
-        let next = self.starts.iter().find(|start| **start > first);
-        let before = self.starts.iter().rev().find(|start| **start < first);
-        if let Some(start) = if forward { next } else { before.or(self.starts.first()) } {
-            self.text.show(*start);
-        }
+        self.text.step(&self.starts, forward);
     }
 
     /// Something else is shown.
@@ -51,12 +48,28 @@ impl ExperimentState {
         self.left = 0;
     }
 
-    pub fn read(&mut self, whole: &Whole) {
-        self.change = view(&whole.diff);
+    /// `again`: the same as before, with more or less around its changes.
+    pub fn read(&mut self, whole: &Whole, again: bool) {
+        let old = std::mem::replace(&mut self.change, view(&whole.diff));
+        let row = again.then(|| self.kept(&old, &self.change)).flatten();
+        row.into_iter().for_each(|row| self.text.show(row));
     }
 
-    pub fn read_both(&mut self, both: &Compared) {
-        self.between = view(&both.diff);
+    pub fn read_both(&mut self, both: &Compared, again: bool) {
+        let old = std::mem::replace(&mut self.between, view(&both.diff));
+        let row = again.then(|| self.kept(&old, &self.between)).flatten();
+        row.into_iter().for_each(|row| self.text.show(row));
+    }
+
+    /// Where the topmost row is once another view of the same changes stands in the place of the old one; `None` where it
+    /// stays where it is, above them.
+    fn kept(&self, old: &View, new: &View) -> Option<usize> {
+        let begin = self.diff_at?;
+        let row = self.text.first().checked_sub(begin)?;
+        Some(match row.checked_sub(old.rows().len()) {
+            Some(behind) => begin + new.rows().len() + behind,
+            None => begin + old.follow(row, new),
+        })
     }
 }
 
@@ -81,8 +94,9 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let line = if text.marked() == Some(first + row) { app.theme.select(line) } else { line };
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
-    let starts = document.starts();
+    let (starts, diff_at) = (document.starts(), document.diff_at());
     let state = &mut app.panes.experiment;
+    state.diff_at = diff_at;
     state.text = text;
     state.starts = starts;
 }

@@ -46,9 +46,10 @@ pub use gauges::rows as gauges_rows;
 pub use graph::GraphState;
 pub use history::{Course, HistoryState};
 pub use reading::Reading;
-pub use source::SourceState;
+pub use source::{Mode, SourceState};
 
 use super::app::App;
+use super::diff::Around;
 use super::found;
 use super::keymap::Action;
 use super::overlay::Overlay;
@@ -127,6 +128,8 @@ pub struct Panes {
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
     pub source: SourceState,
+    /// What every diff shows around its changes.
+    pub around: Around,
     pub graph: GraphState,
     pub commit: CommitState,
     pub gauges: Reading,

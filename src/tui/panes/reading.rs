@@ -1,5 +1,7 @@
 //! A text in a pane without a cursor: what of it is in sight, and the row that was gone to.
 
+use super::super::diff::Stop;
+
 /// Until the pane was drawn for the first time.
 const COLUMNS: usize = 80;
 
@@ -61,6 +63,22 @@ impl Reading {
             self.first = row.saturating_sub(self.height / 4);
         }
         self.marked = Some(row);
+    }
+
+    /// To one of the `stops`, in their order: the next below where one is or, back, the one before; to the beginning where there
+    /// is none before. A head is put on top, any other row stands out.
+    pub fn step(&mut self, stops: &[Stop], forward: bool) {
+        let at = self.at();
+        let next = match forward {
+            true => stops.iter().find(|stop| stop.row > at),
+            false => stops.iter().rfind(|stop| stop.row < at),
+        };
+        match next {
+            Some(stop) if stop.is_head => self.show(stop.row),
+            Some(stop) => self.go_to(stop.row),
+            None if forward => {}
+            None => self.show(0),
+        }
     }
 
     /// Takes the room's measures, and how many rows the text has in it; returns the first that is seen.

@@ -71,6 +71,8 @@ pub struct World {
     late: Option<Event>,
     /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
     pub texts: Vec<(String, String)>,
+    /// What experiments and commits changed is so much that there is something around it.
+    pub long_diffs: bool,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// What is wrong with the ledger.
@@ -107,6 +109,7 @@ impl World {
             slow: false,
             late: None,
             texts: Vec::new(),
+            long_diffs: false,
             unreadable: None,
             problems: Vec::new(),
         }

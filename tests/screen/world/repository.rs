@@ -1,6 +1,6 @@
 //! The made-up repository: what the reader finds in it, experiments whole, commits, and the kernel's text.
 
-use super::made::{commit, noon};
+use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
 use lab::session::message;
 use lab::session::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
@@ -16,14 +16,21 @@ use std::sync::Arc;
 impl World {
     pub(super) fn read(&mut self, wish: Wish) {
         match wish {
-            Wish::Compare(keys) => {
+            Wish::Compare(keys, around) => {
                 let records = keys.each_ref().map(|key| self.record(key));
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
-                let diff = Ok(format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n"));
-                self.answers.push_back(Event::Compared(Box::new(Compared { keys, records, diff })));
+                let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
+                let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
+                self.answers.push_back(Event::Compared(Box::new(Compared {
+                    keys,
+                    records,
+                    diff,
+                    around: around.lines(),
+                })));
             }
             Wish::Source(asked) => self.read_source(asked),
-            Wish::Whole(key) => {
+            Wish::Whole(key, around) => {
+                let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
                 let whole = Whole {
                     record: self.record(&key),
                     trailers: vec![
@@ -32,7 +39,8 @@ impl World {
                         (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
                     ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
-                    diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
+                    diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
+                    around: around.lines(),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
                     key,
                 };
@@ -43,8 +51,11 @@ impl World {
                 self.answers.push_back(Event::Graph(Ok(page)));
             }
             Wish::MoreGraph => panic!("there are no more"),
-            Wish::Commit(id) => {
-                let details = self.details(&id);
+            Wish::Commit(id, around) => {
+                let mut details = CommitDetails { around: around.lines(), ..self.details(&id) };
+                if self.long_diffs {
+                    details.files[0].diff = long_diff(around.lines());
+                }
                 self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
             }
         }
@@ -92,6 +103,7 @@ impl World {
             subject: subject.into(),
             body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
             trailers: Vec::new(),
+            around: 3,
             author: "Ada <ada@example.org>".into(),
             authored: noon(),
             committer: "Grace <grace@example.org>".into(),
@@ -138,7 +150,10 @@ impl World {
                 Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
             }
         };
-        let of = |text: &Text| Diff::of(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole());
+        let around = asked.around;
+        let of = |text: &Text| {
+            Diff::with(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole(), around)
+        };
         let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();

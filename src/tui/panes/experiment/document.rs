@@ -1,6 +1,6 @@
 //! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
 
-use super::super::super::diff::{Brush, View, plain};
+use super::super::super::diff::{Brush, Stop, View, plain};
 use super::super::super::found;
 use super::super::super::text::{fit, pad};
 use super::super::super::theme::Theme;
@@ -57,13 +57,32 @@ impl<'a> Document<'a> {
     }
 
     /// The row in which each section begins.
-    pub fn starts(&self) -> Vec<usize> {
-        let begins = self.sections.iter().scan(0, |at, section| {
+    fn begins(&self) -> impl Iterator<Item = (usize, &Section<'a>)> {
+        self.sections.iter().scan(0, |at, section| {
             let begin = *at;
             *at += section.rows();
-            Some(begin)
-        });
-        begins.collect()
+            Some((begin, section))
+        })
+    }
+
+    /// Where each section begins, and each change of a diff but one right below the section's title.
+    pub fn starts(&self) -> Vec<Stop> {
+        let mut starts = Vec::new();
+        for (begin, section) in self.begins() {
+            starts.push(Stop { row: begin, is_head: true });
+            if let Body::Diff(view) = &section.body {
+                let first = begin + section.title_rows();
+                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
+                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+            }
+        }
+        starts
+    }
+
+    /// The first row of the diff.
+    pub fn diff_at(&self) -> Option<usize> {
+        let mut diffs = self.begins().filter(|(_, section)| matches!(section.body, Body::Diff(_)));
+        diffs.next().map(|(begin, section)| begin + section.title_rows())
     }
 
     /// The rows `from..from + count`; of what is long the columns from `left` on.
