@@ -32,7 +32,7 @@ pub enum Wish {
 }
 
 /// Commits of one page of the graph.
-const PAGE: usize = 300;
+pub const PAGE: usize = 300;
 
 pub struct Reader {
     wishes: Option<Sender<Wish>>,

@@ -3,7 +3,7 @@
 use super::super::effect::Effect;
 use super::super::keymap::{Action, Place};
 use super::super::overlay::{Overlay, Pick};
-use super::super::panes::Pane;
+use super::super::panes::{Goal, Pane};
 use super::super::status::Level;
 use super::super::text::printable;
 use super::super::views::View;
@@ -19,6 +19,15 @@ impl App {
             return self.on_blind_key(key);
         }
         self.message.acknowledge();
+        let (stopped, mut effects) = self.stop_reading();
+        // Esc has done its work then.
+        if !(stopped && self.keymap.find(Place::In(self.panes.view), key.into()) == Some(Action::Close)) {
+            effects.extend(self.on_heard_key(key));
+        }
+        effects
+    }
+
+    fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
             Some(
@@ -263,6 +272,7 @@ impl App {
         match self.panes.focus() {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),
+            Pane::Graph if bottom => return self.read_to(Goal::Row(usize::MAX)),
             _ if bottom => return self.scroll(1_000_000),
             _ => return self.scroll(-1_000_000),
         }

@@ -2,7 +2,7 @@
 //! What goes through text (`/`, `n`, `N`, a number in the palette) asks here and knows no pane.
 
 use super::super::effect::Effect;
-use super::super::panes::{self, Pane};
+use super::super::panes::{self, Goal, Pane};
 use super::App;
 use crate::session::repo::{LogEntry, short};
 use std::borrow::Cow;
@@ -124,6 +124,8 @@ impl App {
                 self.panes.source.go_to_line(number.max(1));
                 Vec::new()
             }
+            // More of them may be read.
+            Pane::Graph => self.read_to(Goal::Row(number.max(1) - 1)),
             _ => self.go_to_row(pane, number.clamp(1, count) - 1),
         }
     }

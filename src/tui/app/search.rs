@@ -8,6 +8,7 @@ use super::super::panes::Pane;
 use super::super::status::Level;
 use super::App;
 use super::rows::nothing_in;
+use crate::session::figures::thousands;
 use tui_input::Input;
 
 impl App {
@@ -90,7 +91,15 @@ impl App {
                 self.go_to_row(pane, at)
             }
             None => {
-                let text = format!("'{needle}' is nowhere in {}", pane.name());
+                let graph = &self.panes.graph;
+                let text = match pane == Pane::Graph && !graph.at_end {
+                    true => {
+                        let more = self.keymap.way(Action::Bottom);
+                        let read = thousands(count as f64);
+                        format!("'{needle}' is nowhere in the {read} commits that were read: {more} reads on")
+                    }
+                    false => format!("'{needle}' is nowhere in {}", pane.name()),
+                };
                 drop(rows);
                 self.say(Level::Warning, text);
                 Vec::new()

@@ -4,6 +4,7 @@ use super::super::app::{App, Rows};
 use super::super::diff::{Around, Brush, Diff, Form, Row, Stop, View, plain};
 use super::super::format;
 use super::super::text::{printable, wrap};
+use super::commits::mark;
 use super::{Pane, Reading, seen, titled};
 use crate::session::repo::{CommitDetails, FileChange, short};
 use ratatui::Frame;
@@ -135,6 +136,16 @@ pub fn rows(app: &App) -> Rows<'_> {
     })
 }
 
+/// Of an experiment that was not kept: what became of it, and what it was tried on.
+fn loose(app: &App, details: &CommitDetails) -> String {
+    let chosen = app.chosen().filter(|e| !e.is_kept() && details.id.starts_with(&e.row.commit));
+    let Some(experiment) = chosen else { return String::new() };
+    let status = experiment.row.status;
+    let run = experiment.run.map(|run| format!("run {run} ")).unwrap_or_else(|| "it ".to_owned());
+    let on = details.parents.first().map_or("nothing", |id| short(id));
+    format!("{} {}: {run}was tried on {on}; no branch holds it", mark(status), status.word())
+}
+
 fn words(app: &App, columns: usize) -> Vec<Line<'static>> {
     let theme = &app.theme;
     let Some(shown) = &app.panes.commit.shown else { return Vec::new() };
@@ -148,6 +159,7 @@ fn words(app: &App, columns: usize) -> Vec<Line<'static>> {
     let wrapped = |text: &str| wrap(&printable(text), columns);
     let mut out: Vec<Line> =
         wrapped(&details.subject).into_iter().map(|row| Line::styled(row, theme.strong())).collect();
+    out.extend(wrapped(&loose(app, details)).into_iter().map(|row| Line::styled(row, theme.warn())));
     let date = format::date(details.authored, &app.zone);
     out.push(Line::styled(format!("{} · {date}", printable(&details.author)), theme.quiet()));
     if details.committer != details.author {

@@ -43,7 +43,7 @@ pub use correctness::{CorrectnessState, rows as correctness_rows};
 pub use experiment::{ExperimentState, rows as experiment_rows};
 pub use experiments::ExperimentsState;
 pub use gauges::rows as gauges_rows;
-pub use graph::GraphState;
+pub use graph::{Goal, GraphState};
 pub use history::{Course, HistoryState};
 pub use reading::Reading;
 pub use source::{Mode, SourceState};

@@ -47,10 +47,15 @@ impl World {
                 self.answers.push_back(Event::Whole(Box::new(whole)));
             }
             Wish::Graph => {
-                let page = GraphPage { is_first: true, is_last: true, entries: self.graph() };
+                self.told = 0;
+                let page = GraphPage { is_first: true, is_last: self.older == 0, entries: self.graph() };
                 self.answers.push_back(Event::Graph(Ok(page)));
             }
-            Wish::MoreGraph => panic!("there are no more"),
+            Wish::MoreGraph if self.awaits_pages => {}
+            Wish::MoreGraph => self.tell_page(),
+            Wish::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
+                self.answers.push_back(Event::Commit(id, Box::new(Err("it is not here".to_owned()))));
+            }
             Wish::Commit(id, around) => {
                 let mut details = CommitDetails { around: around.lines(), ..self.details(&id) };
                 if self.long_diffs {
@@ -59,6 +64,20 @@ impl World {
                 self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
             }
         }
+    }
+
+    /// The next page of the commits that follow.
+    pub(super) fn tell_page(&mut self) {
+        let numbers = self.told..self.older.min(self.told + self.page);
+        self.told = numbers.end;
+        let entry = |n: usize| GraphEntry {
+            commit: commit(&format!("0ld{n:05}"), &format!("an older one, {n}"), None),
+            parents: vec![format!("0ld{:05}", n + 1)],
+            labels: Vec::new(),
+        };
+        let is_last = self.told == self.older;
+        let page = GraphPage { is_first: false, is_last, entries: numbers.map(entry).collect() };
+        self.answers.push_back(Event::Graph(Ok(page)));
     }
 
     /// HEAD's commits, and a side branch that the newest one merges.
@@ -95,11 +114,17 @@ impl World {
     }
 
     pub(super) fn details(&self, id: &str) -> CommitDetails {
-        let subject = self.commits.iter().find(|c| c.id == id).map_or("notes on rounding", |c| &c.subject);
+        // Of what was discarded there is a commit as well, which no branch holds.
+        let tried = self.history.iter().position(|e| e.row.commit == id);
+        let kept = |before: usize| self.history[..before].iter().rfind(|e| e.is_kept());
+        let parent = tried.and_then(kept).map_or("a1b2c3d4", |e| &e.row.commit);
+        let known = self.commits.iter().find(|c| c.id == id).map(|c| &c.subject);
+        let subject = known.or(tried.map(|at| &self.history[at].row.description));
+        let subject = subject.map_or("notes on rounding", String::as_str);
         let tested = "NVIDIA H200, 4 of 4 gates, 142050 samples/s (+3.1 % vs incumbent)";
         CommitDetails {
             id: id.into(),
-            parents: vec!["a1b2c3d4".into()],
+            parents: vec![parent.into()],
             subject: subject.into(),
             body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
             trailers: Vec::new(),
