@@ -152,3 +152,71 @@ fn above(parent: &Place) -> Place {
     let column = (0..).find(is_free).unwrap_or_default();
     Place { column, has_child: false, joins: Vec::new(), parents: vec![parent.column], passing }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::repo::LogEntry;
+
+    fn entry(id: &str, parents: &[&str]) -> GraphEntry {
+        let commit = LogEntry {
+            id: id.to_owned(),
+            subject: String::new(),
+            author: String::new(),
+            time: jiff::Timestamp::UNIX_EPOCH,
+            experiment: None,
+        };
+        GraphEntry {
+            commit,
+            parents: parents.iter().map(|id| (*id).to_owned()).collect(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// A page of one line of commits.
+    fn page(ids: &[&str], is_first: bool, is_last: bool) -> GraphPage {
+        let parents = ids.iter().skip(1).map(Some).chain([None]);
+        let entries = ids.iter().zip(parents).map(|(id, parent)| entry(id, parent.copied().as_slice()));
+        GraphPage { is_first, is_last, entries: entries.collect() }
+    }
+
+    fn ids(state: &GraphState) -> String {
+        state.rows.iter().map(|row| row.entry.commit.id.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_goal_is_neared_with_each_page_and_forgotten_where_it_is_reached() {
+        let none = Marks::of(&[]);
+        let mut state = GraphState::default();
+        state.take_in(page(&["f", "e", "d"], true, false), &none);
+        assert!(state.reach(), "there is no goal");
+        state.goal = Some(Goal::Row(4));
+        assert!(!state.reach() && state.at() == 2);
+        state.take_in(page(&["c", "b", "a"], false, true), &none);
+        assert!(state.reach() && state.at() == 4 && state.goal.is_none());
+        state.goal = Some(Goal::Commit("d".into()));
+        assert!(state.reach() && state.at() == 2);
+        state.goal = Some(Goal::Row(usize::MAX));
+        assert!(!state.reach() && state.at() == 5, "as far as there is something");
+    }
+
+    #[test]
+    fn what_no_branch_holds_is_put_in_above_its_parent_once() {
+        let none = Marks::of(&[]);
+        let mut state = GraphState::default();
+        state.take_in(page(&["c", "b", "a"], true, true), &none);
+        state.goal = Some(Goal::Tried(Box::new(entry("x", &["z"]))));
+        assert!(!state.reach() && ids(&state) == "c b a" && state.goal.is_some());
+        for _ in 0..2 {
+            state.goal = Some(Goal::Tried(Box::new(entry("x", &["b"]))));
+            assert!(state.reach());
+            assert_eq!((ids(&state).as_str(), state.at()), ("c x b a", 1));
+        }
+        let place = &state.rows[1].place;
+        assert_eq!((place.column, &place.parents[..], &place.passing[..]), (1, &[0][..], &[0][..]));
+        // Read anew it is gone, and has to be looked for.
+        state.known = Some(Key { commit: "x".into(), run: None, decided: None });
+        state.take_in(page(&["c", "b", "a"], true, true), &none);
+        assert_eq!((ids(&state).as_str(), state.known.is_none()), ("c b a", true));
+    }
+}
