@@ -47,7 +47,7 @@ fn keys_of_the_config_are_heard_and_shown() {
 #[test]
 fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
-    see(&mut world, "config.toml:2: 'd' is bound to both discard and keep");
+    see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
     see(&mut world, "the settings stay as they were");
     see(&mut world, "K commit");
 }
