@@ -190,7 +190,8 @@ fn key(text: &str, span: &Range<usize>) -> Result<Key, Wrong> {
         return Ok(key);
     }
     if text.trim().is_empty() {
-        let what = "an empty text is no key: \"none\" or [] takes an action's keys away, \"space\" is the space bar";
+        let what =
+            "an empty text is no key: \"none\" or [] takes an action's keys away, \"space\" is the space bar";
         return wrong(span, what);
     }
     let near = Key::suggestion(text).map(|name| format!(" (did you mean {name}?)"));

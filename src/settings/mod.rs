@@ -120,7 +120,8 @@ impl Settings {
         if let Some(color) = &written.color {
             said_depth(color.get_ref()).map_err(|what| wrong(color.span().start, what))?;
         }
-        if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref())) {
+        if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref()))
+        {
             let what =
                 format!("notify_after_s = {}: it must be from 0 to 1000000 seconds", seconds.get_ref());
             return Err(wrong(seconds.span().start, what));
@@ -210,7 +211,10 @@ mod tests {
         let file = folder.path().join(FILE);
         std::fs::write(&file, b"mouse = true\neditor = \"\xe9d\"\n").expect("a file");
         let said = Settings::read(&file).expect_err("it is Latin-1");
-        assert!(said.ends_with("config.toml:2:11: this byte is not of UTF-8 text: save the file as UTF-8"), "{said}");
+        assert!(
+            said.ends_with("config.toml:2:11: this byte is not of UTF-8 text: save the file as UTF-8"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -4,16 +4,16 @@
 use super::app::{App, Now, Setup};
 use super::desk::Opening;
 use super::drawer::{Cupboard, Preferences};
+use super::editor::{self, Spot};
 use super::effect::Effect;
 use super::event::Event;
 use super::executor::Executor;
 use super::input::InputThread;
 use super::layout::Layout;
+use super::panes;
 use super::signals::SignalThread;
 use super::status::Level;
 use super::terminal::{Guard, install_panic_hook};
-use super::editor::{self, Spot};
-use super::panes;
 use crate::session::project::Project;
 use jiff::tz::TimeZone;
 use rustix::process::{Signal, kill_current_process_group};

@@ -65,8 +65,11 @@ fn after_a_build_error_2_shows_it_and_e_opens_the_editor_there() {
     assert!(words.contains("✗ 1 error ! 2 warnings") && words.contains("▸✗ 32"), "{}", world.screen(160, 45));
     assert!(words.contains("error: identifier \"warp_sun\" is undefined"), "{words}");
     world.tell("press e; press g ] e ] e [ e");
-    let at = |line: u32| format!("OpenEditor(Some(Spot {{ line: {line}, column: None }}))");
-    assert_eq!(world.asked, [at(32), at(29), at(32), at(29)]);
+    let at = |line: u32, column: Option<u32>| {
+        format!("OpenEditor(Some(Spot {{ line: {line}, column: {column:?} }}))")
+    };
+    let [error, warning] = [at(32, None), at(29, Some(9))];
+    assert_eq!(world.asked, [error.clone(), warning.clone(), error, warning]);
     world.tell("press g");
     assert!(world.words().contains("lab.h:12: this is deprecated"), "{}", world.screen(160, 45));
 }

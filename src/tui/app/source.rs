@@ -140,7 +140,8 @@ impl App {
         let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;
         let last = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
         let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-        errors.filter(|d| of_kernel(&d.file, &self.setup.kernel))
+        errors
+            .filter(|d| of_kernel(&d.file, &self.setup.kernel))
             .map(|d| Spot { line: d.line, column: d.column })
             .next()
     }
