@@ -164,8 +164,8 @@ actions! {
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
-    Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";
-    Input NextChoice "next-choice" "in a list below the line: the next one" ["down", "ctrl-n"] "";
+    Input PreviousChoice "previous-choice" "in a list below the line: the one above; in a trailer of few words: the word before" ["up", "ctrl-p"] "";
+    Input NextChoice "next-choice" "in a list below the line: the next one; in a trailer of few words: the next word" ["down", "ctrl-n"] "";
     Input NextField "next-line" "in a commit's message: to the next line, the trailers too" ["tab"] "";
     Input PreviousField "previous-line" "to the line before" ["shift-tab"] "";
     Input Fold "trailers" "in a commit's message: show the trailers, or fold them away" ["ctrl-t"] "";
