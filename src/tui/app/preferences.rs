@@ -110,8 +110,7 @@ impl App {
         let judged = [&self.last, &self.check].into_iter().flatten().find(|judged| judged.start.id == run)?;
         let number = judged.verdict.objective.filter(|_| judged.verdict.outcome == Outcome::Pass);
         let number = number.map(|m| number_of(self, judged, m.value)).unwrap_or_default();
-        let text =
-            format!("{}: run {} {}{number}", self.setup.name, judged.start.id, judged.verdict.outcome.word());
+        let text = format!("{}: run {} {}{number}", self.setup.name, judged.start.id, judged.verdict.word());
         Some(Effect::Call(self.settings.notify, text))
     }
 }

@@ -130,7 +130,7 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             let verdict = &last.verdict;
             let is_stale = app.is_stale();
             let faded = |style: Style| if is_stale { theme.quiet() } else { style };
-            let mut words = vec![(verdict.outcome.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
+            let mut words = vec![(verdict.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
             // An emulated device's time is no figure to be read from across the room.
             let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
             if let Some(measure) = verdict.objective.filter(|_| counts) {
@@ -224,8 +224,8 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App, has_head: bool) {
     match (&app.running, &app.last) {
         _ if app.checking.is_some() => line.extend(progress(app)),
         (Running::No, Some(last)) => {
-            let verdict = last.verdict.outcome;
-            let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict) };
+            let verdict = &last.verdict;
+            let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict.outcome) };
             line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
             line.extend(stale(app));
             // Before the figures: what qualifies them must not be cut off.
@@ -267,9 +267,9 @@ fn nothing_yet(app: &App) -> Span<'static> {
 }
 
 fn verdict_word(app: &App, last: &Judged) -> Vec<Span<'static>> {
-    let outcome = last.verdict.outcome;
-    let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(outcome) };
-    let mut word = vec![Span::styled(format!("{} {}", outcome.sign(), outcome.word()), style)];
+    let verdict = &last.verdict;
+    let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(verdict.outcome) };
+    let mut word = vec![Span::styled(format!("{} {}", verdict.sign(), verdict.word()), style)];
     word.extend(stale(app));
     word
 }
