@@ -99,7 +99,7 @@ fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
     world.tell("press 2 p; save");
     let words = world.words();
     assert!(
-        words.contains("✗ 34") && words.contains("is undefined (stale: kernel.cu is newer)"),
+        words.contains("✗ 34") && words.contains("is undefined (stale: the file is newer)"),
         "{}",
         world.screen(160, 45)
     );

@@ -262,7 +262,10 @@ fn nothing_yet(app: &App) -> Span<'static> {
         }
         (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
         (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
-        _ => Span::styled(format!("no verdict yet: save kernel.cu, or press {rerun}  "), theme.quiet()),
+        _ => {
+            let text = format!("no verdict yet: save {}, or press {rerun}  ", app.setup.file());
+            Span::styled(text, theme.quiet())
+        }
     }
 }
 

@@ -26,7 +26,10 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
         (_, Some(last)) => (Some(&*last.report), format!("run {}", last.start.id)),
         _ => (None, String::new()),
     };
-    let stale = if app.is_stale() { " · stale: kernel.cu has changed since" } else { "" };
+    let stale = match app.is_stale() {
+        true => format!(" · stale: {} has changed since", app.setup.file()),
+        false => String::new(),
+    };
     let inner = titled(frame, area, app, Pane::Build, &format!("{of}{stale}"));
     let rows = report.map(facts).unwrap_or_default();
     if rows.is_empty() {

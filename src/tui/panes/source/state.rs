@@ -326,7 +326,7 @@ pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
     use crate::tui::source::Standing;
     let behind = match message.standing {
         Standing::Fresh => "",
-        Standing::Stale => " (stale: kernel.cu is newer)",
+        Standing::Stale => " (stale: the file is newer)",
         Standing::Lost => " (stale: this line has changed since)",
     };
     let text = format!("{}: {}{behind}", message.word(), message.text);
