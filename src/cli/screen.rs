@@ -76,13 +76,18 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
             prefer(settings, wish.clone()).map_err(Error::msg)?
         }
     };
-    let themes_wish = Wish { theme: None, ..wish.clone().or(preferences.settings.wish()) };
+    // Read anew each time: the config may say another depth of colour by then.
+    let (listed, listed_wish) = (config.clone(), Wish { theme: None, ..wish.clone() });
+    let themes_wish = move || {
+        let settings = read_settings(listed.as_deref()).unwrap_or_default();
+        Wish { theme: None, ..listed_wish.clone().or(settings.wish()) }
+    };
     let cupboard = Cupboard {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
         themes: Box::new(move || {
-            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish.clone(), env, catalogue) else {
+            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish(), env, catalogue) else {
                 return Vec::new();
             };
             catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()

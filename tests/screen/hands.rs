@@ -319,6 +319,26 @@ fn a_theme_is_seen_while_it_is_chosen() {
 }
 
 #[test]
+fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
+    let theme = |name, depth| Theme::choose(Some(name), depth).unwrap();
+    let mut world = world("press t; press down; config theme = \"lab-light\"");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb), "it is still looked at");
+    world.tell("press esc");
+    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    // What was chosen on the screen stays the one to go back to, when the config says something else.
+    world.tell(
+        "press t; type dark; press enter; press t; type light; config theme = \"lab-light\"|mouse = true",
+    );
+    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    world.tell("press esc");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb));
+    // And it is shown in as many colours as the config wants.
+    world.tell("config theme = \"lab-light\"|mouse = true|color = \"256\"");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Ansi256));
+    assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
+}
+
+#[test]
 fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let call = |config: &str, story: &str| {
         let mut world = world(&format!("config {config}; {story}"));
