@@ -14,6 +14,7 @@ mod past;
 mod pick;
 mod preferences;
 mod results;
+mod rows;
 mod runs;
 mod search;
 mod source;
@@ -22,7 +23,7 @@ mod usable;
 use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
-use super::keymap::{Action, Keymap};
+use super::keymap::Keymap;
 use super::layout::Layout;
 use super::log::LogView;
 use super::overlay::Overlay;
@@ -49,6 +50,7 @@ use std::time::Duration;
 
 pub use device::DeviceCourse;
 pub use past::Comparable;
+pub use rows::Rows;
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
 pub type Now = Duration;

@@ -1,12 +1,14 @@
 //! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
 
-use super::super::super::diff::{Brush, View, plain};
+use super::super::super::diff::{Brush, Stop, View, plain};
+use super::super::super::found;
 use super::super::super::text::{fit, pad};
 use super::super::super::theme::Theme;
 use super::super::correctness::fit_line;
 use super::super::run_log;
 use crate::session::sanitise::LogLine;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 pub struct Section<'a> {
     /// Empty where it needs none.
@@ -39,14 +41,48 @@ impl<'a> Document<'a> {
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }
 
+    /// What row `at` says.
+    pub fn text(&self, at: usize, columns: usize) -> Cow<'a, str> {
+        let mut left = at;
+        for section in &self.sections {
+            if left < section.rows() {
+                return match left.checked_sub(section.title_rows()) {
+                    Some(row) => section.body.text(row, columns).into(),
+                    None => section.title.clone().into(),
+                };
+            }
+            left -= section.rows();
+        }
+        "".into()
+    }
+
     /// The row in which each section begins.
-    pub fn starts(&self) -> Vec<usize> {
-        let begins = self.sections.iter().scan(0, |at, section| {
+    fn begins(&self) -> impl Iterator<Item = (usize, &Section<'a>)> {
+        self.sections.iter().scan(0, |at, section| {
             let begin = *at;
             *at += section.rows();
-            Some(begin)
-        });
-        begins.collect()
+            Some((begin, section))
+        })
+    }
+
+    /// Where each section begins, and each change of a diff but one right below the section's title.
+    pub fn starts(&self) -> Vec<Stop> {
+        let mut starts = Vec::new();
+        for (begin, section) in self.begins() {
+            starts.push(Stop { row: begin, is_head: true });
+            if let Body::Diff(view) = &section.body {
+                let first = begin + section.title_rows();
+                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
+                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+            }
+        }
+        starts
+    }
+
+    /// The first row of the diff.
+    pub fn diff_at(&self) -> Option<usize> {
+        let mut diffs = self.begins().filter(|(_, section)| matches!(section.body, Body::Diff(_)));
+        diffs.next().map(|(begin, section)| begin + section.title_rows())
     }
 
     /// The rows `from..from + count`; of what is long the columns from `left` on.
@@ -56,21 +92,31 @@ impl<'a> Document<'a> {
         count: usize,
         left: usize,
         columns: usize,
+        needle: &str,
         theme: &Theme,
     ) -> Vec<Line<'a>> {
+        let look = Look { left, columns, needle, theme };
         let mut out = Vec::new();
         let mut begin = 0;
         for section in &self.sections {
             let end = begin + section.rows();
             let (first, last) = (from.max(begin), (from + count).min(end));
             if first < last {
-                section.lines(first - begin, last - first, left, columns, theme, &mut out);
+                section.lines(first - begin, last - first, &look, &mut out);
             }
             begin = end;
         }
         out.truncate(count);
         out
     }
+}
+
+/// How rows are drawn.
+struct Look<'l> {
+    left: usize,
+    columns: usize,
+    needle: &'l str,
+    theme: &'l Theme,
 }
 
 impl<'a> Section<'a> {
@@ -87,34 +133,30 @@ impl<'a> Section<'a> {
         self.title_rows() + self.body.len() + 1
     }
 
-    fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        theme: &Theme,
-        out: &mut Vec<Line<'a>>,
-    ) {
+    fn lines(&self, from: usize, count: usize, look: &Look, out: &mut Vec<Line<'a>>) {
+        let Look { left, columns, needle, theme } = *look;
         let title_rows = self.title_rows();
         let wanted = out.len() + count;
         if from < title_rows {
-            out.push(Line::styled(fit(&self.title, columns).into_owned(), theme.strong()));
+            let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
+            out.push(found::mark(title, needle, theme));
         }
         let skip = from.saturating_sub(title_rows);
         let take = wanted - out.len();
         match &self.body {
             Body::Lines(lines) => {
-                out.extend(lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns)));
+                let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
+                out.extend(lines.map(|line| found::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
-                let brush = Brush { theme, ink: &plain, search: "", columns, left, digits: view.digits() };
+                let brush =
+                    Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
                 let rows = view.rows().iter().skip(skip).take(take);
                 out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
                 let lines = lines.iter().skip(skip).take(take);
-                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, "", theme))));
+                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
             }
         }
         if out.len() < wanted {
@@ -124,6 +166,17 @@ impl<'a> Section<'a> {
 }
 
 impl Body<'_> {
+    /// What row `at` says; of a line that is cut, what is seen.
+    fn text(&self, at: usize, columns: usize) -> String {
+        match self {
+            Body::Lines(lines) => {
+                lines.get(at).map(|line| fit_line(line.clone(), columns).to_string()).unwrap_or_default()
+            }
+            Body::Diff(view) => view.text(at),
+            Body::Log(lines) => lines.get(at).map(|line| line.text.clone()).unwrap_or_default(),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Body::Lines(lines) => lines.len(),
