@@ -154,8 +154,8 @@ fn report(project: &Project, options: &Options, record: &Record, more: Option<(S
 fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
     let mut text = format!(
         "\n{} {}  run {} of {}",
-        verdict.outcome.sign(),
-        verdict.outcome.word(),
+        verdict.sign(),
+        verdict.word(),
         record.start.id,
         project.kernel_name
     );

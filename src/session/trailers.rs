@@ -22,6 +22,7 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         Outcome::Pass if gates.is_empty() => parts.push("correct".to_owned()),
         Outcome::Pass => {}
         Outcome::Fail => parts.push(verdict.why.clone()),
+        Outcome::Crash if verdict.build_failed => parts.push(format!("does not build: {}", verdict.why)),
         Outcome::Crash => parts.push(format!("crashed: {}", verdict.why)),
         Outcome::Void => parts.push("no verdict".to_owned()),
     }
@@ -163,6 +164,21 @@ mod tests {
             }
         });
         assert_eq!(tested(&wrong, &[], &config), "NVIDIA H200, 2 of 2 gates, a_diff is 2");
+        let crash = |build_failed| {
+            let why = "kernel.cu:3: no".to_owned();
+            with(|v| {
+                *v = Verdict {
+                    outcome: Outcome::Crash,
+                    why,
+                    build_failed,
+                    objective: None,
+                    change: None,
+                    ..v.clone()
+                }
+            })
+        };
+        assert!(tested(&crash(true), &[], &config).ends_with(", does not build: kernel.cu:3: no"));
+        assert!(tested(&crash(false), &[], &config).ends_with(", crashed: kernel.cu:3: no"));
         assert_eq!(tested(&record(RunId(1)), &[], &config), "", "the run goes on");
     }
 }

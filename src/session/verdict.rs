@@ -18,7 +18,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word on the screen. Sign and word go together, so that nothing hangs on colour alone.
+    /// The word for people, but for what did not build: [`Verdict::word`] knows. Sign and word go together, so that nothing hangs on colour alone.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Pass => "PASS",
@@ -263,6 +263,16 @@ pub fn change(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
 const UNMEASURED: &str = "nothing was measured";
 
 impl Verdict {
+    /// The word that people read: to the ledger and to records what does not build is a crash, but nothing ran.
+    pub fn word(&self) -> &'static str {
+        if self.build_failed { "BUILD ERROR" } else { self.outcome.word() }
+    }
+
+    /// Stands before the word.
+    pub fn sign(&self) -> &'static str {
+        if self.build_failed { Outcome::Fail.sign() } else { self.outcome.sign() }
+    }
+
     /// Why a pass has no measure: it is right, but no experiment.
     pub fn unmeasured(&self) -> Option<&str> {
         let lacks = self.outcome == Outcome::Pass && self.objective.is_none();
@@ -356,6 +366,10 @@ mod tests {
         let log = "kernel.cu:3:1: error: 'x' was not declared\n";
         let built_in = judged(log, Ending::Exited(2), false);
         assert!(built_in.build_failed);
+        assert_eq!(
+            (built_in.outcome, built_in.sign(), built_in.word()),
+            (Outcome::Crash, "✗", "BUILD ERROR")
+        );
         assert_eq!(built_in.why, "kernel.cu:3: 'x' was not declared");
         assert_eq!(built_in.exit(), Exit::NotBuilt);
         assert!(!judged(log, Ending::Exited(2), true).build_failed);

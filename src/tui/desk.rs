@@ -27,7 +27,7 @@ const COMMITS: usize = 500;
 const LOG_LINES: usize = 20_000;
 
 /// The watcher's thread broke.
-const DEAF: &str = "nothing watches kernel.cu any more: start the lab anew";
+const DEAF: &str = "nothing watches the kernel any more: start the lab anew";
 
 #[derive(Debug, PartialEq)]
 pub enum Request {

@@ -1,6 +1,7 @@
 //! What `update` wants done. It does none of it itself: the executor carries effects out and
 //! answers by events.
 
+use super::editor::Spot;
 use super::layout::Layout;
 use super::reader::Wish;
 use super::source::Which;
@@ -51,10 +52,8 @@ pub enum Effect {
     ReopenProject,
     /// Trust the harness command of lab.toml as it now is.
     Trust,
-    /// Open kernel.cu in the user's editor, at a line.
-    OpenEditor {
-        line: Option<u32>,
-    },
+    /// Open kernel.cu in the user's editor, where a place in it is known there.
+    OpenEditor(Option<Spot>),
     /// Put this text on the clipboard of the user's terminal.
     Copy(String),
     /// Tell the user, who looks elsewhere.

@@ -82,7 +82,7 @@ impl Executor {
             Effect::ListThemes => self.drawer.list_themes(),
             Effect::Copy(_)
             | Effect::Call(..)
-            | Effect::OpenEditor { .. }
+            | Effect::OpenEditor(_)
             | Effect::Suspend
             | Effect::Repaint
             | Effect::Quit => {

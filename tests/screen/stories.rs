@@ -291,18 +291,18 @@ fn quitting_ends_the_run() {
 fn the_editor_opens_at_the_first_error() {
     let mut world = World::new();
     world.tell("open; say kernels/rmsnorm/kernel.cu(31): error: no; end unbuilt it does not build; press e");
-    assert_eq!(world.asked, ["OpenEditor { line: Some(31) }"]);
+    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 31, column: None }))"]);
 }
 
 #[test]
 fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
     let mut world = World::new().external();
     world.tell(
-        "open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e",
+        "open; press y; say kernel.cu:2:9: error: no; end crash the harness ended with exit code 1; press e",
     );
-    assert_eq!(world.asked, ["OpenEditor { line: Some(2) }"]);
+    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 2, column: Some(9) }))"]);
     world.tell("save; say correctness: pass; end pass 5; press e");
-    assert_eq!(world.asked[1], "OpenEditor { line: None }");
+    assert_eq!(world.asked[1], "OpenEditor(None)");
 }
 
 #[test]

@@ -151,12 +151,14 @@ impl From<Failure> for Stop {
     }
 }
 
-/// What kernel.cu must contain, said when it does not.
+/// What a kernel's source must contain, said when it does not.
 fn missing(entry: &str, missing: &str) -> String {
     if missing == entry {
-        format!("kernel.cu has no kernel {entry}: it must define extern \"C\" __global__ void {entry}(…)")
+        format!("there is no kernel {entry}: the source must define extern \"C\" __global__ void {entry}(…)")
     } else {
-        format!("kernel.cu has no launch statement for {entry}: it must contain LAB_LAUNCH({entry}) {{ … }}")
+        format!(
+            "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
+        )
     }
 }
 
@@ -287,7 +289,7 @@ impl Worker {
         Ok(self.lacks(module, entry)?.is_none())
     }
 
-    /// Stops with what kernel.cu must contain, where it lacks this kernel or its launch statement.
+    /// Stops with what the source must contain, where it lacks this kernel or its launch statement.
     pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
         match self.lacks(module, entry)? {
             None => Ok(()),

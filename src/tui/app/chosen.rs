@@ -40,7 +40,11 @@ impl App {
     /// By so many places among the comparable ones, from oldest to newest. Nothing chosen counts as the newest.
     pub(super) fn step_chosen(&mut self, by: isize) -> Vec<Effect> {
         let Some(newest) = self.comparable().len().checked_sub(1) else { return Vec::new() };
-        let at = self.chosen_among().unwrap_or(newest).saturating_add_signed(by).min(newest);
+        self.choose_among(self.chosen_among().unwrap_or(newest).saturating_add_signed(by).min(newest))
+    }
+
+    /// One of the comparable ones, counted from the oldest.
+    pub(super) fn choose_among(&mut self, at: usize) -> Vec<Effect> {
         let place = self.comparable().place(at);
         self.choose(place.and_then(|place| self.history.get(place)).map(Experiment::key))
     }

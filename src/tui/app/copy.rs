@@ -60,7 +60,7 @@ impl App {
         let number = verdict.objective.map(|m| format!(" {}={}", self.setup.objective, m.value));
         let why = Some(&verdict.why).filter(|why| !why.is_empty()).map(|why| format!(": {why}"));
         let (number, why) = (number.unwrap_or_default(), why.unwrap_or_default());
-        Some(format!("run {} {}{number}{why}", judged.start.id, verdict.outcome.word()))
+        Some(format!("run {} {}{number}{why}", judged.start.id, verdict.word()))
     }
 
     pub(super) fn copy(&mut self) -> Vec<Effect> {

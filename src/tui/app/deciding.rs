@@ -71,7 +71,7 @@ impl App {
         draft.problem = if draft.subject().is_empty() {
             Some("say what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.not_any_more(Action::Keep, draft.run)
+            self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
@@ -83,7 +83,7 @@ impl App {
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
         draft.complete();
-        draft.problem = self.not_any_more(Action::Discard, draft.run);
+        draft.problem = self.not_any_more(Action::Discard, draft.run).or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
             return Vec::new();

@@ -70,7 +70,10 @@ impl App {
                 Vec::new()
             }
             Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
-                self.on_pick_key(action);
+                match self.overlays.last_mut().and_then(Overlay::draft) {
+                    Some(draft) => draft.choose(action == Action::NextChoice),
+                    None => self.on_pick_key(action),
+                }
                 Vec::new()
             }
             Some(Action::Abandon) => {

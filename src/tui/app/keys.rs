@@ -87,7 +87,7 @@ impl App {
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
             Action::Stop => return vec![Effect::KillRun],
-            Action::Edit => return vec![Effect::OpenEditor { line: self.editor_line() }],
+            Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),

@@ -82,6 +82,11 @@ impl Setup {
             auto: project.config.auto.decide,
         }
     }
+
+    /// The kernel's file without its folder, as sentences name it.
+    pub fn file(&self) -> String {
+        printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel)).into_owned()
+    }
 }
 
 /// A run that has ended, with what its lines said.

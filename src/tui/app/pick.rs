@@ -23,12 +23,16 @@ impl App {
     pub(super) fn on_themes(&mut self, themes: Vec<(String, Theme)>) -> Vec<Effect> {
         self.themes = themes;
         // The present one is where the choice begins.
-        let here = self.themes.iter().position(|(_, theme)| *theme == self.theme);
+        let here = self.themes.iter().position(|(_, theme)| theme == self.theme_before());
         let named = self.theme_name.as_ref().and_then(|name| self.themes.iter().position(|(n, _)| n == name));
         if let Some(Overlay::Themes { pick, .. }) = self.overlays.last_mut()
             && pick.input.value().is_empty()
         {
             pick.at = named.or(here).unwrap_or(0);
+        }
+        // It may be another by now: another file, or in as many colours as the config wants since.
+        if let Some((_, theme)) = named.and_then(|at| self.themes.get(at)) {
+            self.hold_theme(theme.clone());
         }
         Vec::new()
     }
@@ -53,6 +57,26 @@ impl App {
             pick.at = 0;
             self.preview();
         }
+    }
+
+    /// The theme that holds while others are looked at.
+    pub(super) fn theme_before(&self) -> &Theme {
+        let before = self.overlays.iter().find_map(|overlay| match overlay {
+            Overlay::Themes { before, .. } => Some(before),
+            _ => None,
+        });
+        before.unwrap_or(&self.theme)
+    }
+
+    /// This theme holds from now on: where the chooser is open, it is the one that Esc goes back to.
+    pub(super) fn hold_theme(&mut self, theme: Theme) {
+        for overlay in &mut self.overlays {
+            if let Overlay::Themes { before, .. } = overlay {
+                *before = theme.clone();
+            }
+        }
+        self.theme = theme;
+        self.preview();
     }
 
     /// Shows the theme that is looked at.

@@ -16,12 +16,12 @@ impl App {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
             Action::Rerun => match &self.present {
-                Some(Err(_)) => Err("kernel.cu cannot be read".to_owned()),
+                Some(Err(_)) => Err(format!("{} cannot be read", self.setup.file())),
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
             Action::Check => match (&self.present, &self.setup.external) {
-                (Some(Err(_)), _) => Err("kernel.cu cannot be read".to_owned()),
+                (Some(Err(_)), _) => Err(format!("{} cannot be read", self.setup.file())),
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
@@ -58,7 +58,7 @@ impl App {
             return Err("needs a passing verdict".to_owned());
         }
         if self.is_stale() {
-            return Err("kernel.cu is newer than the verdict".to_owned());
+            return Err(format!("{} is newer than the verdict", self.setup.file()));
         }
         self.known_status(last).map_or(Ok(()), |status| status.keep.clone())
     }

@@ -100,6 +100,14 @@ impl Axis {
         }
     }
 
+    /// What is at a share of the way from the low end to the high one.
+    pub fn at(&self, share: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => self.low + share * (self.high - self.low),
+            Scale::Log => self.low * (self.high / self.low).powf(share),
+        }
+    }
+
     /// At most `most` round numbers within the range, rising. On a linear scale they are a *nice number* apart,
     /// 1, 2 or 5 times a power of ten: P. Heckbert, "Nice numbers for graph labels", Graphics Gems (1990), with
     /// the ends of the range left where they are. On a logarithmic one they are such numbers themselves; where

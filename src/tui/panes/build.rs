@@ -19,7 +19,10 @@ const NAMES: usize = 18;
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let (report, of) = shown(app);
-    let stale = if app.is_stale() { " · stale: kernel.cu has changed since" } else { "" };
+    let stale = match app.is_stale() {
+        true => format!(" · stale: {} has changed since", app.setup.file()),
+        false => String::new(),
+    };
     let note = format!("{of}{stale}");
     let is_empty = report.is_none_or(|report| facts(report).is_empty());
     let inner = titled(frame, area, app, Pane::Build, &note);

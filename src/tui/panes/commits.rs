@@ -55,9 +55,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         }
         frame.render_widget(line, place);
     }
-    if (first..first + rows).contains(&selected) {
-        app.panes.mark_selected(Pane::Commits, inner.y + (selected - first) as u16);
-    }
+    let count = rows.min(app.commits.len().saturating_sub(first));
+    app.panes.note_list(Pane::Commits, inner, count, selected.saturating_sub(first));
     if let (true, Some(entry)) = (is_focused && inner.height > 1, app.commits.get(selected)) {
         let place = Rect { y: inner.bottom() - 1, height: 1, ..inner };
         frame.render_widget(detail(entry, app), place);

@@ -45,9 +45,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let rows = usize::from(inner.height);
     let first = app.panes.graph.bring_into_view(rows);
     let selected = app.panes.graph.at();
-    if (first..first + rows).contains(&selected) {
-        app.panes.mark_selected(Pane::Graph, inner.y + (selected - first) as u16);
-    }
+    let count = app.panes.graph.rows.len();
+    app.panes.note_list(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
     let shown = &app.panes.graph.rows[first..(first + rows).min(app.panes.graph.rows.len())];
     // As wide as what is seen needs.
     let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);

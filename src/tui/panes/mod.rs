@@ -114,6 +114,17 @@ impl Pane {
     }
 }
 
+/// The rows of a list that are seen, and which of them is selected, or is the one where selecting would begin.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    pub pane: Pane,
+    pub rows: Rect,
+    pub selected: usize,
+}
+
+/// A text that stands for an action.
+pub type Button = (Rect, Action);
+
 /// What the panes remember between frames.
 #[derive(Clone, Debug, Default)]
 pub struct Panes {
@@ -140,10 +151,12 @@ pub struct Panes {
     pub dragged: Option<Split>,
     /// What the rows of each were searched for.
     pub needles: HashMap<Pane, String>,
-    /// Where everything was at the last frame: panes, borders, and the row of each list that is selected.
+    /// Where everything was at the last frame: panes, borders, lists, and what performs an action where it is
+    /// clicked at.
     pub places: Vec<(Pane, Rect)>,
     pub borders: Vec<Border>,
-    pub selected_rows: Vec<(Pane, u16)>,
+    pub lists: Vec<List>,
+    pub buttons: Vec<Button>,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -180,17 +193,18 @@ impl Panes {
         *at = (*at + if forward { 1 } else { count - 1 }) % count;
     }
 
-    /// A list says at which row of the screen its selected row is, or the one where selecting would begin: a
-    /// click selects from there.
-    pub fn mark_selected(&mut self, pane: Pane, y: u16) {
-        self.selected_rows.push((pane, y));
+    /// A list says so that a click can select: `area` is its room, of which `count` rows are taken.
+    fn note_list(&mut self, pane: Pane, area: Rect, count: usize, selected: usize) {
+        let height = area.height.min(u16::try_from(count).unwrap_or(u16::MAX));
+        self.lists.push(List { pane, rows: Rect { height, ..area }, selected });
     }
 
     /// Nothing is drawn yet.
     fn clear_places(&mut self) {
         self.places.clear();
         self.borders.clear();
-        self.selected_rows.clear();
+        self.lists.clear();
+        self.buttons.clear();
     }
 
     pub fn height(&self) -> usize {
@@ -235,7 +249,8 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     ])
     .areas(area);
     if is_large {
-        banner::draw_head(frame, head, app);
+        let buttons = banner::draw_head(frame, head, app);
+        app.panes.buttons.extend(buttons);
     }
     if is_tall {
         banner::draw_large(frame, verdict, app);
@@ -243,7 +258,8 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
         banner::draw_line(frame, verdict, app, is_large);
     }
     views::draw(frame, body, app, is_large);
-    foot::draw(frame, foot, app, is_large);
+    let buttons = foot::draw(frame, foot, app, is_large);
+    app.panes.buttons.extend(buttons);
     dialogs::draw(frame, body, app);
 }
 

@@ -10,7 +10,7 @@ use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::settings::Settings;
 use lab::tui::chart::Glyphs;
 use lab::tui::drawer::Preferences;
-use lab::tui::theme::{ColorDepth, Theme};
+use lab::tui::theme::{ColorDepth, Theme, said_depth};
 use std::time::Duration;
 
 /// The moment in which every story begins.
@@ -18,16 +18,22 @@ pub fn noon() -> Timestamp {
     "2026-05-04T12:00:00Z".parse().unwrap()
 }
 
-pub fn themes() -> Vec<(String, Theme)> {
+/// As a terminal shows them in so many colours as the config wants.
+pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
     ["ansi", "lab-dark", "lab-light"]
-        .map(|name| (name.to_owned(), Theme::choose(Some(name), ColorDepth::Rgb).unwrap()))
+        .map(|name| (name.to_owned(), Theme::choose(Some(name), depth(settings)).unwrap()))
         .into()
+}
+
+fn depth(settings: &Settings) -> ColorDepth {
+    let said = settings.color.as_deref().map(|color| said_depth(color).unwrap());
+    said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 
 /// Of a config, its lines separated by `|`.
 pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
-    let theme = Theme::choose(settings.theme.as_deref(), ColorDepth::Rgb)?;
+    let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;
     Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
 }
 

@@ -283,7 +283,7 @@ impl World {
                 }
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Remember(layout) => self.layout = *layout,
-                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
                     let found = highlighter().highlight(&text, &mut Cache::default());

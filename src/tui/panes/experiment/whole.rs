@@ -96,7 +96,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, app: &App, columns: us
     let verdict = record.and_then(|r| r.verdict.as_ref());
     if let Some(verdict) = verdict.filter(|v| !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        let text = format!("{} {}", verdict.outcome.word(), printable(&verdict.why));
+        let text = format!("{} {}", verdict.word(), printable(&verdict.why));
         out.extend(wrap(&text, columns).into_iter().map(|l| Line::styled(l, style)));
     }
     let mut facts = Vec::new();

@@ -89,6 +89,12 @@ pub fn place(at: usize) -> f64 {
     (at + 1) as f64
 }
 
+/// The experiment that is nearest to a figure on the x-axis.
+pub fn nearest(figure: f64) -> usize {
+    // What is below zero, or no number, becomes 0.
+    (figure - 1.0).round() as usize
+}
+
 /// The range that matters: all of `must`, and of `others` those within Tukey's fences, one and a half times the
 /// middle half's spread from its ends (J. W. Tukey, Exploratory Data Analysis, 1977), so that one wild attempt
 /// does not flatten everything else. A level joins where two thirds of the height are left to the others.

@@ -194,6 +194,28 @@ impl SourceState {
         }
     }
 
+    /// To what is in this row of the room at the last frame, counted from its top; false where nothing is.
+    pub fn click(&mut self, row: usize) -> bool {
+        match self.mode {
+            Mode::File => {
+                let line = match self.rows.get(self.first + row) {
+                    Some(Row::Line(line) | Row::Message { line, .. }) => Some(*line),
+                    Some(Row::Elsewhere { .. }) | None => None,
+                };
+                self.cursor = line.unwrap_or(self.cursor);
+                line.is_some()
+            }
+            Mode::Unified | Mode::Split => {
+                let row = self.view.first() + row;
+                let is_there = row < self.view.rows().len();
+                if is_there {
+                    self.view.go_to(row);
+                }
+                is_there
+            }
+        }
+    }
+
     /// To one of the rows that [`SourceState::count`] counts.
     pub fn go_to(&mut self, row: usize) {
         match self.mode {
@@ -320,7 +342,7 @@ pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
     use crate::tui::source::Standing;
     let behind = match message.standing {
         Standing::Fresh => "",
-        Standing::Stale => " (stale: kernel.cu is newer)",
+        Standing::Stale => " (stale: the file is newer)",
         Standing::Lost => " (stale: this line has changed since)",
     };
     let text = format!("{}: {}{behind}", message.word(), message.text);
