@@ -35,7 +35,7 @@ pub fn check(editor: &str) -> Result<(), String> {
         return Err("editor is empty: remove the line to use $VISUAL or $EDITOR".to_owned());
     }
     let all = PLACEHOLDERS.join(", ");
-    for word in braced(editor).filter(|word| !PLACEHOLDERS.contains(word)) {
+    if let Some(word) = braced(editor).find(|word| !PLACEHOLDERS.contains(word)) {
         let near = PLACEHOLDERS.iter().find(|known| strsim::damerau_levenshtein(known, word) <= 2);
         let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
         return Err(format!("editor has the unknown placeholder {word}{near}: they are {all}"));
