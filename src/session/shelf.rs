@@ -211,6 +211,12 @@ impl Shelf {
         self.shelved.values().rev().map(|s| &s.brief)
     }
 
+    /// The newest run that has ended. A damaged record is of none that goes on.
+    pub fn ended(&self) -> Option<RunId> {
+        let judged = self.newest().find(|brief| brief.verdict.is_some()).map(|brief| brief.id);
+        judged.max(self.damaged.keys().next_back().copied())
+    }
+
     pub fn brief(&self, id: RunId) -> Option<&Brief> {
         self.shelved.get(&id).map(|s| &s.brief)
     }
@@ -374,6 +380,7 @@ mod tests {
             assert_eq!(shelf.problems().len(), 1, "{:?}", shelf.problems());
             shelf.refresh();
             assert_eq!(shelf.problems().len(), 1, "it stays one");
+            assert_eq!(shelf.ended(), Some(RunId(NEWEST as u64 + 4)));
         }
         fs::write(&shelf.index, "nonsense").expect("damaged");
         let mut third = Shelf::of(temp.path());
@@ -392,8 +399,10 @@ mod tests {
         log.lock().expect("locked");
         shelf.refresh();
         assert_eq!(shelf.newest().next().and_then(Brief::outcome), None);
+        assert_eq!(shelf.ended(), None);
         drop(log);
         shelf.refresh();
+        assert_eq!(shelf.ended(), Some(id));
         assert_eq!(shelf.newest().next().and_then(Brief::outcome), Some(Outcome::Crash));
         assert!(shelf.find(|b| b.outcome() == Some(Outcome::Crash)).is_some());
     }

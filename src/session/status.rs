@@ -3,7 +3,7 @@
 use super::project::Project;
 use super::record::Record;
 use super::repo::{self, Head};
-use super::run::Fingerprint;
+use super::run::{Fingerprint, RunId};
 use super::shelf::Shelf;
 use super::verdict::Outcome;
 use super::{decide, inputs};
@@ -18,6 +18,8 @@ pub struct Status {
     pub blob: Option<String>,
     /// Git blob id of kernel.cu in HEAD.
     pub incumbent: Option<String>,
+    /// The newest run of all that has ended: of later ones this look knows nothing.
+    pub ended: Option<RunId>,
     /// The last run of this kernel that has ended, with a verdict if there is any.
     pub last: Option<Record>,
     /// `last` judged other bytes than the present ones.
@@ -82,6 +84,7 @@ pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
         present,
         blob,
         incumbent,
+        ended: shelf.ended(),
         last,
         judged,
         check,

@@ -54,8 +54,11 @@ enum Message {
     Quit,
 }
 
-/// Does something, and returns what tells its result.
-type Act = Box<dyn FnOnce() -> Box<dyn FnOnce()> + Send>;
+/// The bytes that were put on disk as the kernel; `None` where none were.
+pub type Put = Option<Vec<u8>>;
+
+/// Does something; what it put on disk, and what tells its result.
+type Act = Box<dyn FnOnce() -> (Put, Box<dyn FnOnce()>) + Send>;
 
 /// Watches until dropped.
 pub struct Watcher {
@@ -64,13 +67,13 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Does `act` (a discard, a restore) and takes the kernel that is on disk after it as known: no
-    /// event comes of it. Waits for `act`.
-    pub fn expect<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    /// Does `act` (a discard, a restore) and takes what it put on disk as known: no event comes of it. What
+    /// somebody else saves meanwhile is news, also where `act` put nothing there. Waits for `act`.
+    pub fn expect<T: Send + 'static>(&self, act: impl FnOnce() -> (T, Put) + Send + 'static) -> Option<T> {
         let (done, result) = channel();
         let act: Act = Box::new(move || {
-            let outcome = act();
-            Box::new(move || drop(done.send(outcome)))
+            let (outcome, put) = act();
+            (put, Box::new(move || drop(done.send(outcome))))
         });
         self.messages.send(Message::Expect(act)).ok()?;
         result.recv().ok()
@@ -173,8 +176,10 @@ impl Watch {
                     }
                 }
                 Ok(Message::Expect(act)) => {
-                    let tell = act();
-                    self.take_note_of_kernel();
+                    let (put, tell) = act();
+                    if let Some(put) = put {
+                        self.take_note_of_kernel(&put);
+                    }
                     tell();
                 }
                 Ok(Message::Quit) | Err(RecvTimeoutError::Disconnected) => return,
@@ -247,10 +252,14 @@ impl Watch {
         }
     }
 
-    /// Takes the present kernel as known, with what it includes; of every other file what was known
-    /// before stands, so that a save in the same moment is not swallowed.
-    fn take_note_of_kernel(&mut self) {
-        let Ok(inputs) = inputs::read(&self.project) else { return };
+    /// Takes this kernel as known where it is the one on disk, with what it includes; of every other file what was
+    /// known before stands, so that a save in the same moment is not swallowed.
+    fn take_note_of_kernel(&mut self, put: &[u8]) {
+        // Looked at again when the moment has passed.
+        self.debounce.event(Instant::now());
+        let Some(inputs) = inputs::read(&self.project).ok().filter(|inputs| inputs.kernel() == put) else {
+            return;
+        };
         let known = std::mem::take(&mut self.known);
         self.learn(&inputs);
         for file in self.known.iter_mut().skip(1) {
@@ -258,8 +267,6 @@ impl Watch {
                 file.clone_from(before);
             }
         }
-        // Looked at again when the moment has passed.
-        self.debounce.event(Instant::now());
     }
 
     fn learn(&mut self, inputs: &Inputs) {

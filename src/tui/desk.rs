@@ -3,6 +3,7 @@
 
 use super::event::{Event, Facts, LastLog, PutBack};
 use crate::session::decide::{Decided, Refusal, Undone};
+use crate::session::experiment::Status;
 use crate::session::follow::read_log;
 use crate::session::held_out::Asked;
 use crate::session::message::Message;
@@ -12,7 +13,7 @@ use crate::session::records::Records;
 use crate::session::repo::Marks;
 use crate::session::run::RunId;
 use crate::session::shelf::Shelf;
-use crate::session::watch::{self, Watcher};
+use crate::session::watch::{self, Put, Watcher};
 use crate::session::{decide, execute, history, repo, status, trust};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -236,34 +237,48 @@ impl Clerk {
     /// Puts bytes on disk, which the watcher must not take for a save.
     fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::discard(&project, Some(run), &message, confirmed);
+        let act = move || {
+            let decided = decide::discard(&project, Some(run), &message, confirmed);
+            let put = decided.is_ok().then(|| repo::bytes_of(&project, "HEAD").ok()).flatten();
+            (decided, put)
+        };
         self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
     }
 
     /// Likewise.
     fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
         let project = Arc::clone(&self.project);
-        let act = move || decide::undo(&project, Some(run));
+        let act = move || {
+            let undone = decide::undo(&project, Some(run));
+            // Of a keep nothing is put on disk.
+            let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
+            let put = from.and_then(|undone| repo::bytes_of(&project, &undone.commit).ok());
+            (undone, put)
+        };
         self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
     }
 
     /// Likewise. Which bytes they are the next look is told, so that they can be judged.
     fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
         let project = Arc::clone(&self.project);
-        let act = move || {
+        let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
             let bytes = repo::bytes_of(&project, &restored.commit)?;
             let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
-            Ok(PutBack { restored, blob })
+            Ok((PutBack { restored, blob }, bytes))
+        };
+        let act = move || match put_back() {
+            Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
+            Err(error) => (Err(error), None),
         };
         self.unnoticed(act).unwrap_or_else(|| Err(anyhow::anyhow!(DEAF)))
     }
 
     /// Does what puts bytes on disk; `None` where the watcher is gone.
-    fn unnoticed<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    fn unnoticed<T: Send + 'static>(&self, act: impl FnOnce() -> (T, Put) + Send + 'static) -> Option<T> {
         match &self.watcher {
             Some(watcher) => watcher.expect(act),
-            None => Some(act()),
+            None => Some(act().0),
         }
     }
 

@@ -100,13 +100,30 @@ fn what_is_no_change_is_not_heard() {
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
     lab.write(".lab/runs/1/kernel.cu", "x");
     let kernel = lab.path("kernel.cu");
-    story
-        .watcher
-        .expect(move || fs::write(kernel, "// put back, and it includes nothing\n").unwrap())
-        .unwrap();
+    let put = "// put back, and it includes nothing\n";
+    story.watcher.expect(move || (fs::write(kernel, put).unwrap(), Some(put.into()))).unwrap();
     // Whatever would have been heard of those would come before this.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);
+}
+
+#[test]
+fn a_save_while_the_lab_puts_a_kernel_back_is_heard() {
+    let story = Story::new();
+    let saved = |text: &str| format!("#include \"inc/tile.cuh\"\n// {text}\n");
+    // The lab refused, because of this very save.
+    let (kernel, newer) = (story.lab.path("kernel.cu"), saved("newer than the verdict"));
+    story.watcher.expect(move || (fs::write(kernel, newer).unwrap(), None)).unwrap();
+    story.hears(&["kernel.cu"]);
+    // Saved over what the lab had just put there.
+    let (kernel, put, over) = (story.lab.path("kernel.cu"), saved("put back"), saved("saved over it"));
+    let act = move || {
+        fs::write(&kernel, &put).unwrap();
+        fs::write(&kernel, over).unwrap();
+        ((), Some(put.into_bytes()))
+    };
+    story.watcher.expect(act).unwrap();
+    story.hears(&["kernel.cu"]);
 }
 
 #[test]

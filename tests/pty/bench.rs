@@ -62,10 +62,11 @@ impl Bench {
         bench
     }
 
-    /// A command of `lab` that must go well.
-    pub fn lab(&self, args: &[&str]) {
+    /// A command of `lab` that must go well; what it printed.
+    pub fn lab(&self, args: &[&str]) -> String {
         let output = self.command(env!("CARGO_BIN_EXE_lab"), args).output().unwrap();
         assert!(output.status.success(), "lab {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
     }
 
     pub fn untrusted() -> Self {

@@ -104,6 +104,31 @@ fn a_decision_that_fails_says_all_of_why() {
 }
 
 #[test]
+fn a_look_from_before_the_verdict_says_nothing_of_it() {
+    let mut world = World::new();
+    world.tell("open; say correctness: pass; end pass 1000; save");
+    let before = [world.facts(), world.facts()].map(|facts| Event::Facts(Box::new(facts)));
+    world.tell("say correctness: pass; end pass 2000");
+    for (late, next) in before.into_iter().zip(["press c; type fast", "press enter"]) {
+        world.send(late);
+        assert!(world.words().contains("2,000 sps"), "{}", world.screen(160, 45));
+        world.tell(next);
+    }
+    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
+
+    let older = world.facts();
+    world.tell("save");
+    let saved = world.app.present.clone();
+    world.send(Event::Facts(Box::new(older)));
+    assert_eq!(world.app.present, saved, "what the watcher told of is on disk");
+    let before = world.facts();
+    world.tell("say correctness: fail; end fail out is wrong");
+    world.send(Event::Facts(Box::new(before)));
+    world.tell("press d");
+    assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_save_while_a_commit_is_made_is_judged_after_it() {
     let mut world = World::new();
     world.slow = true;

@@ -51,11 +51,20 @@ impl App {
     }
 
     fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
-        self.learn_present(status.present.clone());
-        if let Err(why) = &status.present {
-            self.say(Level::Error, why.clone());
-        }
         let is_idle = matches!(self.running, Running::No);
+        // Looked at before the last run had ended: it would put an older verdict in its place, for as long as the look
+        // that follows each end takes.
+        if is_idle && status.ended < self.newest {
+            return Vec::new();
+        }
+        // While a run is asked for or goes on, the watcher has the last word on what is on disk, and this look may be
+        // older than its word.
+        if is_idle {
+            self.learn_present(status.present.clone());
+            if let Err(why) = &status.present {
+                self.say(Level::Error, why.clone());
+            }
+        }
         let mut effects = Vec::new();
         // The verdict of the present bytes where there is one, else the last: after a discard that is
         // the incumbent's, and on opening the one of an earlier screen or of a `lab run` beside.

@@ -154,7 +154,8 @@ impl World {
         self.answers.push_back(Event::LastLog(Box::new(loaded)));
     }
 
-    pub(super) fn facts(&self) -> Facts {
+    /// What a look at disk and git finds now.
+    pub fn facts(&self) -> Facts {
         let present = Fingerprint(self.disk.clone());
         let judged = |r: &&Record| !r.start.is_check();
         let last = self.records.iter().rfind(judged).cloned();
@@ -176,6 +177,7 @@ impl World {
                 },
                 blob: Some(self.disk.clone()),
                 incumbent: Some(self.head.clone()),
+                ended: self.records.last().map(|record| record.start.id),
                 last,
                 stale,
                 judged,

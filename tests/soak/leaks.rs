@@ -1,0 +1,99 @@
+//! What a process holds, from outside: memory, threads, descriptors, children.
+
+use rustix::process::Pid;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How much more the last fifth may hold in memory, at its median, than the second fifth did at its most. The
+/// first fifth fills what is bounded: the log's lines, the caches of git.
+const GROWTH_KB: u64 = 8_000;
+
+/// What a process holds besides memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    threads: usize,
+    descriptors: usize,
+    children: usize,
+}
+
+impl Held {
+    pub fn by(pid: Pid) -> Self {
+        let folder = format!("/proc/{}", pid.as_raw_nonzero());
+        let entries = |name: &str| fs::read_dir(format!("{folder}/{name}")).unwrap();
+        let children = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children"));
+        let children = entries("task").flatten().filter_map(|thread| children(thread).ok());
+        Held {
+            threads: entries("task").count(),
+            descriptors: entries("fd").count(),
+            children: children.map(|pids| pids.split_whitespace().count()).sum(),
+        }
+    }
+
+    fn fits(&self, most: &Held) -> bool {
+        self.threads <= most.threads && self.descriptors <= most.descriptors && self.children <= most.children
+    }
+
+    /// Once what is being read is read.
+    pub fn is_no_more_than(mut self, most: &Held, look: impl Fn() -> Held) {
+        let began = Instant::now();
+        while !self.fits(most) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{self:?} at the end, {most:?} at first");
+            std::thread::sleep(Duration::from_millis(10));
+            self = look();
+        }
+        println!("{self:?} at the end, {most:?} at first");
+    }
+}
+
+/// How much a process has in memory, over time.
+pub struct Memory {
+    pid: Pid,
+    began: Instant,
+    seen: Vec<(Duration, u64)>,
+}
+
+impl Memory {
+    pub fn of(pid: Pid) -> Self {
+        Memory { pid, began: Instant::now(), seen: Vec::new() }
+    }
+
+    pub fn time(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub fn look(&mut self) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kb = line.split_whitespace().next().unwrap().parse().unwrap();
+        self.seen.push((self.began.elapsed(), kb));
+    }
+
+    /// What was seen in the `n`th fifth of the time, rising.
+    fn fifth(&self, n: u32) -> Vec<u64> {
+        let whole = self.seen.last().map_or(Duration::ZERO, |(at, _)| *at);
+        let part = self.seen.iter().filter(|(at, _)| (whole / 5 * (n - 1)..=whole / 5 * n).contains(at));
+        let mut part: Vec<u64> = part.map(|(_, kb)| *kb).collect();
+        part.sort_unstable();
+        part
+    }
+
+    pub fn see_no_leak(&self) {
+        let (second, last) = (self.fifth(2), self.fifth(5));
+        let most = second.last().copied().unwrap_or(0);
+        let median = last.get(last.len() / 2).copied().unwrap_or(0);
+        let peak = self.seen.iter().map(|(_, kb)| *kb).max().unwrap_or(0);
+        println!(
+            "resident: {most} kB at most in the second fifth, {median} kB at the median of the last, {peak} kB ever"
+        );
+        assert!(median <= most + GROWTH_KB, "{median} kB at the end, {most} kB in the second fifth: a leak");
+    }
+}
+
+/// Every process that works in this folder, by its command line.
+pub fn processes_in(folder: &Path) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let inside = |path: &Path| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+    let words = |path: &Path| fs::read_to_string(path.join("cmdline")).unwrap_or_default().replace('\0', " ");
+    all.filter(|path| inside(path)).map(|path| words(&path)).collect()
+}
