@@ -229,24 +229,8 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         started: Timestamp::now(),
         external: project.external(),
     };
-    Ok(Record {
-        version: 1,
-        lab: env!("CARGO_PKG_VERSION").to_owned(),
-        start,
-        inputs: inputs.files(),
-        command: project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned()),
-        ended: None,
-        seconds: None,
-        ending: None,
-        verdict: None,
-        device: None,
-        results: Vec::new(),
-        workloads: Vec::new(),
-        log_bytes: 0,
-        held_out: None,
-        decision: None,
-        undone: Vec::new(),
-    })
+    let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
+    Ok(Record::begun(start, inputs.files(), command))
 }
 
 /// In a run's folder, while it goes on: the files that are judged, and the incumbent's.

@@ -328,16 +328,7 @@ mod tests {
     use crate::session::records::tests::record;
 
     fn ended(records: &Records, id: RunId, device: &str) {
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective: None,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict::bare(Outcome::Pass, "");
         let of = Record { verdict: Some(verdict), device: Some(device.into()), ..record(id) };
         records.write(&of).expect("written");
     }

@@ -85,14 +85,10 @@ mod tests {
         let change = Change { ratio: 0.031, spread: None, interval: Some((0.029, 0.033)), speed };
         Record {
             verdict: Some(Verdict {
-                outcome: Outcome::Pass,
-                why: String::new(),
-                build_failed: false,
                 objective: Some(objective),
                 kernel_us: Some(24.0),
                 change: Some(change),
-                emulated: false,
-                caveats: Vec::new(),
+                ..Verdict::bare(Outcome::Pass, "")
             }),
             device: Some("NVIDIA H200".into()),
             results: [("a_diff", "1e-7 limit=1e-5"), ("b_diff", "2e-7 limit=1e-5")]

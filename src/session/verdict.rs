@@ -263,6 +263,20 @@ pub fn change(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
 const UNMEASURED: &str = "nothing was measured";
 
 impl Verdict {
+    /// One with no figure and no caveat.
+    pub fn bare(outcome: Outcome, why: impl Into<String>) -> Self {
+        Verdict {
+            outcome,
+            why: why.into(),
+            build_failed: false,
+            objective: None,
+            kernel_us: None,
+            change: None,
+            emulated: false,
+            caveats: Vec::new(),
+        }
+    }
+
     /// Why a pass has no measure: it is right, but no experiment.
     pub fn unmeasured(&self) -> Option<&str> {
         let lacks = self.outcome == Outcome::Pass && self.objective.is_none();

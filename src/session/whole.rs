@@ -143,16 +143,7 @@ mod tests {
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
         Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
     }
 
