@@ -1,5 +1,6 @@
 //! Keep, discard and undo, by the user's word or, where that is asked for, by rule.
 
+use super::super::desk::Request;
 use super::super::draft::Draft;
 use super::super::effect::Effect;
 use super::super::keymap::Action;
@@ -78,7 +79,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Keep);
-        vec![Effect::Keep { run: draft.run, message: draft.message("") }]
+        vec![Effect::Ask(Request::Keep { run: draft.run, message: draft.message("") })]
     }
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
@@ -89,7 +90,8 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Discard);
-        vec![Effect::Discard { run: draft.run, message: draft.message(&self.own_words()), confirmed }]
+        let message = draft.message(&self.own_words());
+        vec![Effect::Ask(Request::Discard { run: draft.run, message, confirmed })]
     }
 
     /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
@@ -128,7 +130,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Undo);
-        vec![Effect::Undo(run)]
+        vec![Effect::Ask(Request::Undo(run))]
     }
 
     pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) -> Vec<Effect> {
@@ -170,26 +172,28 @@ impl App {
         let last = self.last.as_ref().filter(|last| self.auto && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
         let incumbent = self.status.as_ref().and_then(|status| status.incumbent.as_deref());
+        let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
             Auto::Leave(why) => Err(why),
             // Whoever has a dialog open is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            Auto::Keep => self.usable(Action::Keep).map(|()| Deciding::Keep),
-            Auto::Discard => self.usable(Action::Discard).map(|()| Deciding::Discard),
+            Auto::Keep => {
+                self.usable(Action::Keep).map(|()| (Deciding::Keep, Request::Keep { run, message }))
+            }
+            Auto::Discard => {
+                let request = Request::Discard { run, message, confirmed: false };
+                self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
+            }
         };
-        let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
         match ruled {
             Err(why) => {
                 self.say(Level::Info, format!("auto-decide leaves run {run} to you: {why}"));
                 Vec::new()
             }
-            Ok(what) => {
+            Ok((what, request)) => {
                 self.deciding = Some(what);
                 self.by_rule = true;
-                vec![match what {
-                    Deciding::Keep => Effect::Keep { run, message },
-                    _ => Effect::Discard { run, message, confirmed: false },
-                }]
+                vec![Effect::Ask(request)]
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What keys do.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::keymap::{Action, Place};
 use super::super::overlay::{Overlay, Pick};
@@ -72,7 +73,7 @@ impl App {
         match action {
             Action::Keep => self.ask_description(Deciding::Keep),
             Action::Discard => self.ask_description(Deciding::Discard),
-            Action::Undo => return vec![Effect::AskUndo],
+            Action::Undo => return vec![Effect::Ask(Request::Undoable)],
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],

@@ -1,5 +1,6 @@
 //! What is done in the view Results: the table's order and filter, and what is asked of its rows.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::event;
 use super::super::keymap::Action;
@@ -107,7 +108,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Restore);
-        vec![Effect::Restore(commit)]
+        vec![Effect::Ask(Request::Restore(commit))]
     }
 
     pub(super) fn on_restored(&mut self, result: Result<event::PutBack, String>) -> Vec<Effect> {
@@ -156,7 +157,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Describe);
-        vec![Effect::Describe { commit, description }]
+        vec![Effect::Ask(Request::Describe { commit, description })]
     }
 
     pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {
