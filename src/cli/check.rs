@@ -52,14 +52,7 @@ pub fn main(options: &Options) -> ExitCode {
             Some(verdict) => report(&project, options, &record, verdict),
             None => failed(options, "the check came to no end", Exit::Crashed),
         },
-        Err(error) => {
-            let exit = match &error {
-                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
-                NotRun::Kernel(_) => Exit::NotBuilt,
-                NotRun::Failed(_) => Exit::Crashed,
-            };
-            failed(options, &error.to_string(), exit)
-        }
+        Err(error) => failed(options, &error.to_string(), error.exit()),
     }
 }
 

@@ -18,6 +18,7 @@ use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// What is kept or discarded, and in which words; all that a keep is told.
 #[derive(Args, Debug)]
 pub struct Keep {
     #[command(flatten)]
@@ -32,18 +33,19 @@ pub struct Keep {
     run: Option<u64>,
 }
 
+impl Keep {
+    fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
+        let project = open(self.kernel.kernel.as_deref())?;
+        let run = self.run.map(RunId);
+        let message = self.trailers.message(&project, &self.message, run);
+        Ok((project, run, message))
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct Discard {
     #[command(flatten)]
-    kernel: Kernel,
-    /// What was tried, in one line
-    #[arg(short, long, value_name = "TEXT")]
-    message: String,
-    #[command(flatten)]
-    trailers: Trailers,
-    /// Another run than the last one
-    #[arg(long, value_name = "N")]
-    run: Option<u64>,
+    what: Keep,
     /// Also where the present bytes are newer than the verdict, or have none; they are saved first
     #[arg(long)]
     unjudged: bool,
@@ -82,9 +84,7 @@ impl Trailers {
 }
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let run = options.run.map(RunId);
-    let message = options.trailers.message(&project, &options.message, run);
+    let (project, run, message) = options.opened()?;
     Ok(told(&project, checked_keep(&project, run, &message)?))
 }
 
@@ -119,9 +119,7 @@ fn checked_keep(
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let run = options.run.map(RunId);
-    let message = options.trailers.message(&project, &options.message, run);
+    let (project, run, message) = options.what.opened()?;
     Ok(told(&project, decide::discard(&project, run, &message, options.unjudged)))
 }
 

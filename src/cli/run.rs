@@ -78,14 +78,7 @@ pub fn judged(
             }
             exit
         }
-        Err(error) => {
-            let exit = match &error {
-                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
-                NotRun::Kernel(_) => Exit::NotBuilt,
-                NotRun::Failed(_) => Exit::Crashed,
-            };
-            failed(options, &error.to_string(), exit)
-        }
+        Err(error) => failed(options, &error.to_string(), error.exit()),
     }
 }
 

@@ -15,6 +15,7 @@ use super::trust::{self, Trust};
 use super::verdict::{self, Facts, Outcome};
 use anyhow::{Context, Result};
 use harness::device::Target;
+use harness::process::Exit;
 use harness::process::check::Tool;
 use harness::report::Measure;
 use jiff::Timestamp;
@@ -45,6 +46,17 @@ pub enum NotRun {
     Kernel(#[from] KernelError),
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
+}
+
+impl NotRun {
+    /// How `lab run` and `lab check` exit.
+    pub fn exit(&self) -> Exit {
+        match self {
+            NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::Kernel(_) => Exit::NotBuilt,
+            NotRun::Failed(_) => Exit::Crashed,
+        }
+    }
 }
 
 /// How to start a run.

@@ -10,7 +10,7 @@ use super::super::keymap::Action;
 use super::super::text::printable;
 use super::{Pane, titled};
 use crate::session::whole::{Compared, Whole};
-use document::Document;
+use document::{Document, Sheet};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -71,7 +71,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let scroll = wanted.min(length.saturating_sub(rows));
     let below = length.saturating_sub(scroll + rows);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let lines = document.lines(scroll, rows, left, columns, &app.theme);
+    let lines = document.lines(scroll..scroll + rows, Sheet { left, columns, theme: &app.theme });
     let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
     for (row, line) in lines.into_iter().enumerate() {
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });

@@ -7,6 +7,16 @@ use super::super::correctness::fit_line;
 use super::super::run_log;
 use crate::session::sanitise::LogLine;
 use ratatui::text::{Line, Span};
+use std::ops::Range;
+
+/// What rows are laid on.
+#[derive(Clone, Copy)]
+pub struct Sheet<'t> {
+    /// First column that is seen of a diff and of a log.
+    pub left: usize,
+    pub columns: usize,
+    pub theme: &'t Theme,
+}
 
 pub struct Section<'a> {
     /// Empty where it needs none.
@@ -49,26 +59,17 @@ impl<'a> Document<'a> {
         begins.collect()
     }
 
-    /// The rows `from..from + count`; of what is long the columns from `left` on.
-    pub fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        theme: &Theme,
-    ) -> Vec<Line<'a>> {
+    pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
         let mut out = Vec::new();
         let mut begin = 0;
         for section in &self.sections {
             let end = begin + section.rows();
-            let (first, last) = (from.max(begin), (from + count).min(end));
+            let (first, last) = (rows.start.max(begin), rows.end.min(end));
             if first < last {
-                section.lines(first - begin, last - first, left, columns, theme, &mut out);
+                section.lines(first - begin..last - begin, sheet, &mut out);
             }
             begin = end;
         }
-        out.truncate(count);
         out
     }
 }
@@ -87,37 +88,30 @@ impl<'a> Section<'a> {
         self.title_rows() + self.body.len() + 1
     }
 
-    fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        theme: &Theme,
-        out: &mut Vec<Line<'a>>,
-    ) {
-        let title_rows = self.title_rows();
-        let wanted = out.len() + count;
-        if from < title_rows {
+    /// Some of the section's rows, of which the first may be its title, and the last is blank.
+    fn lines(&self, rows: Range<usize>, sheet: Sheet, out: &mut Vec<Line<'a>>) {
+        let Sheet { left, columns, theme } = sheet;
+        let (titles, blank) = (self.title_rows(), self.rows() - 1);
+        if rows.start < titles {
             out.push(Line::styled(fit(&self.title, columns).into_owned(), theme.strong()));
         }
-        let skip = from.saturating_sub(title_rows);
-        let take = wanted - out.len();
+        let skip = rows.start.saturating_sub(titles);
+        let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
                 out.extend(lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns)));
             }
             Body::Diff(view) => {
                 let brush = Brush { theme, ink: &plain, search: "", columns, left, digits: view.digits() };
-                let rows = view.rows().iter().skip(skip).take(take);
-                out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
+                let seen = view.rows().iter().skip(skip).take(take);
+                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
-                let lines = lines.iter().skip(skip).take(take);
-                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, "", theme))));
+                let seen = lines.iter().skip(skip).take(take);
+                out.extend(seen.map(|line| Line::from(run_log::paint(line, left, columns, "", theme))));
             }
         }
-        if out.len() < wanted {
+        if rows.end > blank {
             out.push(Line::default());
         }
     }
