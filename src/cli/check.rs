@@ -2,7 +2,8 @@
 
 use super::run::{end_on_signals, say_batch};
 use super::{Kernel, code, complain, open, say, say_json};
-use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::execute::{self, NotRun, Told};
+use crate::session::order::Order;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;

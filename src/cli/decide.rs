@@ -3,9 +3,9 @@
 use super::{Kernel, complain, open, say};
 use crate::session::auto::{self, Auto};
 use crate::session::decide::{self, Decided, Refusal};
-use crate::session::execute;
 use crate::session::held_out::Asked;
 use crate::session::message::{self, Key, Message, Trailer};
+use crate::session::order::own_program;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -112,7 +112,7 @@ fn checked_keep(
     super::run::end_on_signals(control.clone())?;
     let mut asked = Asked {
         control: &control,
-        program: execute::own_program(),
+        program: own_program(),
         tell: &mut |_, batch| super::run::say_batch(&batch),
     };
     Ok(decide::keep(project, run, message, &mut asked))

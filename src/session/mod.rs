@@ -19,6 +19,7 @@ pub mod history;
 pub mod inputs;
 pub mod ledger;
 pub mod message;
+pub mod order;
 pub mod process;
 pub mod project;
 pub mod record;

@@ -1,7 +1,8 @@
 //! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
 
-use super::execute::{self, NotRun, Order, Told, own_program};
+use super::execute::{self, NotRun, Told};
 use super::inputs;
+use super::order::{Order, own_program};
 use super::process::Control;
 use super::project::Project;
 use super::record::Record;

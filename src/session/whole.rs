@@ -9,7 +9,7 @@ use super::records::Records;
 use super::repo::{self, Notes};
 use super::run::Reason;
 use super::sanitise::LogLine;
-use super::verdict::{self, Change};
+use super::verdict::Change;
 use std::borrow::Cow;
 
 /// Lines of run.log that are read at most, the last ones.
@@ -106,7 +106,7 @@ impl Compared {
         if let Some(difference) = otherwise(a, b) {
             return Err(difference);
         }
-        verdict::change(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+        Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
     }
 }
 

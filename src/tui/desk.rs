@@ -13,7 +13,7 @@ use crate::session::repo::Marks;
 use crate::session::run::RunId;
 use crate::session::shelf::Shelf;
 use crate::session::watch::{self, Watcher};
-use crate::session::{decide, execute, history, repo, status, trust};
+use crate::session::{decide, history, order, repo, status, trust};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -234,7 +234,7 @@ impl Clerk {
         }
         let mut asked = Asked {
             control: &control,
-            program: execute::own_program(),
+            program: order::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);

@@ -2,7 +2,7 @@
 //! built-in harness is a script here.
 
 use crate::lab::{Lab, until};
-use lab::session::execute::Order;
+use lab::session::order::Order;
 use lab::session::project::Project;
 use lab::session::record::Record;
 use lab::session::run::Reason;

@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod charts;
+mod checks;
 mod colours;
 mod deciding;
 mod device;
 mod elsewhere;
 mod git;
 mod hands;
+mod keep_or_discard;
 mod looks;
 mod random;
 mod results;
