@@ -116,17 +116,15 @@ impl App {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
-            Action::SortNext
-            | Action::SortReverse
-            | Action::Filter
-            | Action::Mark
-            | Action::Compare
-            | Action::Restore
-            | Action::Describe
-            | Action::NextSection
-            | Action::PreviousSection => {
-                return self.perform_in_results(action);
-            }
+            Action::SortNext => return self.sort_by_next(),
+            Action::SortReverse => return self.turn_order(),
+            Action::Filter => self.open_filter(),
+            Action::Mark => self.mark(),
+            Action::Compare => return self.compare(),
+            Action::Restore => self.ask_restore(),
+            Action::Describe => self.ask_words(),
+            Action::NextSection => self.panes.experiment.step_section(true),
+            Action::PreviousSection => self.panes.experiment.step_section(false),
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 return self.want_whole();
             }
