@@ -13,7 +13,7 @@ use crate::session::verdict::{Outcome, Verdict};
 use clap::Args;
 use harness::device::Target;
 use harness::process::Exit;
-use harness::process::check::Tool;
+use harness::process::check::{Tool, names};
 use harness::report::Report;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ pub fn main(options: &Options) -> ExitCode {
     };
     let device = options.device.unwrap_or(project.config.device).resolve();
     if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
-        let there = Tool::of(device).iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ");
+        let there = names(Tool::of(device));
         return failed(
             options,
             &format!("{} is no tool of device {device}: there are {there}", tool.name()),

@@ -31,6 +31,7 @@ pub mod runner;
 pub mod sanitise;
 pub mod screen_lock;
 pub mod shelf;
+mod stamp;
 pub mod standby;
 pub mod status;
 pub mod supervise;

@@ -12,13 +12,13 @@ use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo::Notes;
 use super::run::{Ending, Fingerprint, Reason, RunId};
+use super::stamp::{Stamp, stamp};
 use super::verdict::{Change, Outcome, Verdict};
 use harness::report::Measure;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A record without its measures: its fields have the record's names, so that one reads as the other.
@@ -98,9 +98,6 @@ impl Brief {
         self.kernel == project.kernel_name && !self.is_check()
     }
 }
-
-/// Inode, size, and when it was last written.
-type Stamp = (u64, u64, i64, i64);
 
 #[derive(Serialize, Deserialize)]
 struct Shelved {
@@ -245,11 +242,6 @@ impl Shelf {
 struct Noted {
     tip: Option<String>,
     briefs: HashMap<String, Option<Brief>>,
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let m = fs::metadata(path).ok()?;
-    Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
 }
 
 enum Found {

@@ -55,11 +55,11 @@ fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) 
             && e.device == record.device
             && e.row.throughput_sps > 0.0
     };
-    let better = |a: f64, b: f64| if goal == Goal::Maximize { a > b } else { a < b };
     let kept = history.iter().filter(comparable);
-    let best = kept.reduce(|a, b| if better(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
+    let best =
+        kept.reduce(|a, b| if goal.prefers(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
     let known = best.row.throughput_sps;
-    if better(value, known) {
+    if goal.prefers(value, known) {
         return Some("best so far".to_owned());
     }
     Some(format!("{:+.1} % vs best ({})", (value / known - 1.0) * 100.0, best.row.commit))

@@ -19,32 +19,38 @@ use crate::session::trailers;
 use crate::session::verdict::Outcome;
 
 impl App {
-    pub(super) fn ask_description(&mut self, what: Deciding) {
+    /// Asks for the words that the keep is written down with.
+    pub(super) fn describe_keep(&mut self) {
+        let Some(last) = &self.last else { return };
+        self.overlays.push(Overlay::Keep { draft: self.draft(last.start.id) });
+    }
+
+    /// Asks for the words of a discard; first, where other bytes than the judged ones would go, whether they may.
+    pub(super) fn describe_discard(&mut self) {
         let Some(last) = &self.last else { return };
         let run = last.start.id;
         let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
-        let kernel = &self.setup.kernel;
-        let gone = matches!(self.present, Some(Err(_)));
         // What was said of an earlier run does not count: the look after this one may not be taken yet.
         let newer = self.is_stale() || self.known_status(last).is_some_and(|s| s.discard_asks);
-        match what {
-            Deciding::Discard if newer && gone && !judged => self.ask_discard(format!(
-                "{kernel} cannot be read. Put the incumbent's back? No row is written."
-            )),
-            Deciding::Discard if newer && gone => self.ask_discard(format!(
+        if !newer {
+            return self.open_discard(run, false);
+        }
+        let kernel = &self.setup.kernel;
+        let gone = matches!(self.present, Some(Err(_)));
+        self.ask_discard(match (gone, judged) {
+            (true, false) => format!("{kernel} cannot be read. Put the incumbent's back? No row is written."),
+            (true, true) => format!(
                 "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
                  judged is kept in git."
-            )),
-            Deciding::Discard if newer && !judged => self.ask_discard(format!(
+            ),
+            (false, false) => format!(
                 "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
                  but no row is written."
-            )),
-            Deciding::Discard if newer => self.ask_discard(format!(
+            ),
+            (false, true) => format!(
                 "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
-            )),
-            Deciding::Discard => self.open_discard(run, false),
-            _ => self.overlays.push(Overlay::Keep { draft: self.draft(run) }),
-        }
+            ),
+        });
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {

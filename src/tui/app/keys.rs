@@ -71,8 +71,8 @@ impl App {
             return Vec::new();
         }
         match action {
-            Action::Keep => self.ask_description(Deciding::Keep),
-            Action::Discard => self.ask_description(Deciding::Discard),
+            Action::Keep => self.describe_keep(),
+            Action::Discard => self.describe_discard(),
             Action::Undo => return vec![Effect::Ask(Request::Undoable)],
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),

@@ -10,16 +10,17 @@ use crate::session::verdict::Outcome;
 impl App {
     /// `Err` is the reason why not, short enough for a hint.
     pub fn usable(&self, action: Action) -> Result<(), String> {
+        let unreadable = || format!("{} cannot be read", self.setup.kernel);
         match action {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
             Action::Rerun => match &self.present {
-                Some(Err(_)) => Err("kernel.cu cannot be read".to_owned()),
+                Some(Err(_)) => Err(unreadable()),
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
             Action::Check => match (&self.present, &self.setup.external) {
-                (Some(Err(_)), _) => Err("kernel.cu cannot be read".to_owned()),
+                (Some(Err(_)), _) => Err(unreadable()),
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
