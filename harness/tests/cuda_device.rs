@@ -2,7 +2,7 @@
 //! missing they say so.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::{BuildRequest, Builder, DeviceError, Driver, Entry, Order, Shape, cuda};
+use harness::device::{BuildRequest, Builder, COMPARED, DeviceError, Driver, Entry, Order, Shape, cuda};
 use std::io::Write;
 
 /// A GPU with one module loaded. The process's context is shared: a kernel that breaks it is run in
@@ -149,6 +149,22 @@ fn two_vectors_are_added() {
     for address in [x, y, sum] {
         gpu.driver.free(address).unwrap();
     }
+}
+
+#[test]
+fn memory_is_compared_piece_by_piece() {
+    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let held: Vec<f32> = (0..3 * COMPARED / 4 + 1).map(|i| i as f32).collect();
+    let x = gpu.buffer(&held);
+    let held: &[u8] = bytemuck::cast_slice(&held);
+    let mut right = held.to_vec();
+    assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), None);
+    for at in [held.len() - 1, 2 * COMPARED, COMPARED - 1, 0] {
+        right[at] ^= 1;
+        assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), Some(at));
+    }
+    assert_eq!(gpu.driver.first_difference(x, &[]).unwrap(), None);
+    gpu.driver.free(x).unwrap();
 }
 
 #[test]

@@ -31,9 +31,11 @@ constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a 
 constexpr int UNITS = H / BLOCKS;   // a block's
 constexpr int OWN = UNITS / WARPS;  // a warp's
 constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
+constexpr int GROUP = 8;            // units that are tabulated side by side
+constexpr int WAITING = CHUNKS < 4 ? CHUNKS : 4;  // chunks side by side where others are waited for: less code, as fast
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
-static_assert(H % 128 == 0 && UNITS % WARPS == 0, "whole chunks, and units for every warp");
+static_assert(H % 128 == 0 && UNITS % WARPS == 0 && UNITS % GROUP == 0, "whole chunks, and units for every warp");
 static_assert(THREADS == V, "a thread a token");
 static_assert(BLOCKS <= 255, "what a counted sum can count");
 
@@ -180,45 +182,41 @@ __device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
     }
 }
 
-// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) + biases for this thread's token, once.
-__device__ inline void token_table(float (&table)[UNITS][3], const bf16* embedding, const float* gain, const bf16* w,
+// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) for this thread's token and GROUP units, once. The
+// sums stay in shared memory: in registers each row would be code of its own, and the compiler takes its time for code.
+__device__ inline void token_table(float (*sums)[3][THREADS], const bf16* embedding, const float* gain, const bf16* w,
                                    size_t unit_apart, size_t gate_apart) {
-    constexpr int PART = 64;  // summed by itself, which rounds less than one long sum
+    constexpr int PART = ON_CHIP ? 16 : 128;  // elements at a time; each part is summed by itself, which rounds less
     float squares = 0.0f;
-#pragma unroll
-    for (int unit = 0; unit < UNITS; ++unit) table[unit][0] = table[unit][1] = table[unit][2] = 0.0f;
 #pragma unroll 1
     for (int begin = 0; begin < H; begin += PART) {
-        float part[UNITS][3] = {}, part_squares = 0.0f;
-#pragma unroll 1
-        for (int i = begin; i < begin + PART; i += 4) {
-            const uint2 e = *reinterpret_cast<const uint2*>(embedding + i);
-            const float4 g = *reinterpret_cast<const float4*>(gain + i);
-            const float4 x = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
-            part_squares = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, part_squares))));
-            const float4 gx = make_float4(g.x * x.x, g.y * x.y, g.z * x.z, g.w * x.w);
+        float4 x[PART / 4];
+        float part_squares = 0.0f;
 #pragma unroll
-            for (int unit = 0; unit < UNITS; ++unit) {
-#pragma unroll
-                for (int gate = 0; gate < 3; ++gate) {
-                    const bf16* row = w + unit * unit_apart + gate * gate_apart;
-                    part[unit][gate] = dot(*reinterpret_cast<const uint2*>(row + i), gx, part[unit][gate]);
-                }
-            }
+        for (int i = 0; i < PART / 4; ++i) {
+            const uint2 e = reinterpret_cast<const uint2*>(embedding + begin)[i];
+            const float4 g = reinterpret_cast<const float4*>(gain + begin)[i];
+            const float4 y = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
+            part_squares = dot(y, y, part_squares);
+            x[i] = make_float4(g.x * y.x, g.y * y.y, g.z * y.z, g.w * y.w);
         }
         squares += part_squares;
+#pragma unroll 1
+        for (int unit = 0; unit < GROUP; ++unit) {
+#pragma unroll 1
+            for (int gate = 0; gate < 3; ++gate) {
+                const uint2* row = reinterpret_cast<const uint2*>(w + unit * unit_apart + gate * gate_apart + begin);
+                float part = 0.0f;
 #pragma unroll
-        for (int unit = 0; unit < UNITS; ++unit) {
-#pragma unroll
-            for (int gate = 0; gate < 3; ++gate) table[unit][gate] += part[unit][gate];
+                for (int i = 0; i < PART / 4; ++i) part = dot(row[i], x[i], part);
+                float& sum = sums[unit][gate][threadIdx.x];
+                sum = begin == 0 ? part : sum + part;
+            }
         }
     }
-    const float scale = 1.0f / sqrtf(squares / H + EPSILON);
-#pragma unroll
-    for (int unit = 0; unit < UNITS; ++unit) {
-#pragma unroll
-        for (int gate = 0; gate < 3; ++gate) table[unit][gate] *= scale;
-    }
+    const float scale = rsqrtf(squares / H + EPSILON);
+#pragma unroll 1
+    for (int row = 0; row < 3 * GROUP; ++row) sums[row / 3][row % 3][threadIdx.x] *= scale;
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
@@ -243,6 +241,7 @@ struct Shared {
     float squares[THREADS];
     float glu[UNITS];
     float logits[V], noise[V];
+    float products[GROUP][3][THREADS];  // before the first step
 };
 
 // `forced` is null for sampling, which writes `tokens`. Otherwise the run is teacher-forced: the input at step t is
@@ -272,13 +271,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         bring(chip, w_ih0, first_unit);
         __syncthreads();
     }
-    float products[UNITS][3];
-    token_table(products, embed + thread * H, rms_gain0, ih0, UNIT_APART, GATE_APART);
-#pragma unroll
-    for (int unit = 0; unit < UNITS; ++unit) {
-#pragma unroll
-        for (int gate = 0; gate < 3; ++gate) {
-            work->table[thread][gate][first_unit + unit] = products[unit][gate] + b_ih0[gate * H + first_unit + unit];
+#pragma unroll 1
+    for (int begin = 0; begin < UNITS; begin += GROUP) {
+        token_table(shared.products, embed + thread * H, rms_gain0, ih0 + begin * UNIT_APART, UNIT_APART, GATE_APART);
+#pragma unroll 1
+        for (int row = 0; row < 3 * GROUP; ++row) {
+            const int unit = first_unit + begin + row / 3, gate = row % 3;
+            work->table[thread][gate][unit] = shared.products[row / 3][gate][thread] + b_ih0[gate * H + unit];
         }
     }
     lab_grid_barrier(&work->arrivals);  // the table is complete
@@ -322,40 +321,77 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     u64 logit_before = 0;
     __syncthreads();
 
-    // What is computed before the first step is worth little code: each copy costs the compiler time at every save.
-    // Layer 0's products with its present state, biases added: what the cell of the step after needs.
-    const auto layer0_state_sums = [&](int step, bool is_first) {
+    // Layer 0's products with its present state, biases added: what the cell of step t needs.
+    const auto layer0_state_sums = [&](int t) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
             float sums[3];
-            const Stored rows = {hh0 + (mine + own) * UNIT_APART, GATE_APART};
-            if (is_first) {
-                multiply<1>(rows, shared.h0, lane, sums);
-            } else {
-                multiply(rows, shared.h0, lane, sums);
-            }
+            multiply<WAITING>(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
             const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
-            if (lane < 3) lab_store_marked(&work->state0[step % 2][lane][first_unit + mine + own], sum, state_mark(step));
+            if (lane < 3) lab_store_marked(&work->state0[t % 2][lane][first_unit + mine + own], sum, state_mark(t));
         }
     };
-    const auto layer1_state_sums = [&](bool is_first) {
+    const auto layer1_state_sums = [&] {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
-            const Stored rows = {hh1 + (mine + own) * UNIT_APART, GATE_APART};
-            if (is_first) {
-                multiply<1>(rows, shared.h1, lane, state1[own]);
-            } else {
-                multiply(rows, shared.h1, lane, state1[own]);
-            }
+            multiply<WAITING>(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
         }
     };
-    layer0_state_sums(0, true);
-    layer1_state_sums(true);
     float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
-    __syncthreads();
 
+    // A turn ends step t - 1, whose h1 is on its way, and begins step t. So the state products are there once in the code,
+    // for the start states too.
     int token = run.first_token;
-    for (int t = 0; t < run.steps; ++t) {
+    for (int t = 0;; ++t) {
+        layer0_state_sums(t);
+
+        if (t > 0) {
+            // GLU
+            if (fetches) {
+                reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t - 1));
+            }
+            __syncthreads();
+#pragma unroll
+            for (int own = 0; own < OWN; ++own) {
+                float sums[2];
+                multiply(glu[own], shared.h1, lane, sums);
+                const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
+                if (lane == 0) shared.glu[mine + own] = g;
+            }
+            __syncthreads();
+
+            // This block's share of a logit
+            float share = bias_out;
+#pragma unroll
+            for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
+            lab_add_counted(logit_sum, share);
+        }
+
+        // What needs no token, while the other blocks' shares are on their way
+        layer1_state_sums();
+        if (t > 0) {
+            shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t - 1, thread);
+
+            // Sampling, or the next forced token
+            const u64 logit = lab_load_counted(logit_sum, BLOCKS * t);
+            shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
+            logit_before = logit;
+            __syncthreads();
+            if (forced) {
+                token = forced[t - 1];
+                if (blockIdx.x == 0 && warp == 0) {
+                    const float p = probability(shared.logits, token, lane);
+                    if (lane == 0) teacher_prob[t - 1] = p;
+                }
+            } else {
+                token = sample(shared.logits, shared.noise, log_min_p, lane);
+                if (blockIdx.x == 0 && thread == 0) tokens[t - 1] = token;
+            }
+        } else {
+            __syncthreads();  // the start states were read
+        }
+        if (t == run.steps) break;
+
         // L0 GRU, and L1's input
         float squares = 0.0f;
         if (fetches) {
@@ -393,49 +429,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
             h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
             if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
-        }
-
-        // For the next step's L0, while h1 is on its way
-        layer0_state_sums(t + 1, false);
-
-        // GLU
-        if (fetches) {
-            reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t));
-        }
-        __syncthreads();
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            float sums[2];
-            multiply(glu[own], shared.h1, lane, sums);
-            const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
-            if (lane == 0) shared.glu[mine + own] = g;
-        }
-        __syncthreads();
-
-        // This block's share of a logit
-        float share = bias_out;
-#pragma unroll
-        for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
-        lab_add_counted(logit_sum, share);
-
-        // What needs no token, while the other blocks' shares are on their way
-        layer1_state_sums(false);
-        shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t, thread);
-
-        // Sampling, or the next forced token
-        const u64 logit = lab_load_counted(logit_sum, BLOCKS * (t + 1));
-        shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
-        logit_before = logit;
-        __syncthreads();
-        if (forced) {
-            token = forced[t];
-            if (blockIdx.x == 0 && warp == 0) {
-                const float p = probability(shared.logits, token, lane);
-                if (lane == 0) teacher_prob[t] = p;
-            }
-        } else {
-            token = sample(shared.logits, shared.noise, log_min_p, lane);
-            if (blockIdx.x == 0 && thread == 0) tokens[t] = token;
         }
     }
 

@@ -206,6 +206,9 @@ pub enum Order {
 /// One argument of a kernel, as the bytes that the parameter takes (a pointer is 8 bytes).
 pub type Arg = Vec<u8>;
 
+/// Bytes that [`Driver::first_difference`] takes at a time.
+pub const COMPARED: usize = 1 << 20;
+
 /// Memory and launches. Lives in the worker process. Addresses are the device's own.
 pub trait Driver {
     fn info(&self) -> DeviceInfo;
@@ -224,6 +227,19 @@ pub trait Driver {
     fn free(&mut self, address: u64) -> Result<(), DeviceError>;
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+    /// Where memory first differs from `right`.
+    fn first_difference(&mut self, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
+        // A little at a time, as fresh pages of a host take longer than the copy.
+        let mut now = vec![0; right.len().min(COMPARED)];
+        for (at, right) in (0..).step_by(COMPARED).zip(right.chunks(COMPARED)) {
+            let now = &mut now[..right.len()];
+            self.download(address + at as u64, now)?;
+            if now != right {
+                return Ok(now.iter().zip(right).position(|(a, b)| a != b).map(|i| at + i));
+            }
+        }
+        Ok(None)
+    }
     /// Fills with a repeated 32-bit pattern; `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
     /// Overwrites what a kernel may have left in memory of this device that is nobody's buffer, as far as the driver

@@ -47,10 +47,11 @@ impl App {
 
     /// What has to be read for what is shown now.
     pub(super) fn want_whole(&mut self) -> Vec<Effect> {
-        let is_known = self.whole().is_some();
+        let around = self.panes.around;
+        let is_known = self.whole().is_some_and(|whole| whole.around == around.lines());
         match self.shown() {
             Some(experiment) if !is_known && self.panes.shows(Pane::Experiment) => {
-                vec![Effect::Read(Wish::Whole(experiment.key()))]
+                vec![Effect::Read(Wish::Whole(experiment.key(), around))]
             }
             _ => Vec::new(),
         }
@@ -59,7 +60,8 @@ impl App {
     /// An answer to an older wish is dropped.
     pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&whole.key)) {
-            self.panes.experiment.read(&whole);
+            let again = self.whole.as_ref().is_some_and(|known| known.key == whole.key);
+            self.panes.experiment.read(&whole, again);
             self.whole = Some(whole);
         } else {
             self.dirty = false;

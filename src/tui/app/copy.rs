@@ -35,10 +35,10 @@ impl App {
         }
     }
 
-    /// The line that a search found, else what is seen of run.log.
+    /// The line that was gone to, else what is seen of run.log.
     fn shown_lines(&self) -> Result<String, String> {
         let log = self.log.log();
-        let rows = match self.log.current_match() {
+        let rows = match self.log.marked() {
             Some(at) => at..at + 1,
             None => self.log.first()..self.log.first() + self.log.height,
         };

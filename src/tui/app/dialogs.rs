@@ -77,7 +77,7 @@ impl App {
             Some(Action::Abandon) => {
                 match self.overlays.pop() {
                     Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
-                    Some(Overlay::Search { pane, before, .. }) => self.give_search_back(pane, &before),
+                    Some(Overlay::Search { pane, before, .. }) => self.put_needle(pane, &before),
                     Some(overlay) => self.abandon_pick(overlay),
                     None => {}
                 }

@@ -14,6 +14,7 @@ mod past;
 mod pick;
 mod preferences;
 mod results;
+mod rows;
 mod runs;
 mod search;
 mod source;
@@ -23,7 +24,7 @@ mod usable;
 use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
-use super::keymap::{Action, Keymap};
+use super::keymap::Keymap;
 use super::layout::Layout;
 use super::log::LogView;
 use super::overlay::Overlay;
@@ -44,6 +45,7 @@ use std::time::Duration;
 
 pub use device::DeviceCourse;
 pub use past::Comparable;
+pub use rows::Rows;
 pub use state::{Checking, Deciding, Judged, Live, Running, Setup};
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.

@@ -36,6 +36,7 @@ impl App {
     /// By so many rows; the rows of the list are counted by who shows it.
     pub(super) fn step_pick(&mut self, by: isize) {
         let rows = match self.overlays.last() {
+            Some(Overlay::Palette(pick)) if palette::number(pick.input.value()).is_some() => 1,
             Some(Overlay::Palette(pick)) => palette::offers(self, pick.input.value()).len(),
             Some(Overlay::Themes { pick, .. }) => self.fitting_themes(pick.input.value()).len(),
             _ => return,
@@ -70,6 +71,13 @@ impl App {
     /// Enter in a list.
     pub(super) fn accept_pick(&mut self) -> Vec<Effect> {
         match self.overlays.last() {
+            Some(Overlay::Palette(pick)) if let Some(number) = palette::number(pick.input.value()) => {
+                if self.numbered().is_err() {
+                    return Vec::new();
+                }
+                self.overlays.pop();
+                self.go_to_number(number)
+            }
             Some(Overlay::Palette(pick)) => {
                 let offer = palette::offers(self, pick.input.value()).into_iter().nth(pick.at);
                 // What cannot be used says so in its row.

@@ -57,7 +57,19 @@ impl App {
         self.panes.experiment.reset();
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
-        vec![Effect::Read(Wish::Compare(keys))]
+        vec![Effect::Read(Wish::Compare(keys, self.panes.around))]
+    }
+
+    /// What has to be read for the comparison that is shown now.
+    pub(super) fn want_compared(&self) -> Vec<Effect> {
+        let around = self.panes.around;
+        let is_known = self.compared().is_some_and(|both| both.around == around.lines());
+        match &self.comparing {
+            Some(keys) if !is_known && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::Read(Wish::Compare(keys.clone(), around))]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The comparison that is asked for; `None` while it is being read.
@@ -71,7 +83,8 @@ impl App {
             self.dirty = false;
             return Vec::new();
         }
-        self.panes.experiment.read_both(&compared);
+        let again = self.compared().is_some();
+        self.panes.experiment.read_both(&compared, again);
         self.compared = Some(compared);
         Vec::new()
     }

@@ -37,6 +37,7 @@ impl App {
             runs: self.speakers().iter().filter(is_older).map(|(run, ..)| *run).collect(),
             present: present.cloned(),
             head: self.status.as_ref().and_then(|status| status.head.commit.clone()),
+            around: self.panes.around,
         }
     }
 

@@ -2,6 +2,8 @@
 //! say the same.
 
 use super::super::keymap::Action;
+use super::super::panes::Mode;
+use super::super::views::View;
 use super::{App, Judged, Running};
 use crate::session::experiment::Status;
 use crate::session::status::Status as SessionStatus;
@@ -32,6 +34,14 @@ impl App {
             Action::Stop if matches!(self.running, Running::No) && self.checking.is_none() => {
                 Err("nothing runs".to_owned())
             }
+            Action::Context => match (self.panes.view, self.panes.source.mode) {
+                (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
+                (View::Source, Mode::File) => Err(format!(
+                    "the file is whole: {} shows what changed",
+                    self.keymap.way(Action::TurnSource)
+                )),
+                (View::Source | View::Results | View::Git, _) => Ok(()),
+            },
             Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
             Action::Search => self.can_search(),
             Action::Copy => self.to_copy().map(drop),

@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 
 use super::super::app::App;
+use super::super::found;
 use super::super::keymap::Action;
 use super::super::overlay::Overlay;
 use super::super::table::{Column, FIELDS};
@@ -73,7 +74,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         let Some(experiment) = app.history.get(*place) else { continue };
         // Where none is chosen the topmost stands for it, and is shown whole beside.
         let is_chosen = chosen.unwrap_or(0) == at;
-        let mut line = row(&shown, experiment, *place, is_chosen, app);
+        let line = row(&shown, experiment, *place, is_chosen, app);
+        let mut line = found::mark(line, app.needle(Pane::Experiments), &app.theme);
         if is_chosen && chosen.is_some() {
             line = app.theme.select(line);
         }

@@ -32,22 +32,29 @@ mod graph;
 mod history;
 mod message;
 mod pick;
+mod reading;
 mod run_log;
 mod source;
 
-pub use commit::CommitState;
+pub use build::rows as build_rows;
+pub use commit::{CommitState, rows as commit_rows};
 pub use commits::CommitsState;
 pub use correctness::{CorrectnessState, rows as correctness_rows};
-pub use experiment::ExperimentState;
+pub use experiment::{ExperimentState, rows as experiment_rows};
 pub use experiments::ExperimentsState;
-pub use graph::GraphState;
+pub use gauges::rows as gauges_rows;
+pub use graph::{Goal, GraphState};
 pub use history::{Course, HistoryState};
-pub use source::SourceState;
+pub use reading::Reading;
+pub use source::{Mode, SourceState};
 
 use super::app::App;
+use super::diff::Around;
+use super::found;
 use super::keymap::Action;
 use super::overlay::Overlay;
 use super::text::printable;
+use super::theme::Theme;
 use super::views::split::{Border, Shares, Split};
 use super::views::{self, View};
 use ratatui::Frame;
@@ -95,6 +102,16 @@ impl Pane {
             Pane::Build => "Kernel as built",
         }
     }
+
+    /// The pane whose rows are gone through where this one has the focus: itself, but for a digest of run.log and for
+    /// the chart beside it.
+    pub fn text(self) -> Pane {
+        match self {
+            Pane::Correctness | Pane::History => Pane::Log,
+            Pane::Commits | Pane::Log | Pane::Source | Pane::Experiments | Pane::Experiment => self,
+            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
+        }
+    }
 }
 
 /// What the panes remember between frames.
@@ -111,13 +128,17 @@ pub struct Panes {
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
     pub source: SourceState,
+    /// What every diff shows around its changes.
+    pub around: Around,
     pub graph: GraphState,
     pub commit: CommitState,
+    pub gauges: Reading,
+    pub build: Reading,
     /// Borders that the user moved.
     pub shares: Shares,
     /// The one that the mouse moves.
     pub dragged: Option<Split>,
-    /// What lists were searched for.
+    /// What the rows of each were searched for.
     pub needles: HashMap<Pane, String>,
     /// Where everything was at the last frame: panes, borders, and the row of each list that is selected.
     pub places: Vec<(Pane, Rect)>,
@@ -288,6 +309,12 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
         width: area.width.saturating_sub(2),
         height: area.height.saturating_sub(1),
     }
+}
+
+/// A row of a text as it is drawn: what was searched for stands out, and so does the row that was gone to.
+fn seen<'a>(line: Line<'a>, needle: &str, is_marked: bool, theme: &Theme) -> Line<'a> {
+    let line = found::mark(line, needle, theme);
+    if is_marked { theme.select(line) } else { line }
 }
 
 fn too_small(frame: &mut Frame, area: Rect, app: &App) {

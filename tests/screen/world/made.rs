@@ -31,6 +31,17 @@ pub fn preferences(config: &str) -> Result<Preferences, String> {
     Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
 }
 
+/// The 20th and the 45th of sixty lines are others, as git says it with so much around them.
+pub fn long_diff(around: u32) -> String {
+    let old: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 20\n", "line 20 is new\n").replace("line 45\n", "line 45 is new\n");
+    let mut how = git2::DiffOptions::new();
+    how.context_lines(around);
+    let patch = git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, Some(&mut how));
+    let text = String::from_utf8(patch.unwrap().to_buf().unwrap().to_vec()).unwrap();
+    text[text.find("@@").unwrap()..].to_owned()
+}
+
 pub fn measure(value: f64) -> Measure {
     Measure { value, low: Some(value * 0.998), high: Some(value * 1.002) }
 }

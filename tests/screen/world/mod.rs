@@ -72,6 +72,17 @@ pub struct World {
     late: Option<Event>,
     /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
     pub texts: Vec<(String, String)>,
+    /// A commit that git does not have any more.
+    pub gone: Option<String>,
+    /// So many commits follow those of the graph, and so many of them come at once; the next ones at the step `page`, where
+    /// that is awaited.
+    pub older: usize,
+    pub page: usize,
+    pub awaits_pages: bool,
+    /// How many of them were told.
+    told: usize,
+    /// What experiments and commits changed is so much that there is something around it.
+    pub long_diffs: bool,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// What is wrong with the ledger.
@@ -108,6 +119,12 @@ impl World {
             slow: false,
             late: None,
             texts: Vec::new(),
+            gone: None,
+            older: 0,
+            page: 300,
+            awaits_pages: false,
+            told: 0,
+            long_diffs: false,
             unreadable: None,
             problems: Vec::new(),
         }
@@ -205,6 +222,7 @@ impl World {
                 let decided = self.late.take().expect("a decision is being carried out");
                 self.answers.push_back(decided);
             }
+            "page" => self.tell_page(),
             "wait" => {
                 self.now += Duration::from_millis(rest.parse().unwrap());
                 self.send(Event::Tick);

@@ -52,8 +52,10 @@ functions! {
     cuDevicePrimaryCtxRetain(a: *mut CUcontext, b: CUdevice);
     cuDriverGetVersion(a: *mut c_int);
     cuEventCreate(a: *mut CUevent, b: c_uint);
+    cuEventDestroy_v2(a: CUevent);
     cuEventElapsedTime(a: *mut f32, b: CUevent, c: CUevent);
     cuEventRecord(a: CUevent, b: CUstream);
+    cuEventSynchronize(a: CUevent);
     cuFuncGetAttribute(a: *mut c_int, b: CUfunction_attribute, c: CUfunction);
     cuFuncGetParamInfo(a: CUfunction, b: usize, c: *mut usize, d: *mut usize);
     cuFuncSetAttribute(a: CUfunction, b: CUfunction_attribute, c: c_int);
@@ -62,8 +64,10 @@ functions! {
     cuInit(a: c_uint);
     cuLaunchCooperativeKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void);
     cuLaunchKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void, k: *mut *mut c_void);
+    cuMemAllocHost_v2(a: *mut *mut c_void, b: usize);
     cuMemAlloc_v2(a: *mut CUdeviceptr, b: usize);
     cuMemFree_v2(a: CUdeviceptr);
+    cuMemFreeHost(a: *mut c_void);
     cuMemGetInfo_v2(a: *mut usize, b: *mut usize);
     cuMemcpyDtoHAsync_v2(a: *mut c_void, b: CUdeviceptr, c: usize, d: CUstream);
     cuMemcpyHtoDAsync_v2(a: CUdeviceptr, b: *const c_void, c: usize, d: CUstream);

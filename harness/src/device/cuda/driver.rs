@@ -5,6 +5,7 @@
 use super::calls;
 use super::devices::{check, device, devices, driver_in_words, uuid, version};
 use super::launch::{self, Limits, Needs};
+use super::staging::Staging;
 use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Residency, Shape};
 use cudarc::driver::sys::CUstream_flags;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
@@ -36,6 +37,8 @@ pub struct CudaDriver {
     next_module: u32,
     /// By address, the bytes of each allocation that was asked for, and what it really has.
     allocations: BTreeMap<u64, [usize; 2]>,
+    /// `None` only before the context is open, and after it is closed.
+    staging: Option<Staging>,
 }
 
 /// Memory is handed out in pages of this size, and a kernel reaches all of a page. An allocation takes whole pages, so
@@ -112,6 +115,7 @@ impl CudaDriver {
             functions: Vec::new(),
             next_module: 0,
             allocations: BTreeMap::new(),
+            staging: None,
         };
         // SAFETY: the context was just retained; the pointers are to live handles.
         unsafe {
@@ -121,6 +125,7 @@ impl CudaDriver {
             check(calls::cuEventCreate(&mut opened.started, 0), "make an event")?;
             check(calls::cuEventCreate(&mut opened.ended, 0), "make an event")?;
         }
+        opened.staging = Some(Staging::new()?);
         Ok(opened)
     }
 
@@ -299,6 +304,13 @@ impl Driver for CudaDriver {
         self.wait(&doing)
     }
 
+    fn first_difference(&mut self, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
+        let Some(staging) = &mut self.staging else {
+            return Err(DeviceError::Driver("the device is closed".into()));
+        };
+        staging.first_difference(self.stream, address, right)
+    }
+
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         let doing = format!("fill {bytes} bytes of device memory");
         // SAFETY: the driver checks the address.
@@ -351,6 +363,7 @@ impl Driver for CudaDriver {
 
 impl Drop for CudaDriver {
     fn drop(&mut self) {
+        self.staging = None;
         // SAFETY: the context was retained once. Releasing the last hold on it frees everything in
         // it; errors of a context that a kernel has broken no longer matter.
         unsafe { calls::cuDevicePrimaryCtxRelease_v2(self.device) };

@@ -12,6 +12,7 @@ mod nvml;
 mod nvrtc;
 mod pch;
 mod ptxas;
+mod staging;
 mod toolkit;
 mod words;
 

@@ -54,6 +54,9 @@ struct Prepared {
     weights: Weights,
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
+    /// The candidate's buffers there once it is verified, for its timed launches: the driver takes milliseconds to give some
+    /// back and get others.
+    bench: Option<Bench>,
     pool: Rc<Pool>,
     /// Of the held-out run, where it was made ahead.
     file: Option<PathBuf>,
@@ -152,7 +155,8 @@ impl Problem for WaveGru {
             cx.out.line("sample_margin", line)?;
         }
         let uploaded = bench::upload(&weights, worker)?;
-        self.prepared = Some(Prepared { sampling, weights, uploaded, pool: Rc::new(pool), file });
+        self.prepared =
+            Some(Prepared { sampling, weights, uploaded, bench: None, pool: Rc::new(pool), file });
         Ok(())
     }
 
@@ -172,7 +176,7 @@ impl Problem for WaveGru {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let Prepared { sampling, weights, uploaded, pool, file } = self.prepared()?;
+        let Prepared { sampling, weights, uploaded, pool, file, .. } = self.prepared()?;
         let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
         if let ([run], true) = (&pool.runs[..], self.held_out) {
@@ -190,7 +194,9 @@ impl Problem for WaveGru {
         let rest = runs.iter().copied().skip(orders.len());
         let taught: Vec<(&Run, Order)> = rest.zip(orders.iter().copied()).collect();
         let verdict = verify::verify(&bench, worker, &self.config.limits, &sampling, &taught, cx)?;
-        bench.close(worker)?;
+        if let Some(prepared) = &mut self.prepared {
+            prepared.bench = Some(bench);
+        }
         Ok(verdict)
     }
 
@@ -201,6 +207,8 @@ impl Problem for WaveGru {
         module: ModuleId,
         place: Place,
     ) -> Result<Box<dyn Timed>, Stop> {
+        let verified =
+            self.prepared.as_mut().filter(|_| place == Place::Checked).and_then(|p| p.bench.take());
         let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let mut runs = pool.shuffled(cx.seed ^ place.salt());
         let uploaded = match place {
@@ -211,7 +219,10 @@ impl Problem for WaveGru {
             }
             Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
         };
-        let bench = Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?;
+        let bench = match verified {
+            Some(bench) => bench.of(module),
+            None => Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?,
+        };
         let (multiplied, weight_bytes) = weights.work();
         let (pool, exchanges) = (pool.clone(), self.config.exchanges);
         Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))

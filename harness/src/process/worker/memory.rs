@@ -15,13 +15,11 @@ pub struct Memory {
     canary: usize,
     /// Whether what nobody has written is filled with poison.
     poisons: bool,
-    /// Where memory is read to for comparing: fresh pages of a host take longer than the copy.
-    now: Vec<u8>,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { buffers: BTreeMap::new(), next: 0, canary: CANARY, poisons: true, now: Vec::new() }
+        Memory { buffers: BTreeMap::new(), next: 0, canary: CANARY, poisons: true }
     }
 }
 
@@ -139,7 +137,7 @@ impl Memory {
         for (id, buffer) in &self.buffers {
             for (address, length, offset) in buffer.zones().into_iter().filter(|(_, length, _)| *length > 0) {
                 let right = pattern(*id, offset, length);
-                if let Some(at) = first_difference(driver, address, &right, &mut self.now)? {
+                if let Some(at) = mended(driver, address, &right)? {
                     found.push(Breach::OutOfBounds {
                         buffer: buffer.name.clone(),
                         offset: offset + at as i64,
@@ -147,7 +145,7 @@ impl Memory {
                 }
             }
             let Some(right) = &buffer.sealed else { continue };
-            if let Some(at) = first_difference(driver, buffer.address(), right, &mut self.now)? {
+            if let Some(at) = mended(driver, buffer.address(), right)? {
                 found.push(Breach::InputChanged { buffer: buffer.name.clone(), offset: at as u64 });
             }
         }
@@ -160,22 +158,12 @@ impl Memory {
 }
 
 /// Where memory first differs from `right`; it is made right again.
-fn first_difference(
-    driver: &mut dyn Driver,
-    address: u64,
-    right: &[u8],
-    now: &mut Vec<u8>,
-) -> Result<Option<usize>, DeviceError> {
-    if now.len() < right.len() {
-        now.resize(right.len(), 0);
+fn mended(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
+    let found = driver.first_difference(address, right)?;
+    if found.is_some() {
+        driver.upload(address, right)?;
     }
-    let now = &mut now[..right.len()];
-    driver.download(address, now)?;
-    if now == right {
-        return Ok(None);
-    }
-    driver.upload(address, right)?;
-    Ok(now.iter().zip(right).position(|(a, b)| a != b))
+    Ok(found)
 }
 
 fn fill(driver: &mut dyn Driver, buffer: &Buffer, pattern: u32) -> Result<(), DeviceError> {

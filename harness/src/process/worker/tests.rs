@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::device::Entry;
+use crate::device::{COMPARED, Entry};
 use crate::process::wire;
 use crate::testing;
 use std::os::unix::net::UnixStream;
@@ -121,6 +121,23 @@ fn a_store_outside_a_buffer_is_found_on_both_sides() {
 #[test]
 fn a_store_into_a_sealed_input_is_found() {
     assert_eq!(store_at(9, true), [Breach::InputChanged { buffer: "x".into(), offset: 9 }]);
+}
+
+#[test]
+fn a_change_far_into_a_large_input_is_found_at_its_byte() {
+    let changed = [2 * COMPARED + 5, 2 * COMPARED + 9, 3 * COMPARED];
+    let kernel: Kernel = Box::new(move |memory, args| {
+        changed.iter().for_each(|at| memory[address(&args[0]) + at] ^= 1);
+        Ok(())
+    });
+    let mut worker = worker_with(PLAIN, kernel);
+    let x = worker.buffer("x", 3 * COMPARED + 1).unwrap();
+    worker.write(x, &vec![3; 3 * COMPARED + 1]).unwrap();
+    worker.seal(x).unwrap();
+    launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
+    let offset = changed[0] as u64;
+    assert_eq!(worker.breaches().unwrap(), [Breach::InputChanged { buffer: "x".into(), offset }]);
+    assert_eq!(worker.breaches().unwrap(), [], "all of it is mended");
 }
 
 #[test]

@@ -194,6 +194,22 @@ impl SourceState {
         }
     }
 
+    /// To one of the rows that [`SourceState::count`] counts.
+    pub fn go_to(&mut self, row: usize) {
+        match self.mode {
+            Mode::File => self.jump(row),
+            Mode::Unified | Mode::Split => self.view.go_to(row),
+        }
+    }
+
+    /// To a line by its number, in a diff to the nearest that it shows.
+    pub fn go_to_line(&mut self, number: usize) {
+        match self.mode {
+            Mode::File => self.jump(number.saturating_sub(1)),
+            Mode::Unified | Mode::Split => self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX)),
+        }
+    }
+
     fn jump(&mut self, line: usize) {
         self.cursor = line.min(self.last());
         self.jumped = true;
@@ -238,7 +254,7 @@ impl SourceState {
     pub fn says(&self, at: usize) -> String {
         match self.mode {
             Mode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
-            Mode::Unified | Mode::Split => self.view.texts(at).collect::<Vec<_>>().join("\n"),
+            Mode::Unified | Mode::Split => self.view.text(at),
         }
     }
 
