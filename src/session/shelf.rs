@@ -12,13 +12,13 @@ use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo::Notes;
 use super::run::{Ending, Fingerprint, Reason, RunId};
+use super::stamp::{Stamp, stamp};
 use super::verdict::{Change, Outcome, Verdict};
 use harness::report::Measure;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A record without its measures: its fields have the record's names, so that one reads as the other.
@@ -98,9 +98,6 @@ impl Brief {
         self.kernel == project.kernel_name && !self.is_check()
     }
 }
-
-/// Inode, size, and when it was last written.
-type Stamp = (u64, u64, i64, i64);
 
 #[derive(Serialize, Deserialize)]
 struct Shelved {
@@ -253,11 +250,6 @@ struct Noted {
     briefs: HashMap<String, Option<Brief>>,
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let m = fs::metadata(path).ok()?;
-    Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
-}
-
 enum Found {
     Brief(Box<Shelved>),
     Damaged(Option<Stamp>, String),
@@ -334,16 +326,7 @@ mod tests {
     use crate::session::records::tests::record;
 
     fn ended(records: &Records, id: RunId, device: &str) {
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective: None,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict::bare(Outcome::Pass, "");
         let of = Record { verdict: Some(verdict), device: Some(device.into()), ..record(id) };
         records.write(&of).expect("written");
     }

@@ -9,7 +9,7 @@ use super::records::Records;
 use super::repo::{self, Notes};
 use super::run::Reason;
 use super::sanitise::LogLine;
-use super::verdict::{self, Change};
+use super::verdict::Change;
 use std::borrow::Cow;
 
 /// Lines of run.log that are read at most, the last ones.
@@ -111,7 +111,7 @@ impl Compared {
         if let Some(difference) = otherwise(a, b) {
             return Err(difference);
         }
-        verdict::change(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+        Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
     }
 }
 
@@ -148,16 +148,7 @@ mod tests {
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
         Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
     }
 

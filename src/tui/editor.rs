@@ -110,7 +110,7 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
         Ok((Some(0), _)) => Ok(()),
         // The shell's words for a program that is not there, and for one that may not be run.
         Ok((Some(126 | 127), _)) => Err(format!(
-            "the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR, or editor in config.toml"
+            "the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR, or editor in lab's config.toml"
         )),
         Ok((Some(code), _)) => Err(format!("the editor '{editor}' ended with exit code {code}")),
         Ok((None, signal)) => {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod charts;
+mod checks;
 mod colours;
 mod deciding;
 mod device;
@@ -11,6 +12,7 @@ mod diffs;
 mod elsewhere;
 mod git;
 mod hands;
+mod keep_or_discard;
 mod looks;
 mod random;
 mod results;

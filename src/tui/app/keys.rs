@@ -1,5 +1,6 @@
 //! What keys do.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::keymap::{Action, Place};
 use super::super::overlay::{Overlay, Pick};
@@ -79,9 +80,9 @@ impl App {
             return Vec::new();
         }
         match action {
-            Action::Keep => self.ask_description(Deciding::Keep),
-            Action::Discard => self.ask_description(Deciding::Discard),
-            Action::Undo => return vec![Effect::AskUndo],
+            Action::Keep => self.describe_keep(),
+            Action::Discard => self.describe_discard(),
+            Action::Undo => return vec![Effect::Ask(Request::Undoable)],
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
@@ -125,17 +126,15 @@ impl App {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
-            Action::SortNext
-            | Action::SortReverse
-            | Action::Filter
-            | Action::Mark
-            | Action::Compare
-            | Action::Restore
-            | Action::Describe
-            | Action::NextSection
-            | Action::PreviousSection => {
-                return self.perform_in_results(action);
-            }
+            Action::SortNext => return self.sort_by_next(),
+            Action::SortReverse => return self.turn_order(),
+            Action::Filter => self.open_filter(),
+            Action::Mark => self.mark(),
+            Action::Compare => return self.compare(),
+            Action::Restore => self.ask_restore(),
+            Action::Describe => self.ask_words(),
+            Action::NextSection => self.panes.experiment.step_section(true),
+            Action::PreviousSection => self.panes.experiment.step_section(false),
             Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 return self.want_whole();

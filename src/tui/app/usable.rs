@@ -12,16 +12,17 @@ use crate::session::verdict::Outcome;
 impl App {
     /// `Err` is the reason why not, short enough for a hint.
     pub fn usable(&self, action: Action) -> Result<(), String> {
+        let unreadable = || format!("{} cannot be read", self.setup.file());
         match action {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
             Action::Rerun => match &self.present {
-                Some(Err(_)) => Err(format!("{} cannot be read", self.setup.file())),
+                Some(Err(_)) => Err(unreadable()),
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
             Action::Check => match (&self.present, &self.setup.external) {
-                (Some(Err(_)), _) => Err(format!("{} cannot be read", self.setup.file())),
+                (Some(Err(_)), _) => Err(unreadable()),
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
@@ -48,7 +49,66 @@ impl App {
                 self.can_move_border(action)
             }
             Action::ResetBorders if self.panes.shares.is_empty() => Err("none was moved".to_owned()),
-            _ => Ok(()),
+            // Nothing hinders these, or they say for themselves what they did not find.
+            Action::Auto
+            | Action::Stop
+            | Action::Edit
+            | Action::Bench
+            | Action::Source
+            | Action::Results
+            | Action::Git
+            | Action::Device
+            | Action::Pause
+            | Action::FocusNext
+            | Action::FocusPrevious
+            | Action::Zoom
+            | Action::Open
+            | Action::Up
+            | Action::Down
+            | Action::HalfUp
+            | Action::HalfDown
+            | Action::Top
+            | Action::Bottom
+            | Action::Close
+            | Action::Palette
+            | Action::Themes
+            | Action::ResetBorders
+            | Action::Mouse
+            | Action::ReloadConfig
+            | Action::Help
+            | Action::Suspend
+            | Action::Redraw
+            | Action::Quit
+            | Action::ScrollLeft
+            | Action::ScrollRight
+            | Action::Freeze
+            | Action::Histograms
+            | Action::Fewer
+            | Action::More
+            | Action::All
+            | Action::LogScale
+            | Action::TurnSource
+            | Action::SwitchBase
+            | Action::NextMark
+            | Action::PreviousMark
+            | Action::NextEdit
+            | Action::PreviousEdit
+            | Action::SortNext
+            | Action::SortReverse
+            | Action::Filter
+            | Action::NextSection
+            | Action::PreviousSection
+            | Action::NextChange
+            | Action::PreviousChange
+            | Action::Accept
+            | Action::Abandon
+            | Action::PreviousChoice
+            | Action::NextChoice
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
+            | Action::Yes
+            | Action::No => Ok(()),
         }
     }
 

@@ -11,7 +11,7 @@ use super::super::keymap::Action;
 use super::super::text::printable;
 use super::{Pane, Reading, titled};
 use crate::session::whole::{Compared, Whole};
-use document::Document;
+use document::{Document, Sheet};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -87,8 +87,8 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let first = text.fit(columns, rows, length);
     let below = length.saturating_sub(first + rows);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let needle = app.needle(Pane::Experiment);
-    let lines = document.lines(first, rows, left, columns, needle, &app.theme);
+    let sheet = Sheet { left, columns, needle: app.needle(Pane::Experiment), theme: &app.theme };
+    let lines = document.lines(first..first + rows, sheet);
     let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
     for (row, line) in lines.into_iter().enumerate() {
         let line = if text.marked() == Some(first + row) { app.theme.select(line) } else { line };

@@ -1,7 +1,7 @@
 //! The device over the last minutes: clock, temperature, power and memory as charts, and who uses it.
 //!
 //! ```text
-//! ━ Device ━ NVIDIA H200 · 1,980 MHz · 41 °C · 320 W · held back by nothing ━━
+//! ━ Device ━ NVIDIA H200 · 1,980 MHz · 41 °C · 320 W ━━━━━━━━━━━━━━━━━━━━━━━━
 //!  SM clock                              Temperature
 //!  2,000 MHz ┤⠤⠤⠤⠤⠤⠤⠤⠤                    90 °C ┤┄┄┄┄┄┄┄┄┄┄ slows down at 92
 //!    …                                     …
@@ -82,7 +82,6 @@ fn absent(app: &App) -> String {
             "the emulated cpu device has no clocks, no temperature and no power to tell".to_owned()
         }
         (None, _) if app.gpu().is_some() => "reading …".to_owned(),
-        // Only a run that has ended names its GPU.
         _ if !matches!(app.running, Running::No) => {
             "no run has named its GPU yet: the one that goes on will".to_owned()
         }

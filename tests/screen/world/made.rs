@@ -74,36 +74,18 @@ pub fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEnt
 }
 
 pub fn void(why: &str) -> Verdict {
-    Verdict {
-        outcome: Outcome::Void,
-        why: why.into(),
-        build_failed: false,
-        objective: None,
-        kernel_us: None,
-        change: None,
-        emulated: false,
-        caveats: Vec::new(),
-    }
+    Verdict::bare(Outcome::Void, why)
 }
 
 pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) -> Record {
     Record {
-        version: 1,
-        lab: "0.1.0".into(),
-        inputs: Vec::new(),
-        command: "built-in".into(),
         ended: Some(start.started),
         seconds: Some(2.4),
         ending: Some(ending),
         verdict: Some(verdict),
         device: report.device().map(str::to_owned),
         results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
-        workloads: Vec::new(),
-        log_bytes: 0,
-        held_out: None,
-        decision: None,
-        undone: Vec::new(),
-        start,
+        ..Record::begun(start, Vec::new(), "built-in".into())
     }
 }
 

@@ -19,6 +19,7 @@ use lab::session::sanitise::LogLine;
 use lab::session::verdict::Outcome;
 use lab::session::watch::WatchEvent;
 use lab::tui::app::{App, Setup};
+use lab::tui::desk::Request;
 use lab::tui::effect::Effect;
 use lab::tui::event::Event;
 use lab::tui::highlight::{Cache, Highlighter};
@@ -265,22 +266,9 @@ impl World {
                         self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
                     }
                 }
-                Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
-                Effect::LoadLog(run) => self.load_log(run),
+                Effect::Refresh => self.ask(Request::Look),
+                Effect::Ask(request) => self.ask(request),
                 Effect::Read(wish) => self.read(wish),
-                Effect::Keep { run, message } => self.decide(run, &message, Word::Keep),
-                Effect::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
-                Effect::Restore(commit) => self.restore(&commit),
-                Effect::AskUndo => {
-                    let undoable = self.undoable();
-                    self.answers.push_back(Event::Undoable(undoable));
-                }
-                Effect::Undo(run) => self.undo(run),
-                Effect::Describe { commit, description } => self.describe(&commit, description),
-                Effect::Trust => {
-                    self.trusted = true;
-                    self.answers.push_back(Event::Trusted(Ok(())));
-                }
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Remember(layout) => self.layout = *layout,
                 Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
@@ -291,6 +279,27 @@ impl World {
                 }
                 other => self.asked.push(format!("{other:?}")),
             }
+        }
+    }
+
+    fn ask(&mut self, request: Request) {
+        match request {
+            Request::Look => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
+            Request::Log(run) => self.load_log(run),
+            Request::Keep { run, message } => self.decide(run, &message, Word::Keep),
+            Request::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+            Request::Restore(commit) => self.restore(&commit),
+            Request::Undoable => {
+                let undoable = self.undoable();
+                self.answers.push_back(Event::Undoable(undoable));
+            }
+            Request::Undo(run) => self.undo(run),
+            Request::Describe { commit, description } => self.describe(&commit, description),
+            Request::Trust => {
+                self.trusted = true;
+                self.answers.push_back(Event::Trusted(Ok(())));
+            }
+            Request::Reopen => self.asked.push(format!("{request:?}")),
         }
     }
 

@@ -5,6 +5,9 @@ use super::*;
 use crate::device::{COMPARED, Entry};
 use crate::process::wire;
 use crate::testing;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
 
 type Kernel = Box<dyn Fn(&mut Vec<u8>, &[Arg]) -> Result<(), DeviceError> + Send>;
 

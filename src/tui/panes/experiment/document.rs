@@ -9,6 +9,18 @@ use super::super::run_log;
 use crate::session::sanitise::LogLine;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
+use std::ops::Range;
+
+/// What rows are laid on.
+#[derive(Clone, Copy)]
+pub struct Sheet<'t> {
+    /// First column that is seen of a diff and of a log.
+    pub left: usize,
+    pub columns: usize,
+    /// What is searched for, to be marked; empty where nothing is.
+    pub needle: &'t str,
+    pub theme: &'t Theme,
+}
 
 pub struct Section<'a> {
     /// Empty where it needs none.
@@ -85,38 +97,19 @@ impl<'a> Document<'a> {
         diffs.next().map(|(begin, section)| begin + section.title_rows())
     }
 
-    /// The rows `from..from + count`; of what is long the columns from `left` on.
-    pub fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        needle: &str,
-        theme: &Theme,
-    ) -> Vec<Line<'a>> {
-        let look = Look { left, columns, needle, theme };
+    pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
         let mut out = Vec::new();
         let mut begin = 0;
         for section in &self.sections {
             let end = begin + section.rows();
-            let (first, last) = (from.max(begin), (from + count).min(end));
+            let (first, last) = (rows.start.max(begin), rows.end.min(end));
             if first < last {
-                section.lines(first - begin, last - first, &look, &mut out);
+                section.lines(first - begin..last - begin, sheet, &mut out);
             }
             begin = end;
         }
-        out.truncate(count);
         out
     }
-}
-
-/// How rows are drawn.
-struct Look<'l> {
-    left: usize,
-    columns: usize,
-    needle: &'l str,
-    theme: &'l Theme,
 }
 
 impl<'a> Section<'a> {
@@ -133,16 +126,16 @@ impl<'a> Section<'a> {
         self.title_rows() + self.body.len() + 1
     }
 
-    fn lines(&self, from: usize, count: usize, look: &Look, out: &mut Vec<Line<'a>>) {
-        let Look { left, columns, needle, theme } = *look;
-        let title_rows = self.title_rows();
-        let wanted = out.len() + count;
-        if from < title_rows {
+    /// Some of the section's rows, of which the first may be its title, and the last is blank.
+    fn lines(&self, rows: Range<usize>, sheet: Sheet, out: &mut Vec<Line<'a>>) {
+        let Sheet { left, columns, needle, theme } = sheet;
+        let (titles, blank) = (self.title_rows(), self.rows() - 1);
+        if rows.start < titles {
             let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
             out.push(found::mark(title, needle, theme));
         }
-        let skip = from.saturating_sub(title_rows);
-        let take = wanted - out.len();
+        let skip = rows.start.saturating_sub(titles);
+        let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
                 let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
@@ -151,15 +144,15 @@ impl<'a> Section<'a> {
             Body::Diff(view) => {
                 let brush =
                     Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
-                let rows = view.rows().iter().skip(skip).take(take);
-                out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
+                let seen = view.rows().iter().skip(skip).take(take);
+                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
-                let lines = lines.iter().skip(skip).take(take);
-                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
+                let seen = lines.iter().skip(skip).take(take);
+                out.extend(seen.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
             }
         }
-        if out.len() < wanted {
+        if rows.end > blank {
             out.push(Line::default());
         }
     }
