@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     }
     println!("{experiments} experiments, {commits} commits");
     let project = Project::open(&folder, None).context("the repository that was made")?;
-    let index = project.lab_dir.join("runs/index.json");
+    let index = project.lab_dir.join("runs/index.jsonl");
     let _ = std::fs::remove_file(&index);
     timed("shelf, without an index", || Ok(Shelf::open(&project)))?;
 

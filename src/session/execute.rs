@@ -291,10 +291,9 @@ fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Res
         report.measure(&project.config.objective).filter(|m| m.value.is_finite())
     };
     // In another clone the numbers of runs begin anew: only here does this one mean the same run.
-    let shelf = Shelf::open(project);
-    let near =
-        |b: &&Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
-    let local = shelf.newest().filter(near).filter_map(|b| shelf.records().read(b.id).ok()).find(same);
+    let near = |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
+    let records = Records::new(&project.lab_dir);
+    let local = Shelf::runs(project, near).into_iter().filter_map(|id| records.read(id).ok()).find(same);
     Ok(local.or_else(noted).and_then(measure))
 }
 

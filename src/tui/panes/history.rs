@@ -160,8 +160,7 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
     // The best holds until something better comes.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
-    let mut must: Vec<f64> = steps.iter().chain(kinds.kept).map(|(_, y)| *y).collect();
-    must.extend(now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten());
+    let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
     let bounds = bounds::levels(app);
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
@@ -188,7 +187,7 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
     let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
-        y: range(&must, kinds.discarded, &ends, scale),
+        y: range(&must, course.reach(&shown), &ends, scale),
         series: vec![
             series(best_name, theme.good(), Drawn::Step(&steps)),
             series(
