@@ -1,5 +1,5 @@
 //! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost inside the screen, in
-//! milliseconds, with a long history: no terminal, no disk and no git.
+//! milliseconds, with a long history, and with a source of 10,000 lines: no terminal, no disk and no git.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -7,15 +7,23 @@ use lab::config::Goal;
 use lab::session::experiment::{Experiment, Measured, Row, Status};
 use lab::session::history::History;
 use lab::session::repo::{GraphEntry, LogEntry};
+use lab::session::run::Fingerprint;
 use lab::tui::app::{App, Setup};
+use lab::tui::diff::Diff;
+use lab::tui::effect::Effect;
 use lab::tui::event::{Event, Facts, GraphPage};
+use lab::tui::highlight::{Cache, Highlighter};
 use lab::tui::keymap::Key;
 use lab::tui::panes;
+use lab::tui::reader::Wish;
+use lab::tui::source::{Asked, Base, Present, Source, Text};
 use lab::tui::theme::Theme;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+const SOURCE_LINES: usize = 10_000;
 const KEYS: usize = 200;
 
 fn main() {
@@ -51,27 +59,76 @@ fn main() {
         [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
     let rest = [("Git log", "\t", "jk"), ("run.log", "\t", "jk"), ("Results", "3", "jk"), ("Git", "4", "jk")];
     for (name, way, keys) in places.into_iter().chain(rest) {
-        way.chars().for_each(|key| press(&mut app, key));
-        let mut draw = |app: &mut App| {
-            timed(|| {
-                screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there");
-            })
-        };
-        draw(&mut app);
-        let (mut updates, mut frames) = (Vec::new(), Vec::new());
-        for key in keys.chars().cycle().take(KEYS) {
-            updates.push(timed(|| press(&mut app, key)));
-            frames.push(draw(&mut app));
+        way.chars().for_each(|key| drop(press(&mut app, key)));
+        walk(name, keys, &mut app, &mut screen);
+    }
+    let wishes = press(&mut app, '2');
+    let asked = wishes.into_iter().find_map(|effect| match effect {
+        Effect::Read(Wish::Source(asked)) => Some(asked),
+        _ => None,
+    });
+    let source = source(asked.expect("the source is asked for"));
+    let mut colours = Vec::new();
+    tell(
+        "a source, read",
+        vec![timed(|| colours = app.update(Event::Source(Box::new(source)), Duration::ZERO))],
+    );
+    let highlighter = Highlighter::new().expect("the syntax");
+    for effect in colours {
+        let Effect::Colour(which, text) = effect else { continue };
+        let text: Arc<[u8]> = text.into();
+        let found = highlighter.highlight(&text, &mut Cache::default());
+        drop(app.update(Event::Coloured(which, text, found), Duration::ZERO));
+    }
+    // Down and up, and from change to change.
+    for (name, way) in [("Source", ""), ("Source, unified", "v"), ("Source, side by side", "v")] {
+        way.chars().for_each(|key| drop(press(&mut app, key)));
+        for (how, keys) in [("", "jk"), (", far", "Gg"), (", changes", "]")] {
+            walk(&format!("{name}{how}"), keys, &mut app, &mut screen);
         }
-        tell(&format!("{name}: a key"), updates);
-        tell(&format!("{name}: its frame"), frames);
     }
 }
 
-fn press(app: &mut App, key: char) {
+/// Presses these keys in turn, and draws after each.
+fn walk(name: &str, keys: &str, app: &mut App, screen: &mut Terminal<TestBackend>) {
+    let mut draw = |app: &mut App| {
+        timed(|| {
+            screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there");
+        })
+    };
+    draw(app);
+    let (mut updates, mut frames) = (Vec::new(), Vec::new());
+    for key in keys.chars().cycle().take(KEYS) {
+        updates.push(timed(|| drop(press(app, key))));
+        frames.push(draw(app));
+    }
+    tell(&format!("{name}: a key"), updates);
+    tell(&format!("{name}: its frame"), frames);
+}
+
+fn press(app: &mut App, key: char) -> Vec<Effect> {
     let key = if key == '\t' { "tab".to_owned() } else { key.to_string() };
     let key = Key::parse(&key).expect("the name of a key");
-    drop(app.update(Event::Key(key.event()), Duration::ZERO));
+    app.update(Event::Key(key.event()), Duration::ZERO)
+}
+
+/// Every tenth line is another than the base's.
+fn source(asked: Asked) -> Source {
+    let text = |changed: &str| {
+        let line = |n: usize| {
+            let value = if n.is_multiple_of(10) { changed } else { "1.0f" };
+            format!("    float value_{n} = __expf({value}) * {n}.5f; // line {n} of a long kernel\n")
+        };
+        Text::new((1..=SOURCE_LINES).map(line).collect::<String>())
+    };
+    let (base, present) = (text("2.0f"), text("3.0f"));
+    Source {
+        asked,
+        diff: Arc::new(Diff::of(base.whole(), present.whole())),
+        present: Ok(Present { text: present, fingerprint: Fingerprint("f".into()) }),
+        base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
+        since: Vec::new(),
+    }
 }
 
 fn setup() -> Setup {

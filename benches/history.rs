@@ -5,12 +5,22 @@
 mod repository;
 
 use anyhow::{Context, Result};
+use jiff::tz::TimeZone;
+use lab::session::experiment::Experiment;
+use lab::session::history::History;
 use lab::session::project::Project;
 use lab::session::repo::{self, Marks};
 use lab::session::shelf::Shelf;
 use lab::session::{history, status};
+use lab::tui::app::{App, Setup};
+use lab::tui::effect::Effect;
+use lab::tui::event::{Event, Facts, GraphPage};
+use lab::tui::keymap::Key;
+use lab::tui::reader::{PAGE, Wish};
+use lab::tui::theme::Theme;
+use lab::tui::views::View;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Measured so often; the median is told.
 const TIMES: usize = 5;
@@ -26,7 +36,7 @@ fn main() -> Result<()> {
     }
     println!("{experiments} experiments, {commits} commits");
     let project = Project::open(&folder, None).context("the repository that was made")?;
-    let index = project.lab_dir.join("runs/index.json");
+    let index = project.lab_dir.join("runs/index.jsonl");
     let _ = std::fs::remove_file(&index);
     timed("shelf, without an index", || Ok(Shelf::open(&project)))?;
 
@@ -47,13 +57,55 @@ fn main() -> Result<()> {
     let mut graph = repo::Graph::open(&project)?;
     timed("graph, its first 100,000", || graph.page(&marks, 100_000).map(drop))?;
     timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
-    median("details of a commit", || repo::commit_details(&project, "HEAD"))?;
+    to_the_end(&project, all.experiments)?;
+    median("details of a commit", || repo::commit_details(&project, "HEAD", 3))?;
     median("all of it, from nothing", || {
         let mut shelf = Shelf::open(&project);
         let history = history::look(&project, &mut shelf);
         let log = repo::log_page(&project, &Marks::of(&history.experiments), None, 500)?;
         Ok((status::look(&project, &shelf)?, log))
     })
+}
+
+/// `G` in the view Git: pages are read and taken in until there are no older commits, or no more are held.
+fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
+    let mut app = App::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
+    app.panes.view = View::Git;
+    let history = Ok(History { experiments: history, problems: Vec::new() });
+    let facts = Facts { status: Err("not looked at".to_owned()), history, log: Ok(Vec::new()) };
+    app.update(Event::Facts(Box::new(facts)), Duration::ZERO);
+    let (before, began) = (resident(), Instant::now());
+    let mut graph = repo::Graph::open(project)?;
+    let (mut pages, mut slowest) = (0, Duration::ZERO);
+    loop {
+        let entries = graph.page(&Marks::of(&[]), PAGE)?;
+        let page = GraphPage { is_first: pages == 0, is_last: entries.len() < PAGE, entries };
+        let took = Instant::now();
+        let mut asked = app.update(Event::Graph(Ok(page)), Duration::ZERO);
+        slowest = slowest.max(took.elapsed());
+        if pages == 0 {
+            let end = Key::parse("G").context("a key")?;
+            asked = app.update(Event::Key(end.event()), Duration::ZERO);
+        }
+        pages += 1;
+        if !asked.contains(&Effect::Read(Wish::MoreGraph)) {
+            break;
+        }
+    }
+    let (rows, ms) = (app.panes.graph.rows.len(), began.elapsed().as_secs_f64() * 1e3);
+    let memory = resident().saturating_sub(before) as f64 / f64::from(1 << 20);
+    let slowest = slowest.as_secs_f64() * 1e3;
+    println!(
+        "G to {rows} rows: {ms:.0} ms, {memory:.0} MiB, a page of {PAGE} keeps a key waiting {slowest:.2} ms at most"
+    );
+    Ok(())
+}
+
+/// Bytes of this process that are in memory (proc(5), statm).
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<usize>().ok());
+    pages.unwrap_or(0) * 4096
 }
 
 fn timed<T>(what: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -210,19 +210,53 @@ impl Config {
     }
 }
 
-/// What the parser says of a file, with its line.
+/// What the parser says of a file, with its place.
 pub(crate) fn complaint(text: &str, shown_as: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start);
-    format!("{shown_as}:{}: {}", row(text, at), in_words(error.message()))
+    let said = unquoted(text.get(at..).unwrap_or_default(), error.message());
+    format!("{}: {}", place(text, shown_as, at), said.unwrap_or_else(|| in_words(error.message())))
 }
 
-/// The line that this byte is in.
-pub(crate) fn row(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+/// What the parser's words come to where `rest` of the file begins with a value that is none.
+fn unquoted(rest: &str, message: &str) -> Option<String> {
+    let guesses = ["string values must be quoted", "invalid float", "invalid boolean"];
+    if !guesses.iter().any(|guess| message.starts_with(guess)) {
+        return None;
+    }
+    let word = rest.split(|c: char| c.is_whitespace() || ",]}#\"'".contains(c)).next().unwrap_or_default();
+    Some(match word.to_lowercase().as_str() {
+        "" => "here a value is wanted".to_owned(),
+        small @ ("true" | "false") => format!("{word} is written {small}"),
+        small if small.starts_with(|c: char| c.is_alphabetic() || "~./$".contains(c)) => {
+            format!("{word} must stand in quotes: \"{word}\"")
+        }
+        _ => return None,
+    })
+}
+
+/// Where this byte of a file is, as editors take it: `FILE:LINE:COLUMN`, from 1, columns in characters.
+pub(crate) fn place(text: &str, shown_as: &str, at: usize) -> String {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let begin = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
+    format!("{shown_as}:{line}:{column}")
 }
 
 /// The parser's message, with a suggestion where a name is not known.
 fn in_words(message: &str) -> String {
+    if let Some((found, wanted)) =
+        message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "))
+    {
+        let wanted = match wanted {
+            "a boolean" => "true or false",
+            "a string" => "a text in quotes",
+            "a sequence" => "a list",
+            "f64" | "i64" | "u64" | "u32" | "usize" => "a number",
+            other => other,
+        };
+        return format!("here stands {}, and {wanted} is wanted", found.replace('`', ""));
+    }
     let mut names = message.split('`').skip(1).step_by(2);
     let Some((wrong, known)) = names.next().map(|wrong| (wrong, names.collect::<Vec<_>>())) else {
         return message.to_owned();
@@ -262,15 +296,15 @@ mod tests {
     fn a_mistyped_key_gets_its_line_and_a_suggestion() {
         assert_eq!(
             error("device = \"cpu\"\nobjectve = \"x\"\n"),
-            "lab.toml:2: unknown key 'objectve' (did you mean 'objective'?)"
+            "lab.toml:2:1: unknown key 'objectve' (did you mean 'objective'?)"
         );
         assert!(
             error("[watch]\nextras = []\n")
-                .contains("lab.toml:2: unknown key 'extras' (did you mean 'extra'?)")
+                .contains("lab.toml:2:1: unknown key 'extras' (did you mean 'extra'?)")
         );
         assert!(
             error("[measure]\nbudget = 3\n")
-                .contains("lab.toml:2: unknown key 'budget' (did you mean 'budget_ms'?)")
+                .contains("lab.toml:2:1: unknown key 'budget' (did you mean 'budget_ms'?)")
         );
         assert!(error("[auto]\ndecides = true\n").contains("(did you mean 'decide'?)"));
         assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
@@ -279,14 +313,17 @@ mod tests {
     #[test]
     fn wrong_values_say_what_is_right() {
         assert!(
-            error("device = \"gpu\"").contains("lab.toml:1: unknown device 'gpu': it is one of auto, cpu")
+            error("device = \"gpu\"").contains("lab.toml:1:10: unknown device 'gpu': it is one of auto, cpu")
         );
         assert_eq!(
             error("goal = \"bigger\""),
-            "lab.toml:1: unknown value 'bigger': known are maximize, minimize"
+            "lab.toml:1:8: unknown value 'bigger': known are maximize, minimize"
         );
         assert!(error("time_limit_s = -1").contains("more than 0"));
-        assert!(error("\ntime_limit_s = \"long\"").contains("lab.toml:2:"));
+        assert_eq!(
+            error("\ntime_limit_s = \"long\""),
+            "lab.toml:2:16: here stands string \"long\", and a number is wanted"
+        );
         assert!(error("output_limit_mib = 0").contains("from 1"));
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
         assert!(error("harness = \" \"").contains("built-in harness"));

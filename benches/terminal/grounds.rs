@@ -22,6 +22,11 @@ impl Ground {
         self.folder.join("repo")
     }
 
+    /// The command that lab.toml names by another way.
+    pub fn harness(&self) -> PathBuf {
+        self.folder.join("harness")
+    }
+
     /// The environment of everything that runs here.
     pub fn vars(&self) -> Vec<(String, String)> {
         let home = self.folder.join("home").to_string_lossy().into_owned();
@@ -64,7 +69,7 @@ impl Ground {
 
     /// This program's name changes with its builds; the command in lab.toml does not.
     fn link_harness(&self) {
-        let link = self.folder.join("harness");
+        let link = self.harness();
         let _ = fs::remove_file(&link);
         std::env::current_exe().and_then(|own| symlink(own, link)).expect("a link");
     }
@@ -160,6 +165,7 @@ impl Ground {
                 writeln!(rows, "{short}\t{speed:?}\t5.0\tpass\t{word}\t{}", tried(run))?;
                 record["id"] = run.into();
                 record["fingerprint"] = format!("{run:064x}").into();
+                record["blob"] = format!("{run:040x}").into();
                 record["verdict"]["objective"]["value"] = speed.into();
                 let decision = &mut record["decision"];
                 decision["status"] = word.into();

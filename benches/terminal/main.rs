@@ -1,6 +1,6 @@
 //! The screen's figures, taken from outside: `lab` in a pseudo terminal of 200×60, and beside it, on the
 //! same machine and in the same repositories, the programs that people compare it with, where they
-//! are installed (tig, gitui, lazygit; lnav and less for a log).
+//! are installed (tig, gitui, lazygit; bacon for a command and what it prints; lnav and less for a log).
 //!
 //! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one scenario.
 //! What the figures were is in benchmarks/README.md. Nothing here is a test: a slow machine is no failure.
@@ -95,6 +95,24 @@ impl Contender {
         Contender::new("lab", &[], shown).map(|lab| Contender { prepare: "\t\t", ..lab })
     }
 
+    /// With the view Git open. Which view that was is remembered, and the next one shall open on the bench.
+    fn lab_git(shown: &str) -> Option<Self> {
+        let lab = Contender::new("lab", &[], shown)?;
+        Some(Contender { name: "lab, keys in the view Git", prepare: "4", quit: "1q", ..lab })
+    }
+
+    /// Runs the harness and shows what that printed; its keys show its help and take it away.
+    fn bacon(ground: &Ground, shown: &str) -> Option<Self> {
+        let (harness, repo) = (ground.harness(), ground.repo());
+        // With no file of its own in the repository; a folder above that is a package would be where it runs.
+        let job = format!(
+            "[jobs.judge]\ncommand = [{harness:?}, \"--harness\"]\nworkdir = {repo:?}\nneed_stdout = true\n\
+             default_watch = false\n"
+        );
+        let bacon = Contender::new("bacon", &["--config-toml", &job, "--job", "judge"], shown)?;
+        Some(Contender { keys: ["h", "h"], ..bacon })
+    }
+
     /// On its log: it opens on the tab where it was left.
     fn gitui(shown: &str) -> Option<Self> {
         Contender::new("gitui", &[], shown).map(|gitui| Contender {
@@ -118,13 +136,15 @@ fn installed(name: &str) -> Option<PathBuf> {
 }
 
 fn small() -> Result<(), String> {
+    let ground = Ground::small();
     let contenders = [
         Contender::lab("● PASS"),
         Contender::new("tig", &[], "commit number 20"),
         Contender::gitui("commit number 20"),
         Contender::new("lazygit", &[], "commit number 20"),
+        Contender::bacon(&ground, "correctness: pass"),
     ];
-    compare("A repository of twenty commits", &Ground::small(), contenders);
+    compare("A repository of twenty commits", &ground, contenders);
     Ok(())
 }
 
@@ -150,6 +170,7 @@ fn commits() -> Result<(), String> {
     let newest = format!("commit number {COMMITS}");
     let contenders = [
         Contender::lab(&newest),
+        Contender::lab_git(&newest),
         Contender::new("tig", &[], &newest),
         Contender::gitui(&newest),
         Contender::new("lazygit", &[], &newest),

@@ -213,38 +213,29 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
     let of_gate = |at: usize| (format!("gate_{at}_max_diff_series"), series.to_owned());
     let mut results: Vec<(String, String)> = (0..8).flat_map(|at| [gate(at), of_gate(at)]).collect();
     results.push(("throughput_sps".into(), format!("{} low=1 high=2", row.throughput_sps)));
+    let start = RunStart {
+        id: RunId(at as u64 + 1),
+        reason: Reason::Saved,
+        kernel: "kernel.cu".into(),
+        blob: git2::Oid::hash_object(git2::ObjectType::Blob, bytes.as_bytes())?.to_string(),
+        fingerprint: Fingerprint(hash.clone()),
+        started: when,
+        external: true,
+    };
+    let inputs = vec![InputFile { path: "kernel.cu".into(), hash: Some(hash) }];
     Ok(Record {
-        version: 1,
-        lab: env!("CARGO_PKG_VERSION").into(),
-        start: RunStart {
-            id: RunId(at as u64 + 1),
-            reason: Reason::Saved,
-            kernel: "kernel.cu".into(),
-            blob: git2::Oid::hash_object(git2::ObjectType::Blob, bytes.as_bytes())?.to_string(),
-            fingerprint: Fingerprint(hash.clone()),
-            started: when,
-            external: true,
-        },
-        inputs: vec![InputFile { path: "kernel.cu".into(), hash: Some(hash) }],
-        command: "sh harness.sh".into(),
         ended: Some(when),
         seconds: Some(1.0),
         ending: Some(Ending::Exited(0)),
         verdict: Some(Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
             objective: Some(harness::report::Measure { value: row.throughput_sps, low: None, high: None }),
             kernel_us: Some(row.kernel_us),
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
+            ..Verdict::bare(Outcome::Pass, "")
         }),
         device: Some("Test GPU".into()),
         results,
         workloads: vec!["name=launch us=25.0".into(); 20],
         log_bytes: 18,
-        held_out: None,
         decision: Some(Decision {
             status: row.status,
             description: row.description.clone(),
@@ -255,6 +246,6 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             row: Some(row),
             row_written: true,
         }),
-        undone: Vec::new(),
+        ..Record::begun(start, inputs, "sh harness.sh".into())
     })
 }

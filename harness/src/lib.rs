@@ -1,8 +1,8 @@
 //! Builds a `kernel.cu`, verifies it against an independent reference and measures it, on a CUDA
 //! device or on an emulated one, and says all of it in the lines of [`report`].
 //!
-//! This crate knows no terminal and no git. The `lab` package imports [`report`] and
-//! [`device::Target`] and starts the [`process`]es; nothing else of it.
+//! This crate knows no terminal and no git. The `lab` package reads [`report`]s, starts the [`process`]es, and shows what
+//! the devices say of themselves; ARCHITECTURE.md names all that it imports.
 
 pub mod device;
 pub mod dtype;

@@ -292,7 +292,7 @@ impl Report {
     /// How many cells the points of `NAME_series:` stand for; as many as there are points where it does not say.
     pub fn series_cells(&self, name: &str) -> Option<usize> {
         let value = self.value(&format!("{name}_series"))?;
-        let said = attribute(value, "cells").and_then(|cells| cells.parse().ok());
+        let said = attribute(value, "cells").and_then(|cells| cells.parse().ok()).filter(|cells| *cells > 0);
         Some(said.unwrap_or_else(|| first_word(value).split(',').take(SERIES_POINTS).count()))
     }
 

@@ -106,14 +106,17 @@ fn read_until_told(
     gauge: &mut dyn Gauge,
     orders: &Receiver<Order>,
 ) -> (Vec<Sample>, Option<Sender<Option<Course>>>) {
-    let started = Instant::now();
+    let mut started = Instant::now();
     let mut samples: Vec<Sample> = Vec::new();
     loop {
         let reading: Reading = gauge.read(samples.len().is_multiple_of(PROCESSES_EVERY));
         samples.push(Sample { at: started.elapsed(), reading });
         match orders.recv_timeout(INTERVAL) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(Order::Start) => samples.clear(),
+            Ok(Order::Start) => {
+                started = Instant::now();
+                samples.clear();
+            }
             Ok(Order::Finish(answer)) => {
                 // Usage is told late: whoever came meanwhile is in the last answer.
                 samples.push(Sample { at: started.elapsed(), reading: gauge.read(true) });

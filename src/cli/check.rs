@@ -2,7 +2,8 @@
 
 use super::run::{end_on_signals, say_batch};
 use super::{Kernel, code, complain, open, say, say_json};
-use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::execute::{self, NotRun, Told};
+use crate::session::order::Order;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -12,7 +13,7 @@ use crate::session::verdict::{Outcome, Verdict};
 use clap::Args;
 use harness::device::Target;
 use harness::process::Exit;
-use harness::process::check::Tool;
+use harness::process::check::{Tool, names};
 use harness::report::Report;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ pub fn main(options: &Options) -> ExitCode {
     };
     let device = options.device.unwrap_or(project.config.device).resolve();
     if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
-        let there = Tool::of(device).iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ");
+        let there = names(Tool::of(device));
         return failed(
             options,
             &format!("{} is no tool of device {device}: there are {there}", tool.name()),
@@ -52,14 +53,7 @@ pub fn main(options: &Options) -> ExitCode {
             Some(verdict) => report(&project, options, &record, verdict),
             None => failed(options, "the check came to no end", Exit::Crashed),
         },
-        Err(error) => {
-            let exit = match &error {
-                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
-                NotRun::Kernel(_) => Exit::NotBuilt,
-                NotRun::Failed(_) => Exit::Crashed,
-            };
-            failed(options, &error.to_string(), exit)
-        }
+        Err(error) => failed(options, &error.to_string(), error.exit()),
     }
 }
 

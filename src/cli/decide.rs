@@ -3,9 +3,9 @@
 use super::{Kernel, complain, open, say};
 use crate::session::auto::{self, Auto};
 use crate::session::decide::{self, Decided, Refusal};
-use crate::session::execute;
 use crate::session::held_out::Asked;
 use crate::session::message::{self, Key, Message, Trailer};
+use crate::session::order::own_program;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -18,6 +18,7 @@ use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// What is kept or discarded, and in which words; all that a keep is told.
 #[derive(Args, Debug)]
 pub struct Keep {
     #[command(flatten)]
@@ -32,18 +33,19 @@ pub struct Keep {
     run: Option<u64>,
 }
 
+impl Keep {
+    fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
+        let project = open(self.kernel.kernel.as_deref())?;
+        let run = self.run.map(RunId);
+        let message = self.trailers.message(&project, &self.message, run);
+        Ok((project, run, message))
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct Discard {
     #[command(flatten)]
-    kernel: Kernel,
-    /// What was tried, in one line
-    #[arg(short, long, value_name = "TEXT")]
-    message: String,
-    #[command(flatten)]
-    trailers: Trailers,
-    /// Another run than the last one
-    #[arg(long, value_name = "N")]
-    run: Option<u64>,
+    what: Keep,
     /// Also where the present bytes are newer than the verdict, or have none; they are saved first
     #[arg(long)]
     unjudged: bool,
@@ -82,9 +84,7 @@ impl Trailers {
 }
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let run = options.run.map(RunId);
-    let message = options.trailers.message(&project, &options.message, run);
+    let (project, run, message) = options.opened()?;
     Ok(told(&project, checked_keep(&project, run, &message)?))
 }
 
@@ -112,16 +112,14 @@ fn checked_keep(
     super::run::end_on_signals(control.clone())?;
     let mut asked = Asked {
         control: &control,
-        program: execute::own_program(),
+        program: own_program(),
         tell: &mut |_, batch| super::run::say_batch(&batch),
     };
     Ok(decide::keep(project, run, message, &mut asked))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let run = options.run.map(RunId);
-    let message = options.trailers.message(&project, &options.message, run);
+    let (project, run, message) = options.what.opened()?;
     Ok(told(&project, decide::discard(&project, run, &message, options.unjudged)))
 }
 

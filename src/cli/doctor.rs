@@ -1,9 +1,10 @@
 //! `lab doctor`: what is here and what is missing, each with its remedy.
 
-use super::{here, say};
+use super::{here, say, screen};
 use crate::session::project::Project;
 use crate::session::{repo, trust};
 use crate::settings::{self, Settings};
+use crate::tui::theme::Wish;
 use anyhow::Result;
 use harness::device::{self, Finding, Target};
 use harness::process::check;
@@ -135,7 +136,8 @@ fn settings() -> Finding {
     let Some(file) = settings::file() else {
         return note("settings", "no home folder is known", format!("set HOME or {}", settings::CONFIG_DIR));
     };
-    match Settings::read(&file) {
+    let read = Settings::read(&file).and_then(|settings| screen::choose(&settings, Wish::default()));
+    match read {
         Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
         Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),
         Err(why) => ill("settings", why, "until then no screen opens; README.md has what may stand in it"),

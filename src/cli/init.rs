@@ -99,7 +99,8 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
         [] => bail!("no kernel.cu here or below: write one, or name yours: `lab init path/to/your.cu`"),
         several => {
             let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
-            bail!("several kernels are here: {}. Name one: `lab init {}`", names.join(", "), names[0])
+            let example = names.first().map_or("FILE", String::as_str);
+            bail!("several kernels are here: {}. Name one: `lab init {example}`", names.join(", "))
         }
     }
 }
@@ -143,7 +144,7 @@ fn text(found: &Found) -> String {
         ),
     };
     format!(
-        "# How `lab` judges this kernel. Every line but `kernel` and `harness` is the default.\n\n\
+        "# How `lab` judges this kernel. A line behind `#` is the default, or an example of what can be said.\n\n\
          # The one file that an experiment changes.\n\
          kernel = {kernel}\n\n\
          # A command that builds, verifies and measures, and prints the lines of the run.log protocol;\n\

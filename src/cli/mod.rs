@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A workbench for CUDA kernel experiments: save kernel.cu, get a verdict, keep or discard.
+/// A workbench for CUDA kernel experiments: save the kernel, get a verdict, keep or discard.
 ///
 /// Without a subcommand the screen opens.
 #[derive(Parser, Debug)]
@@ -77,7 +77,7 @@ enum Command {
     Measure(run::Options),
     /// Commit the bytes of the last run, and write their row
     Keep(decide::Keep),
-    /// Put kernel.cu back to the incumbent; the attempt is kept under refs/lab
+    /// Put the incumbent back on disk; the attempt is kept under refs/lab
     Discard(decide::Discard),
     /// Take the last keep or discard back, as long as nothing was built on it
     Undo(undo::Options),
@@ -85,7 +85,7 @@ enum Command {
     Describe(describe::Options),
     /// List the experiments
     Log(log::Options),
-    /// Put kernel.cu of an experiment or a commit on disk
+    /// Put the kernel of an experiment or a commit on disk
     Restore(restore::Options),
     /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
     Doctor,

@@ -1,9 +1,10 @@
 //! `lab run`: judge the present bytes once. And the hidden `lab supervise`.
 
 use super::{Kernel, code, complain, open, say, say_json};
-use crate::session::execute::{self, NotRun, Order, Told};
+use crate::session::execute::{self, NotRun, Told};
 use crate::session::figures;
 use crate::session::follow::Batch;
+use crate::session::order::Order;
 use crate::session::process::Control;
 use crate::session::project::Project;
 use crate::session::record::Record;
@@ -78,14 +79,7 @@ pub fn judged(
             }
             exit
         }
-        Err(error) => {
-            let exit = match &error {
-                NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
-                NotRun::Kernel(_) => Exit::NotBuilt,
-                NotRun::Failed(_) => Exit::Crashed,
-            };
-            failed(options, &error.to_string(), exit)
-        }
+        Err(error) => failed(options, &error.to_string(), error.exit()),
     }
 }
 
@@ -154,8 +148,8 @@ fn report(project: &Project, options: &Options, record: &Record, more: Option<(S
 fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
     let mut text = format!(
         "\n{} {}  run {} of {}",
-        verdict.outcome.sign(),
-        verdict.outcome.word(),
+        verdict.sign(),
+        verdict.word(),
         record.start.id,
         project.kernel_name
     );

@@ -76,13 +76,18 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
             prefer(settings, wish.clone()).map_err(Error::msg)?
         }
     };
-    let themes_wish = Wish { theme: None, ..wish.clone().or(preferences.settings.wish()) };
+    // Read anew each time: the config may say another depth of colour by then.
+    let (listed, listed_wish) = (config.clone(), Wish { theme: None, ..wish.clone() });
+    let themes_wish = move || {
+        let settings = read_settings(listed.as_deref()).unwrap_or_default();
+        Wish { theme: None, ..listed_wish.clone().or(settings.wish()) }
+    };
     let cupboard = Cupboard {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
         themes: Box::new(move || {
-            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish.clone(), env, catalogue) else {
+            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish(), env, catalogue) else {
                 return Vec::new();
             };
             catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
@@ -95,12 +100,21 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
 pub fn looks(wish: Wish) -> Result<Looks> {
     let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
     let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
-    Looks::choose(wish.or(settings.wish()), env, catalogue).map_err(Error::msg)
+    choose(&settings, wish).map_err(Error::msg)
+}
+
+/// The looks; what is wrong with a theme that the config names is said with its place there.
+pub fn choose(settings: &Settings, wish: Wish) -> Result<Looks, String> {
+    let plain = Wish { theme: None, ..wish.clone() };
+    Looks::choose(plain, env, catalogue)?;
+    let by_config = settings.theme_at.as_ref().filter(|_| wish.theme.is_none());
+    let chosen = Looks::choose(wish.or(settings.wish()), env, catalogue);
+    chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
 /// What the settings come to in this terminal, where `wish` says nothing else.
 fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
-    let Looks { theme, .. } = Looks::choose(wish.or(settings.wish()), env, catalogue)?;
+    let Looks { theme, .. } = choose(&settings, wish)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
     Ok(Preferences { settings, theme, glyphs })
 }

@@ -67,19 +67,9 @@ mod tests {
 
     /// A correct run, timed in turns.
     fn run(speed: Option<Speed>, interval: Option<(f64, f64)>) -> Record {
-        Record {
-            verdict: Some(Verdict {
-                outcome: Outcome::Pass,
-                why: String::new(),
-                build_failed: false,
-                objective: None,
-                kernel_us: None,
-                change: Some(Change { ratio: 0.02, spread: None, interval, speed }),
-                emulated: false,
-                caveats: Vec::new(),
-            }),
-            ..record(RunId(1))
-        }
+        let change = Some(Change { ratio: 0.02, spread: None, interval, speed });
+        let verdict = Verdict { change, ..Verdict::bare(Outcome::Pass, "") };
+        Record { verdict: Some(verdict), ..record(RunId(1)) }
     }
 
     fn with(speed: Speed, change: impl FnOnce(&mut Verdict)) -> Record {

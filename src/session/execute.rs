@@ -2,28 +2,27 @@
 
 use super::follow::{Batch, Follow};
 use super::inputs::{self, Inputs, KernelError};
-use super::process::{self, Control, Limits, Running};
+use super::order::{Order, beside, limits};
+use super::process::{self, Control, Running};
 use super::project::Project;
 use super::record::Record;
 use super::records::{LOG, Records};
-use super::repo::{self, HeldFile};
+use super::repo;
 use super::room;
 use super::run::{Ending, Reason, RunId, RunStart};
 use super::shelf::{Brief, Shelf};
 use super::standby::Standby;
 use super::trust::{self, Trust};
-use super::verdict::{self, Facts, Outcome};
+use super::verdict::{self, Change, Facts, Outcome};
 use anyhow::{Context, Result};
-use harness::device::Target;
-use harness::process::check::Tool;
+use harness::process::Exit;
 use harness::report::Measure;
 use jiff::Timestamp;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Instant;
 
 /// What a run tells, besides its record at the end.
 pub enum Told {
@@ -47,37 +46,16 @@ pub enum NotRun {
     Failed(#[from] anyhow::Error),
 }
 
-/// How to start a run.
-#[derive(Clone, Debug)]
-pub struct Order {
-    pub reason: Reason,
-    /// Overrides lab.toml.
-    pub device: Option<Target>,
-    /// Of a check: these tools; none named are all of the device's.
-    pub tools: Vec<Tool>,
-    /// The executable with the lab's hidden subcommands.
-    pub program: PathBuf,
-}
-
-impl Order {
-    pub fn new(reason: Reason) -> Self {
-        Order { reason, device: None, tools: Vec::new(), program: own_program() }
-    }
-
-    fn device(&self, project: &Project) -> Target {
-        self.device.unwrap_or(project.config.device)
+impl NotRun {
+    /// How `lab run` and `lab check` exit.
+    pub fn exit(&self) -> Exit {
+        match self {
+            NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::Kernel(_) => Exit::NotBuilt,
+            NotRun::Failed(_) => Exit::Crashed,
+        }
     }
 }
-
-/// This executable, by a name that still works when the file was rebuilt or moved meanwhile.
-pub fn own_program() -> PathBuf {
-    PathBuf::from("/proc/self/exe")
-}
-
-/// The built-in harness holds `time_limit_s` itself, for the build and for each launch, and says
-/// more about what hung. Its first run may also make a reference, which takes minutes on few cores.
-/// This is for a judge that hangs itself.
-const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 pub fn execute(
     project: &Project,
@@ -158,7 +136,7 @@ pub fn execute_with(
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
         let incumbent = incumbent(project, record.device.as_deref(), &record)?;
-        verdict.change = incumbent.and_then(|held| verdict::change(&candidate, &held));
+        verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held));
     }
     record.results = kept_results(&follow);
     record.workloads = follow.report().workloads().iter().map(|row| pairs(row)).collect();
@@ -229,24 +207,8 @@ fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result
         started: Timestamp::now(),
         external: project.external(),
     };
-    Ok(Record {
-        version: 1,
-        lab: env!("CARGO_PKG_VERSION").to_owned(),
-        start,
-        inputs: inputs.files(),
-        command: project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned()),
-        ended: None,
-        seconds: None,
-        ending: None,
-        verdict: None,
-        device: None,
-        results: Vec::new(),
-        workloads: Vec::new(),
-        log_bytes: 0,
-        held_out: None,
-        decision: None,
-        undone: Vec::new(),
-    })
+    let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
+    Ok(Record::begun(start, inputs.files(), command))
 }
 
 /// In a run's folder, while it goes on: the files that are judged, and the incumbent's.
@@ -262,14 +224,14 @@ fn harness(
     caveats: &mut Vec<String>,
 ) -> io::Result<Running> {
     let command = match &project.config.harness {
-        Some(line) => external(project, order, line),
+        Some(line) => order.external(project, line),
         None => {
             let tree = folder.join(TREE);
             let named =
                 |e: io::Error| io::Error::new(e.kind(), format!("the snapshot of what is judged: {e}"));
             inputs.write(project, &tree).map_err(named)?;
-            let held = incumbent_into(project, order, &folder.join(INCUMBENT));
-            let (command, held) = (judge(project, order, &tree), held.map(|_| folder.join(INCUMBENT)));
+            let held = order.incumbent_into(project, &folder.join(INCUMBENT));
+            let (command, held) = (order.judge(project, &tree), held.map(|_| folder.join(INCUMBENT)));
             match held {
                 Ok(tree) => beside(command, project, &tree),
                 Err(error) => {
@@ -297,89 +259,6 @@ fn point_to_log(project: &Project, id: RunId) {
         Err(_) => {}
     }
     let _ = std::os::unix::fs::symlink(target, &link);
-}
-
-fn external(project: &Project, order: &Order, line: &str) -> Command {
-    let mut command = Command::new(&order.program);
-    let own = std::process::id().to_string();
-    command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
-    command.current_dir(&project.home);
-    command.env("PYTHONUNBUFFERED", "1");
-    command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", order.device(project).to_string());
-    command
-}
-
-/// The built-in harness, on files that nobody edits: `tree` is the repository's root there.
-pub fn judge(project: &Project, order: &Order, tree: &Path) -> Command {
-    let kernel = tree.join(&project.kernel_name);
-    let mut command = Command::new(&order.program);
-    command.arg0("lab");
-    command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
-    command.args(["--shown-as", &project.kernel_name, "--device", &order.device(project).to_string()]);
-    command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
-    command.args(plan(project, order));
-    for option in &project.config.compile.options {
-        command.arg(format!("--option={option}"));
-    }
-    if let Some(arch) = &project.config.compile.arch {
-        command.arg(format!("--arch={arch}"));
-    }
-    if order.reason == Reason::Check {
-        command.arg("--check");
-        command.args(order.tools.iter().map(|tool| format!("--tool={}", tool.name())));
-    }
-    command.current_dir(&project.root);
-    command
-}
-
-/// How long the judge measures, as its arguments.
-fn plan(project: &Project, order: &Order) -> Vec<String> {
-    let measure = &project.config.measure;
-    let full = order.reason == Reason::Measure;
-    let budget_ms = if full { (1000.0 * measure.limit_s).ceil() as u64 } else { measure.budget_ms };
-    let mut plan = vec![
-        format!("--budget-ms={budget_ms}"),
-        format!("--same-within={}", measure.same_within),
-        format!("--narrow={}", measure.narrow),
-    ];
-    if full {
-        plan.push(format!("--trials={}", measure.trials));
-        plan.push(format!("--iterations={}", measure.iterations));
-        plan.push(format!("--warm-up={}", measure.warm_up));
-    }
-    plan
-}
-
-/// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
-/// None where HEAD does not hold the kernel.
-pub fn incumbent_into(project: &Project, order: &Order, tree: &Path) -> Result<Vec<HeldFile>> {
-    match order.device(project) {
-        Target::Cpu => Ok(Vec::new()),
-        _ => repo::write_incumbent(project, tree),
-    }
-}
-
-/// The files that [`incumbent_into`] would write now.
-pub fn incumbent_of(project: &Project, order: &Order) -> Result<Vec<HeldFile>> {
-    match order.device(project) {
-        Target::Cpu => Ok(Vec::new()),
-        _ => repo::incumbent_files(project),
-    }
-}
-
-/// Has the judge compare with the incumbent that was written into `tree`, if any was.
-pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
-    let incumbent = tree.join(&project.kernel_name);
-    if incumbent.is_file() {
-        command.arg("--incumbent").arg(incumbent);
-    }
-    command
-}
-
-pub fn limits(project: &Project) -> Limits {
-    let time = Duration::from_secs_f64(project.config.time_limit_s);
-    let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
-    Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
 }
 
 /// What is on disk now and is not what the harness began with.
@@ -412,10 +291,9 @@ fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Res
         report.measure(&project.config.objective).filter(|m| m.value.is_finite())
     };
     // In another clone the numbers of runs begin anew: only here does this one mean the same run.
-    let shelf = Shelf::open(project);
-    let near =
-        |b: &&Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
-    let local = shelf.newest().filter(near).filter_map(|b| shelf.records().read(b.id).ok()).find(same);
+    let near = |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
+    let records = Records::new(&project.lab_dir);
+    let local = Shelf::runs(project, near).into_iter().filter_map(|id| records.read(id).ok()).find(same);
     Ok(local.or_else(noted).and_then(measure))
 }
 

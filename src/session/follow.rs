@@ -201,20 +201,28 @@ impl Log {
 
 /// The end of a log on disk, clean, at most `limit` lines: for a screen that opens on an old run.
 pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
-    use std::io::{Read, Seek, SeekFrom};
+    use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
     const READ: u64 = 4 << 20;
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
-    let mut bytes = Vec::new();
-    file.take(READ).read_to_end(&mut bytes)?;
-    let mut lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
-    if length > READ && !lines.is_empty() {
-        lines.remove(0);
+    let mut file = BufReader::with_capacity(64 * 1024, file.take(READ));
+    let mut raw = Vec::new();
+    if length > READ {
+        // The end of a line.
+        file.read_until(b'\n', &mut raw)?;
     }
-    let first = lines.len().saturating_sub(limit);
-    let clean = |raw: &&[u8]| LogLine { text: sanitise::line(raw), result: is_result(raw) };
-    Ok(lines[first..].iter().map(clean).collect())
+    let mut lines = VecDeque::new();
+    loop {
+        raw.clear();
+        if file.read_until(b'\n', &mut raw)? == 0 {
+            return Ok(lines.into());
+        }
+        if lines.len() == limit {
+            lines.pop_front();
+        }
+        lines.push_back(LogLine { text: sanitise::line(&raw), result: is_result(&raw) });
+    }
 }
 
 #[cfg(test)]

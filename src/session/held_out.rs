@@ -2,9 +2,10 @@
 //! start states that stand in no file, values and shapes drawn anew. So a kernel that is right for what it was judged on, and for
 //! nothing else, is not kept. Nothing is measured.
 
-use super::execute::{self, Order};
+use super::execute::kept_results;
 use super::follow::{Batch, Follow};
 use super::inputs::Inputs;
+use super::order::{self, Order};
 use super::process::{self, Control};
 use super::project::Project;
 use super::record::{HeldOut, Record};
@@ -50,10 +51,10 @@ pub fn check(
     // Of a keep that was killed.
     let _ = fs::remove_dir_all(&tree);
     let ending = inputs.write(project, &tree).and_then(|()| {
-        let mut command = execute::judge(project, &order, &tree);
+        let mut command = order.judge(project, &tree);
         command.arg("--held-out");
         let running = process::start(command, Stdio::null())?;
-        process::follow(running, execute::limits(project), asked.control, &mut follow, |batch| {
+        process::follow(running, order::limits(project), asked.control, &mut follow, |batch| {
             (asked.tell)(id, batch)
         })
     });
@@ -83,7 +84,7 @@ pub fn check(
         Outcome::Pass => String::new(),
         _ => format!("{}, {}", verdict.why, where_it_failed(follow.report())),
     };
-    let results = execute::kept_results(&follow);
+    let results = kept_results(&follow);
     Ok(Some(HeldOut { checked: began, outcome: verdict.outcome, why, results }))
 }
 

@@ -52,13 +52,17 @@ fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
             .filter(|(_, r)| r.is_none())
             .map(|(row, _)| row.commit.clone())
             .collect();
-        let mut rows = Vec::with_capacity(runs.len());
+        experiments.reserve_exact(runs.len());
+        // A row whose time is not known stays after its neighbour.
+        let mut last = None;
         for (row, run) in ledger.rows.into_iter().zip(runs) {
             let brief = match run {
                 Some(id) => shelf.brief(id),
                 None => shelf.noted(&notes, &row.commit).filter(|noted| noted.emulated() == emulated),
             };
-            rows.push(Experiment::new(row, run, emulated, brief));
+            let experiment = Experiment::new(row, run, emulated, brief);
+            last = experiment.decided.or(last);
+            experiments.push((last, experiment));
         }
         // A row whose description somebody changed is still the row.
         let gone = gone.into_iter().filter_map(|id| shelf.brief(id)).filter(|brief| {
@@ -68,12 +72,6 @@ fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
         let owed = owed(project, emulated, gone.collect());
         problems.extend(in_words(project, emulated, &owed));
         missing.extend(owed.iter().map(|brief| brief.id));
-        // A row whose time is not known stays after its neighbour.
-        let mut last = None;
-        experiments.extend(rows.into_iter().map(|e| {
-            last = e.decided.or(last);
-            (last, e)
-        }));
     }
     experiments.sort_by_key(|(when, _)| *when);
     (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)

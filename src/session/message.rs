@@ -59,14 +59,31 @@ impl Key {
         }
     }
 
-    /// The usual words of its value, to choose from; others are allowed. Empty where any text is usual.
-    pub fn usual(&self) -> &'static [&'static str] {
+    /// The words that its value is one of, in rising order: whoever counts what experiments say of themselves can
+    /// go by them. Empty where any text will do.
+    pub fn words(&self) -> &'static [&'static str] {
         match self {
             Key::Confidence => &["low", "medium", "high"],
             Key::ScopeRisk => &["narrow", "moderate", "broad"],
             Key::Reversibility => &["clean", "messy", "irreversible"],
             _ => &[],
         }
+    }
+
+    /// A value as this trailer holds it: one of its words, however it was typed. The error lists them.
+    pub fn value(&self, typed: &str) -> Result<String, String> {
+        let typed = clean(typed);
+        let words = self.words();
+        if words.is_empty() {
+            return Ok(typed);
+        }
+        let word = words.iter().find(|word| word.eq_ignore_ascii_case(&typed));
+        word.map(|word| (*word).to_owned()).ok_or_else(|| {
+            let near =
+                words.iter().find(|word| strsim::damerau_levenshtein(word, &typed.to_lowercase()) <= 2);
+            let near = near.map_or_else(String::new, |word| format!(" (did you mean {word}?)"));
+            format!("{self}: '{typed}' is none of its words{near}: it is {}", words.join(", "))
+        })
     }
 
     /// Whether git takes a line that begins with this word for a trailer.
@@ -183,10 +200,11 @@ pub fn trailer(text: &str) -> Result<Trailer, String> {
     if !key.is_valid() {
         return Err(format!("'{key}' is no key of a trailer: letters, digits and dashes, as in Not-tested"));
     }
-    match clean(value) {
-        value if value.is_empty() => Err(format!("{key}: has no value")),
-        value => Ok((key, value)),
+    if clean(value).is_empty() {
+        return Err(format!("{key}: has no value"));
     }
+    let value = key.value(value)?;
+    Ok((key, value))
 }
 
 /// No blank line, which would end the trailers, and no blanks around a line, which fold it.
@@ -230,10 +248,23 @@ mod tests {
         assert!(trailer("no colon").unwrap_err().contains("it is written 'Key: value'"));
         assert!(trailer("two words: x").unwrap_err().contains("letters, digits and dashes"));
         assert!(trailer("Tested: ").unwrap_err().contains("has no value"));
+        assert_eq!(trailer("confidence:  High "), Ok((Key::Confidence, "high".into())));
+        for (wrong, said) in [
+            ("Confidence: certain", "Confidence: 'certain' is none of its words: it is low, medium, high"),
+            ("Scope-risk: borad", "(did you mean broad?): it is narrow, moderate, broad"),
+            ("Reversibility: clean, messy", "it is clean, messy, irreversible"),
+            ("Confidence: ", "has no value"),
+        ] {
+            let error = trailer(wrong).unwrap_err();
+            assert!(error.contains(said), "{wrong}: {error}");
+        }
     }
 
     #[test]
     fn the_body_of_somebody_elses_message_is_no_trailer() {
+        // Of their own making they may say what they like.
+        let own = Message::parse("fast\n\nConfidence: quite\n");
+        assert_eq!(own.trailers(), [(Key::Confidence, "quite".into())]);
         let text = "fast\n\nNote: this is prose, and\nso is this\n\nConfidence: low\n";
         assert_eq!(Message::parse(text), Message::new("fast", [(Key::Confidence, "low".into())]));
         assert!(trailers("Constraint: a subject").is_empty());

@@ -50,6 +50,9 @@ pub struct HeldOut {
     pub results: Vec<(String, String)>,
 }
 
+/// Of the format that this lab writes.
+const VERSION: u32 = 1;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Of this format.
@@ -84,6 +87,28 @@ pub struct Record {
 }
 
 impl Record {
+    /// Of a run that has just begun: nothing came of it yet.
+    pub fn begun(start: RunStart, inputs: Vec<InputFile>, command: String) -> Self {
+        Record {
+            version: VERSION,
+            lab: env!("CARGO_PKG_VERSION").to_owned(),
+            start,
+            inputs,
+            command,
+            ended: None,
+            seconds: None,
+            ending: None,
+            verdict: None,
+            device: None,
+            results: Vec::new(),
+            workloads: Vec::new(),
+            log_bytes: 0,
+            held_out: None,
+            decision: None,
+            undone: Vec::new(),
+        }
+    }
+
     /// The report, from the lines that were recorded (diagnostics are in run.log only).
     pub fn report(&self) -> Report {
         let mut report = Report::default();

@@ -131,16 +131,7 @@ impl Records {
 }
 
 fn abandoned() -> Verdict {
-    Verdict {
-        outcome: Outcome::Crash,
-        why: "the lab itself ended before this run did: judge the bytes again".into(),
-        build_failed: false,
-        objective: None,
-        kernel_us: None,
-        change: None,
-        emulated: false,
-        caveats: Vec::new(),
-    }
+    Verdict::bare(Outcome::Crash, "the lab itself ended before this run did: judge the bytes again")
 }
 
 #[cfg(test)]
@@ -149,32 +140,16 @@ pub(super) mod tests {
     use crate::session::run::{Fingerprint, Reason, RunStart};
 
     pub fn record(id: RunId) -> Record {
-        Record {
-            version: 1,
-            lab: "test".into(),
-            start: RunStart {
-                id,
-                reason: Reason::Command,
-                kernel: "kernel.cu".into(),
-                blob: "0".repeat(40),
-                fingerprint: Fingerprint("f".into()),
-                started: jiff::Timestamp::UNIX_EPOCH,
-                external: true,
-            },
-            inputs: Vec::new(),
-            command: "true".into(),
-            ended: None,
-            seconds: None,
-            ending: None,
-            verdict: None,
-            device: None,
-            results: Vec::new(),
-            workloads: Vec::new(),
-            log_bytes: 0,
-            held_out: None,
-            decision: None,
-            undone: Vec::new(),
-        }
+        let start = RunStart {
+            id,
+            reason: Reason::Command,
+            kernel: "kernel.cu".into(),
+            blob: "0".repeat(40),
+            fingerprint: Fingerprint("f".into()),
+            started: jiff::Timestamp::UNIX_EPOCH,
+            external: true,
+        };
+        Record::begun(start, Vec::new(), "true".into())
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
 
-use super::execute::{self, NotRun, Order, Told, own_program};
+use super::execute::{self, NotRun, Told};
 use super::inputs;
+use super::order::{Order, own_program};
 use super::process::Control;
 use super::project::Project;
 use super::record::Record;
 use super::run::{Reason, RunId, RunStart};
 use super::standby::Standby;
-use harness::device::Target;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,7 +54,6 @@ struct Shared {
 
 struct State {
     project: Arc<Project>,
-    device: Option<Target>,
     /// The run that goes on.
     current: Option<Arc<Control>>,
     next: Option<Reason>,
@@ -87,7 +86,7 @@ impl Runner {
     }
 
     fn begin(project: Arc<Project>, program: PathBuf, ahead: bool, sink: Sink) -> io::Result<Runner> {
-        let state = State { project, device: None, current: None, next: None, look: false, quit: false };
+        let state = State { project, current: None, next: None, look: false, quit: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, ahead });
         let of_thread = shared.clone();
         let thread =
@@ -119,11 +118,6 @@ impl Runner {
     /// Further runs are of this project: lab.toml changed.
     pub fn set_project(&self, project: Arc<Project>) {
         self.shared.lock().project = project;
-    }
-
-    /// Further runs are on this device, whatever lab.toml says.
-    pub fn set_device(&self, device: Option<Target>) {
-        self.shared.lock().device = device;
     }
 }
 
@@ -188,20 +182,20 @@ impl Shared {
             if !self.ahead || state.quit || state.next.is_some() {
                 return None;
             }
-            (state.project.clone(), self.order(&state, Reason::Saved))
+            (state.project.clone(), self.order(Reason::Saved))
         };
         Standby::start(&project, &order).ok().flatten()
     }
 
-    fn order(&self, state: &State, reason: Reason) -> Order {
-        Order { device: state.device, program: self.program.clone(), ..Order::new(reason) }
+    fn order(&self, reason: Reason) -> Order {
+        Order { program: self.program.clone(), ..Order::new(reason) }
     }
 
     /// Whether a save of the present bytes would be judged by it.
     fn fits(&self, standby: &mut Standby) -> bool {
         let (project, order) = {
             let state = self.lock();
-            (state.project.clone(), self.order(&state, Reason::Saved))
+            (state.project.clone(), self.order(Reason::Saved))
         };
         // A kernel that cannot be read now is no reason to replace it.
         inputs::read(&project).map_or(true, |inputs| standby.fits(&project, &order, &inputs))
@@ -218,7 +212,7 @@ impl Shared {
             state.look = false;
             return Some(Task::Look);
         };
-        let order = self.order(&state, reason);
+        let order = self.order(reason);
         Some(Task::Run(state.project.clone(), order))
     }
 

@@ -91,6 +91,10 @@ impl vte::Perform for Shown {
 /// Control characters, marks that reorder a line and marks of no width are not: they could make a
 /// line look like another. A combining accent is drawn with the letter before it and stays.
 pub fn visible(c: char) -> bool {
+    // Most text is plain, and there is much of it.
+    if matches!(c, ' '..='~') {
+        return true;
+    }
     let reorders =
         matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(

@@ -1,9 +1,12 @@
 //! What lists and searches need of every run, so that ten thousand runs are known at once: a [`Brief`] of each
-//! record, and an index of them all on disk (`.lab/runs/index.json`, a copy that may be deleted).
+//! record, and an index of them all on disk (`.lab/runs/index.jsonl`, a copy that may be deleted).
 //!
 //! A record is read anew where it can be another: while its run goes on, where a decision wrote it ([`deciding`] tells
 //! which), and, of the newest, whenever its file is not the one that was read: those are what people touch by hand,
 //! and their numbers can come again. An older one that was judged stays as it is.
+
+mod index;
+mod reading;
 
 use super::deciding::{self, Seen};
 use super::experiment::Measured;
@@ -12,13 +15,14 @@ use super::record::{Decision, Record};
 use super::records::Records;
 use super::repo::Notes;
 use super::run::{Ending, Fingerprint, Reason, RunId};
+use super::stamp::{Stamp, stamp};
 use super::verdict::{Change, Outcome, Verdict};
 use harness::report::Measure;
+use index::Shelved;
+use reading::{Found, read};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A record without its measures: its fields have the record's names, so that one reads as the other.
@@ -99,13 +103,20 @@ impl Brief {
     }
 }
 
-/// Inode, size, and when it was last written.
-type Stamp = (u64, u64, i64, i64);
-
-#[derive(Serialize, Deserialize)]
-struct Shelved {
+/// What is kept of a record that was read.
+struct Known {
     stamp: Stamp,
-    brief: Brief,
+    has_verdict: bool,
+    /// `None` where it was not wanted.
+    brief: Option<Box<Brief>>,
+}
+
+impl Known {
+    fn new(Shelved { stamp, mut brief }: Shelved, mut wanted: impl FnMut(&Brief) -> bool) -> Self {
+        // Of ten thousand it counts that a list was made for more than it holds.
+        brief.decision.iter_mut().for_each(|decision| decision.trailers.shrink_to_fit());
+        Known { stamp, has_verdict: brief.verdict.is_some(), brief: wanted(&brief).then(|| Box::new(brief)) }
+    }
 }
 
 /// So many records must be new before the index is written anew.
@@ -123,7 +134,7 @@ pub struct Shelf {
     listed: Option<Stamp>,
     ids: Vec<RunId>,
     seen: Seen,
-    shelved: BTreeMap<RunId, Shelved>,
+    known: BTreeMap<RunId, Known>,
     /// What is wrong with damaged records, and the file that was read so.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     noted: Noted,
@@ -139,12 +150,12 @@ impl Shelf {
         Shelf {
             lab_dir: lab_dir.to_owned(),
             records: Records::new(lab_dir),
-            index: lab_dir.join("runs/index.json"),
+            index: lab_dir.join("runs/index.jsonl"),
             is_loaded: false,
             listed: None,
             ids: Vec::new(),
             seen: 0,
-            shelved: BTreeMap::new(),
+            known: BTreeMap::new(),
             damaged: BTreeMap::new(),
             noted: Noted::default(),
         }
@@ -157,13 +168,41 @@ impl Shelf {
         shelf
     }
 
+    /// The runs that `wanted` accepts as they are now, newest first. For who asks once: ten thousand need not be in
+    /// memory a second time.
+    pub fn runs(project: &Project, wanted: impl Fn(&Brief) -> bool) -> Vec<RunId> {
+        Shelf::new(project).seek(wanted)
+    }
+
+    fn seek(mut self, wanted: impl Fn(&Brief) -> bool) -> Vec<RunId> {
+        let mut found = BTreeSet::new();
+        self.read_anew(|brief| {
+            // What the index says of a run may be said anew by its record.
+            if wanted(brief) {
+                found.insert(brief.id);
+            } else {
+                found.remove(&brief.id);
+            }
+            false
+        });
+        found.into_iter().rev().filter(|id| self.known.contains_key(id)).collect()
+    }
+
     /// Reads what is new or changed since, and forgets what is gone.
     pub fn refresh(&mut self) {
+        if self.read_anew(|_| true) >= WORTH_WRITING {
+            // Without an index the next opening takes longer, no more.
+            let _ = index::store(&self.index, self.seen, &self.known);
+        }
+    }
+
+    /// Keeps the briefs that are `wanted`; returns how many records were read.
+    fn read_anew(&mut self, mut wanted: impl FnMut(&Brief) -> bool) -> usize {
         if !std::mem::replace(&mut self.is_loaded, true)
-            && let Some(index) = load(&self.index)
+            && let Some((seen, known)) = index::load(&self.index, &mut wanted)
         {
-            self.seen = index.seen;
-            self.shelved = index.runs.into_iter().map(|s| (s.brief.id, s)).collect();
+            self.seen = seen;
+            self.known = known;
         }
         let (seen, decided) = deciding::since(&self.lab_dir, self.seen);
         self.seen = seen;
@@ -173,14 +212,13 @@ impl Shelf {
             self.ids = self.records.ids();
             self.listed = listed;
             let here: BTreeSet<RunId> = self.ids.iter().copied().collect();
-            self.shelved.retain(|id, _| here.contains(id));
+            self.known.retain(|id, _| here.contains(id));
             self.damaged.retain(|id, _| here.contains(id));
         }
         let as_it_was = |at: usize, id: RunId| {
-            let stays = |known: &Shelved| {
-                known.brief.verdict.is_some() && decided.as_ref().is_some_and(|ids| !ids.contains(&id))
-            };
-            let known = self.shelved.get(&id);
+            let stays =
+                |known: &Known| known.has_verdict && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
+            let known = self.known.get(&id);
             let stamp = || stamp(&self.records.record(id));
             match (known, self.damaged.get(&id)) {
                 (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
@@ -192,23 +230,20 @@ impl Shelf {
         let ids = self.ids.iter().enumerate();
         let anew: Vec<RunId> = ids.filter(|(at, id)| !as_it_was(*at, **id)).map(|(_, id)| *id).collect();
         for (id, found) in read(&self.records, &anew) {
-            self.shelved.remove(&id);
+            self.known.remove(&id);
             self.damaged.remove(&id);
             match found {
-                Found::Brief(shelved) => drop(self.shelved.insert(id, *shelved)),
+                Found::Brief(shelved) => drop(self.known.insert(id, Known::new(*shelved, &mut wanted))),
                 Found::Damaged(stamp, problem) => drop(self.damaged.insert(id, (stamp, problem))),
                 Found::Nothing => {}
             }
         }
-        if anew.len() >= WORTH_WRITING {
-            // Without an index the next opening takes longer, no more.
-            let _ = store(&self.index, self.seen, self.shelved.values().collect());
-        }
+        anew.len()
     }
 
     /// Every run that has a record, newest first.
     pub fn newest(&self) -> impl Iterator<Item = &Brief> {
-        self.shelved.values().rev().map(|s| &s.brief)
+        self.known.values().rev().filter_map(|known| known.brief.as_deref())
     }
 
     /// The newest run that has ended. A damaged record is of none that goes on.
@@ -218,7 +253,7 @@ impl Shelf {
     }
 
     pub fn brief(&self, id: RunId) -> Option<&Brief> {
-        self.shelved.get(&id).map(|s| &s.brief)
+        self.known.get(&id)?.brief.as_deref()
     }
 
     /// What is wrong with damaged records, newest first.
@@ -253,97 +288,14 @@ struct Noted {
     briefs: HashMap<String, Option<Brief>>,
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let m = fs::metadata(path).ok()?;
-    Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
-}
-
-enum Found {
-    Brief(Box<Shelved>),
-    Damaged(Option<Stamp>, String),
-    /// A run that is being born, or never was.
-    Nothing,
-}
-
-/// Reads many records at once, as many threads as there are processors.
-fn read(records: &Records, ids: &[RunId]) -> Vec<(RunId, Found)> {
-    const WORTH_A_THREAD: usize = 256;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
-    let one = |id: &RunId| (*id, find(records, *id));
-    std::thread::scope(|scope| {
-        let mut shares = ids.chunks(share);
-        let first = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| {
-                let reading = std::thread::Builder::new()
-                    .name("records".into())
-                    .spawn_scoped(scope, move || share.iter().map(one).collect::<Vec<_>>());
-                (share, reading)
-            })
-            .collect();
-        let mut found: Vec<(RunId, Found)> = first.iter().map(one).collect();
-        for (share, reading) in others {
-            // Where no thread could be had, or it broke, this one reads.
-            let read = reading.ok().and_then(|thread| thread.join().ok());
-            found.extend(read.unwrap_or_else(|| share.iter().map(one).collect()));
-        }
-        found
-    })
-}
-
-fn find(records: &Records, id: RunId) -> Found {
-    // Before it is read: a record that is replaced in between is read again the next time.
-    let stamp = stamp(&records.record(id));
-    match (records.read_brief(id), stamp) {
-        (Ok(brief), Some(stamp)) => Found::Brief(Box::new(Shelved { stamp, brief })),
-        // It came into being between the two looks.
-        (Ok(_), None) => Found::Nothing,
-        (Err(_), _) if records.goes_on(id) || records.unborn(id) => Found::Nothing,
-        (Err(error), _) => Found::Damaged(stamp, format!("run {id} is left out: {error:#}")),
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Index<R> {
-    version: u32,
-    seen: Seen,
-    runs: Vec<R>,
-}
-
-const VERSION: u32 = 2;
-
-/// An index that cannot be read, or is another lab's, is none.
-fn load(index: &Path) -> Option<Index<Shelved>> {
-    let index: Index<Shelved> = serde_json::from_slice(&fs::read(index).ok()?).ok()?;
-    (index.version == VERSION).then_some(index)
-}
-
-fn store(index: &Path, seen: Seen, runs: Vec<&Shelved>) -> std::io::Result<()> {
-    let text = serde_json::to_vec(&Index { version: VERSION, seen, runs })?;
-    let folder = index.parent().unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".index").tempfile_in(folder)?;
-    fs::write(file.path(), text)?;
-    file.persist(index).map_err(|e| e.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::records::tests::record;
+    use std::fs;
 
     fn ended(records: &Records, id: RunId, device: &str) {
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective: None,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict::bare(Outcome::Pass, "");
         let of = Record { verdict: Some(verdict), device: Some(device.into()), ..record(id) };
         records.write(&of).expect("written");
     }
@@ -382,10 +334,18 @@ mod tests {
             assert_eq!(shelf.problems().len(), 1, "it stays one");
             assert_eq!(shelf.ended(), Some(RunId(NEWEST as u64 + 4)));
         }
-        fs::write(&shelf.index, "nonsense").expect("damaged");
-        let mut third = Shelf::of(temp.path());
-        third.refresh();
-        assert_eq!(seen(&third), seen(&shelf));
+        let whole = fs::read_to_string(&shelf.index).expect("an index");
+        for broken in ["nonsense", &whole[..whole.len() - 9]] {
+            fs::write(&shelf.index, broken).expect("damaged");
+            let mut third = Shelf::of(temp.path());
+            third.refresh();
+            assert_eq!(seen(&third), seen(&shelf));
+        }
+        let of = |device| Shelf::of(temp.path()).seek(|brief| brief.device.as_deref() == Some(device));
+        assert_eq!(of("by hand"), [RunId(NEWEST as u64)]);
+        assert_eq!(of("b"), [RunId(2)]);
+        let all: Vec<RunId> = shelf.newest().map(|brief| brief.id).collect();
+        assert_eq!(Shelf::of(temp.path()).seek(|_| true), all);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! Its files are a copy in `.lab/standby/`, in which only the kernel is another when its run comes:
 //! where any other file differs by then, or HEAD holds another incumbent, it is not used.
 
-use super::execute::{self, Order};
 use super::inputs::{self, Inputs};
+use super::order::{self, Order};
 use super::process::{self, Control, Running};
 use super::project::Project;
 use super::record::InputFile;
@@ -51,7 +51,7 @@ impl Standby {
         }
         inputs.write(project, &tree)?;
         // Where it cannot be had, the run has a judge of its own, which says why.
-        let incumbent = execute::incumbent_into(project, order, &incumbent_tree(project))?;
+        let incumbent = order.incumbent_into(project, &incumbent_tree(project))?;
         let command = command(project, order);
         let told = in_words(&command);
         let (theirs, orders) = io::pipe()?;
@@ -64,7 +64,7 @@ impl Standby {
     pub fn fits(&mut self, project: &Project, order: &Order, inputs: &Inputs) -> bool {
         in_words(&command(project, order)) == self.command
             && others(inputs) == self.files
-            && execute::incumbent_of(project, order).is_ok_and(|held| held == self.incumbent)
+            && order.incumbent_of(project).is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
 
@@ -97,8 +97,8 @@ fn incumbent_tree(project: &Project) -> PathBuf {
 }
 
 fn command(project: &Project, order: &Order) -> Command {
-    let judge = execute::judge(project, order, &tree(project));
-    let mut command = execute::beside(judge, project, &incumbent_tree(project));
+    let judge = order.judge(project, &tree(project));
+    let mut command = order::beside(judge, project, &incumbent_tree(project));
     command.arg("--standby");
     command
 }

@@ -6,8 +6,7 @@ use super::project::Project;
 use super::records::Records;
 use super::repo::{self, Head};
 use super::run::RunId;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use super::stamp::{Stamp, stamp};
 
 /// Where two of these are the same there is nothing new to show. Taking one is cheap: it reads no
 /// record and no row.
@@ -16,14 +15,11 @@ pub struct Surroundings {
     head: Option<Head>,
     /// Why no commit could be made: a lock that goes away is news, and so is a name that git learns.
     obstacle: Option<String>,
-    files: Vec<Stamp>,
+    files: Vec<Option<Stamp>>,
     /// Of the folder of runs.
-    runs: Stamp,
+    runs: Option<Stamp>,
     newest: Option<RunId>,
 }
-
-/// Inode, size, and when it was last written.
-type Stamp = Option<(u64, u64, i64, i64)>;
 
 impl Surroundings {
     /// `before` is what an earlier look found: a folder of ten thousand runs is listed only where it is another.
@@ -45,9 +41,4 @@ impl Surroundings {
             newest,
         }
     }
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let m = std::fs::metadata(path).ok()?;
-    Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
 }

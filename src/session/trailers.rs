@@ -22,6 +22,7 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         Outcome::Pass if gates.is_empty() => parts.push("correct".to_owned()),
         Outcome::Pass => {}
         Outcome::Fail => parts.push(verdict.why.clone()),
+        Outcome::Crash if verdict.build_failed => parts.push(format!("does not build: {}", verdict.why)),
         Outcome::Crash => parts.push(format!("crashed: {}", verdict.why)),
         Outcome::Void => parts.push("no verdict".to_owned()),
     }
@@ -55,11 +56,11 @@ fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) 
             && e.device == record.device
             && e.row.throughput_sps > 0.0
     };
-    let better = |a: f64, b: f64| if goal == Goal::Maximize { a > b } else { a < b };
     let kept = history.iter().filter(comparable);
-    let best = kept.reduce(|a, b| if better(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
+    let best =
+        kept.reduce(|a, b| if goal.prefers(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
     let known = best.row.throughput_sps;
-    if better(value, known) {
+    if goal.prefers(value, known) {
         return Some("best so far".to_owned());
     }
     Some(format!("{:+.1} % vs best ({})", (value / known - 1.0) * 100.0, best.row.commit))
@@ -85,14 +86,10 @@ mod tests {
         let change = Change { ratio: 0.031, spread: None, interval: Some((0.029, 0.033)), speed };
         Record {
             verdict: Some(Verdict {
-                outcome: Outcome::Pass,
-                why: String::new(),
-                build_failed: false,
                 objective: Some(objective),
                 kernel_us: Some(24.0),
                 change: Some(change),
-                emulated: false,
-                caveats: Vec::new(),
+                ..Verdict::bare(Outcome::Pass, "")
             }),
             device: Some("NVIDIA H200".into()),
             results: [("a_diff", "1e-7 limit=1e-5"), ("b_diff", "2e-7 limit=1e-5")]
@@ -163,6 +160,21 @@ mod tests {
             }
         });
         assert_eq!(tested(&wrong, &[], &config), "NVIDIA H200, 2 of 2 gates, a_diff is 2");
+        let crash = |build_failed| {
+            let why = "kernel.cu:3: no".to_owned();
+            with(|v| {
+                *v = Verdict {
+                    outcome: Outcome::Crash,
+                    why,
+                    build_failed,
+                    objective: None,
+                    change: None,
+                    ..v.clone()
+                }
+            })
+        };
+        assert!(tested(&crash(true), &[], &config).ends_with(", does not build: kernel.cu:3: no"));
+        assert!(tested(&crash(false), &[], &config).ends_with(", crashed: kernel.cu:3: no"));
         assert_eq!(tested(&record(RunId(1)), &[], &config), "", "the run goes on");
     }
 }

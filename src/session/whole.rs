@@ -9,7 +9,7 @@ use super::records::Records;
 use super::repo::{self, Notes};
 use super::run::Reason;
 use super::sanitise::LogLine;
-use super::verdict::{self, Change};
+use super::verdict::Change;
 use std::borrow::Cow;
 
 /// Lines of run.log that are read at most, the last ones.
@@ -28,11 +28,13 @@ pub struct Whole {
     pub source: Result<String, String>,
     /// What the experiment changed in kernel.cu, as a unified diff.
     pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
     pub log: Vec<LogLine>,
 }
 
 /// Reads disk and git: not for the screen's own thread.
-pub fn whole(project: &Project, key: &Key) -> Whole {
+pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
     let records = Records::new(&project.lab_dir);
     let record = record(project, key);
     let project = about(project, record.as_ref());
@@ -41,7 +43,8 @@ pub fn whole(project: &Project, key: &Key) -> Whole {
         record,
         trailers: repo::trailers_of(&project, &key.commit).unwrap_or_default(),
         source: repo::show(&project, &key.commit).map_err(in_words),
-        diff: repo::change(&project, &key.commit).map_err(in_words),
+        diff: repo::change(&project, &key.commit, around).map_err(in_words),
+        around,
         log,
         key: key.clone(),
     }
@@ -76,20 +79,22 @@ pub struct Compared {
     pub records: [Option<Record>; 2],
     /// From the kernel of the first to that of the second, as a unified diff.
     pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
 }
 
 /// Reads disk and git: not for the screen's own thread.
-pub fn compare(project: &Project, keys: [Key; 2]) -> Compared {
+pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
     let records = [record(project, &keys[0]), record(project, &keys[1])];
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
         _ => {
             let project = about(project, records.iter().flatten().next());
-            repo::diff(&project, &keys[0].commit, Some(&keys[1].commit)).map_err(in_words)
+            repo::diff(&project, &keys[0].commit, Some(&keys[1].commit), around).map_err(in_words)
         }
     };
-    Compared { keys, records, diff }
+    Compared { keys, records, diff, around }
 }
 
 impl Compared {
@@ -106,7 +111,7 @@ impl Compared {
         if let Some(difference) = otherwise(a, b) {
             return Err(difference);
         }
-        verdict::change(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+        Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
     }
 }
 
@@ -143,23 +148,16 @@ mod tests {
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
-        let verdict = Verdict {
-            outcome: Outcome::Pass,
-            why: String::new(),
-            build_failed: false,
-            objective,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            caveats: Vec::new(),
-        };
+        let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
         Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {
         let key = Key { commit: "a".into(), run: None, decided: None };
         let keys = [key.clone(), key];
-        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()) }.ratio().map(|c| c.words())
+        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3 }
+            .ratio()
+            .map(|c| c.words())
     }
 
     #[test]

@@ -159,6 +159,10 @@ fn bind(map: &mut Keymap, place: Place, binding: &Binding, value: &Spanned<DeVal
         DeValue::Array(list) => {
             for one in list {
                 let DeValue::String(text) = one.get_ref() else { return shape().map(drop::<()>) };
+                if text == "none" {
+                    let what = format!("\"none\" stands alone: {} = \"none\", or []", binding.name);
+                    return wrong(&one.span(), what);
+                }
                 keys.push(key(text, &one.span())?);
             }
         }
@@ -184,6 +188,11 @@ fn bind(map: &mut Keymap, place: Place, binding: &Binding, value: &Spanned<DeVal
 fn key(text: &str, span: &Range<usize>) -> Result<Key, Wrong> {
     if let Some(key) = Key::parse(text) {
         return Ok(key);
+    }
+    if text.trim().is_empty() {
+        let what =
+            "an empty text is no key: \"none\" or [] takes an action's keys away, \"space\" is the space bar";
+        return wrong(span, what);
     }
     let near = Key::suggestion(text).map(|name| format!(" (did you mean {name}?)"));
     let near = near.unwrap_or_else(|| ": keys are written as c, G, ctrl-k, alt-x, pageup, f5".to_owned());

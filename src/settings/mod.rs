@@ -5,13 +5,15 @@
 mod keys;
 
 use crate::config;
+use crate::tui::editor;
 use crate::tui::keymap::Keymap;
-use crate::tui::theme::Wish;
+use crate::tui::theme::{Wish, said_depth};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::io;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 
 /// What the file is called.
 pub const FILE: &str = "config.toml";
@@ -35,6 +37,8 @@ pub enum Notify {
 pub struct Settings {
     /// A theme's name or path.
     pub theme: Option<String>,
+    /// Where the file says so, as errors name it: which themes there are is not known here.
+    pub theme_at: Option<String>,
     /// `auto`, `none`, `16`, `256` or `truecolor`.
     pub color: Option<String>,
     /// Whether a theme's ground is painted over the terminal's own.
@@ -45,7 +49,7 @@ pub struct Settings {
     pub notify: Notify,
     /// A run counts as long from so many seconds on.
     pub notify_after_s: f64,
-    /// Instead of `$VISUAL` and `$EDITOR`.
+    /// Instead of `$VISUAL` and `$EDITOR`; it may say where file, line and column go.
     pub editor: Option<String>,
     pub keymap: Keymap,
 }
@@ -54,6 +58,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             theme: None,
+            theme_at: None,
             color: None,
             paint: None,
             ascii: None,
@@ -70,14 +75,14 @@ impl Default for Settings {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    theme: Option<String>,
-    color: Option<String>,
+    theme: Option<Spanned<String>>,
+    color: Option<Spanned<String>>,
     paint: Option<bool>,
     ascii: Option<bool>,
     mouse: Option<bool>,
     notify: Option<Notify>,
-    notify_after_s: Option<f64>,
-    editor: Option<String>,
+    notify_after_s: Option<Spanned<f64>>,
+    editor: Option<Spanned<String>>,
     #[serde(rename = "preset")]
     _preset: Option<IgnoredAny>,
     #[serde(rename = "keys")]
@@ -89,10 +94,19 @@ struct Written {
 impl Settings {
     /// Reads the file; one that is not there says nothing.
     pub fn read(file: &Path) -> Result<Settings, String> {
-        match std::fs::read_to_string(file) {
-            Ok(text) => Settings::parse(&text, &file.display().to_string()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
-            Err(error) => Err(format!("cannot read {}: {error}", file.display())),
+        let shown_as = file.display().to_string();
+        let bytes = match std::fs::read(file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
+            Err(error) => return Err(format!("cannot read {shown_as}: {error}")),
+        };
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Settings::parse(text, &shown_as),
+            Err(error) => {
+                let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let at = config::place(&text, &shown_as, text.len());
+                Err(format!("{at}: this byte is not of UTF-8 text: save the file as UTF-8"))
+            }
         }
     }
 
@@ -100,27 +114,31 @@ impl Settings {
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: Written =
             toml::from_str(text).map_err(|error| config::complaint(text, shown_as, &error))?;
-        let keymap = keys::parse(text)
-            .map_err(|wrong| format!("{shown_as}:{}: {}", config::row(text, wrong.at), wrong.what))?;
+        let wrong = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
+        let keymap = keys::parse(text).map_err(|error| wrong(error.at, error.what))?;
         let default = Settings::default();
-        let notify_after_s = written.notify_after_s.unwrap_or(default.notify_after_s);
-        if !(0.0..=1e6).contains(&notify_after_s) {
-            return Err(format!(
-                "{shown_as}: notify_after_s = {notify_after_s}: it must be from 0 to 1000000 seconds"
-            ));
+        if let Some(color) = &written.color {
+            said_depth(color.get_ref()).map_err(|what| wrong(color.span().start, what))?;
         }
-        if written.editor.as_ref().is_some_and(|editor| editor.trim().is_empty()) {
-            return Err(format!("{shown_as}: editor is empty: remove the line to use $VISUAL or $EDITOR"));
+        if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref()))
+        {
+            let what =
+                format!("notify_after_s = {}: it must be from 0 to 1000000 seconds", seconds.get_ref());
+            return Err(wrong(seconds.span().start, what));
+        }
+        if let Some(editor) = &written.editor {
+            editor::check(editor.get_ref()).map_err(|what| wrong(editor.span().start, what))?;
         }
         Ok(Settings {
-            theme: written.theme,
-            color: written.color,
+            theme_at: written.theme.as_ref().map(|theme| config::place(text, shown_as, theme.span().start)),
+            theme: written.theme.map(Spanned::into_inner),
+            color: written.color.map(Spanned::into_inner),
             paint: written.paint,
             ascii: written.ascii,
             mouse: written.mouse.unwrap_or(default.mouse),
             notify: written.notify.unwrap_or(default.notify),
-            notify_after_s,
-            editor: written.editor,
+            notify_after_s: written.notify_after_s.map_or(default.notify_after_s, Spanned::into_inner),
+            editor: written.editor.map(Spanned::into_inner),
             keymap,
         })
     }
@@ -190,6 +208,13 @@ mod tests {
         assert_eq!(Settings::parse("", "config.toml"), Ok(Settings::default()));
         let said = Settings::read(folder.path()).expect_err("a folder is no file");
         assert!(said.starts_with("cannot read "), "{said}");
+        let file = folder.path().join(FILE);
+        std::fs::write(&file, b"mouse = true\neditor = \"\xe9d\"\n").expect("a file");
+        let said = Settings::read(&file).expect_err("it is Latin-1");
+        assert!(
+            said.ends_with("config.toml:2:11: this byte is not of UTF-8 text: save the file as UTF-8"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::session::repo::Marks;
 use crate::session::run::RunId;
 use crate::session::shelf::Shelf;
 use crate::session::watch::{self, Put, Watcher};
-use crate::session::{decide, execute, history, repo, status, trust};
+use crate::session::{decide, history, order, repo, status, trust};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -28,12 +28,16 @@ const COMMITS: usize = 500;
 const LOG_LINES: usize = 20_000;
 
 /// The watcher's thread broke.
-const DEAF: &str = "nothing watches kernel.cu any more: start the lab anew";
+const DEAF: &str = "nothing watches the kernel any more: start the lab anew";
 
-#[derive(Debug, PartialEq)]
+/// What the desk can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
+    /// Where things stand; answered by [`Event::Facts`].
     Look,
-    LoadLog(RunId),
+    /// The log of a run that this screen did not see; answered by [`Event::LastLog`].
+    Log(RunId),
+    /// Answered by [`Event::Decided`], as a discard is.
     Keep {
         run: RunId,
         message: Message,
@@ -43,15 +47,20 @@ pub enum Request {
         message: Message,
         confirmed: bool,
     },
-    AskUndo,
+    /// What undoing the last decision would do; answered by [`Event::Undoable`].
+    Undoable,
+    /// The decision about this run is taken back, as long as it is the last; answered by [`Event::Undone`].
     Undo(RunId),
+    /// Another description for the experiment of a commit; answered by [`Event::Described`].
     Describe {
         commit: String,
         description: String,
     },
-    /// The kernel of a commit, to be put on disk.
+    /// The kernel of this commit is put on disk; answered by [`Event::Restored`].
     Restore(String),
+    /// The harness command of lab.toml is trusted as it now is; answered by [`Event::Trusted`].
     Trust,
+    /// lab.toml changed: the project is opened anew; answered by [`Event::Project`].
     Reopen,
 }
 
@@ -184,12 +193,12 @@ impl Clerk {
                     history: Ok(history),
                 }))
             }
-            Request::LoadLog(run) => Event::LastLog(Box::new(self.load_log(run))),
+            Request::Log(run) => Event::LastLog(Box::new(self.load_log(run))),
             Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
             Request::Discard { run, message, confirmed } => {
                 Event::Decided(self.discard(run, message, confirmed))
             }
-            Request::AskUndo => {
+            Request::Undoable => {
                 self.shelf.refresh();
                 Event::Undoable(decide::undoable(project, &self.shelf))
             }
@@ -226,7 +235,7 @@ impl Clerk {
         }
         let mut asked = Asked {
             control: &control,
-            program: execute::own_program(),
+            program: order::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);
@@ -307,14 +316,12 @@ mod tests {
     #[test]
     fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
         let (send, inbox) = mpsc::channel();
-        for request in
-            [Request::Look, Request::LoadLog(RunId(1)), Request::Look, Request::Look, Request::Trust]
-        {
+        for request in [Request::Look, Request::Log(RunId(1)), Request::Look, Request::Look, Request::Trust] {
             send.send(request).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = VecDeque::new();
         let order: Vec<Request> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Request::LoadLog(RunId(1)), Request::Look, Request::Trust]);
+        assert_eq!(order, [Request::Log(RunId(1)), Request::Look, Request::Trust]);
     }
 }

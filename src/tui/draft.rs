@@ -89,21 +89,55 @@ impl Draft {
         self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
     }
 
-    /// `hi` is *high* where the usual words leave no doubt.
+    /// `hi` is *high* where the words of the trailer leave no doubt.
     pub fn complete(&mut self) {
         let field = &mut self.fields[self.at];
         let typed = field.input.value().trim().to_lowercase();
-        let usual = field.key.as_ref().map_or(&[][..], Key::usual);
-        let mut near = usual.iter().filter(|word| word.starts_with(&typed));
+        let words = field.key.as_ref().map_or(&[][..], Key::words);
+        let mut near = words.iter().filter(|word| word.starts_with(&typed));
         if let (false, Some(word), None) = (typed.is_empty(), near.next(), near.next()) {
             field.input = Input::new((*word).to_owned());
         }
     }
 
+    /// The words of the trailer that is typed into, where it has some.
+    pub fn words(&self) -> &'static [&'static str] {
+        self.fields[self.at].key.as_ref().map_or(&[], Key::words)
+    }
+
+    /// The next of them or the one before, round the end through none at all.
+    pub fn choose(&mut self, forward: bool) {
+        self.complete();
+        let words = self.words();
+        let field = &mut self.fields[self.at];
+        let places = words.len() + 1;
+        // None stands behind the last.
+        let at = words.iter().position(|word| *word == field.input.value()).unwrap_or(words.len());
+        let next = (at + if forward { 1 } else { places - 1 }) % places;
+        if !words.is_empty() {
+            field.input = Input::new(words.get(next).copied().unwrap_or_default().to_owned());
+        }
+    }
+
+    /// What is wrong with a trailer, whose line is then the one that is typed into.
+    pub fn wrong(&mut self) -> Option<String> {
+        let filled = |field: &&Field| !field.input.value().trim().is_empty();
+        let error = |field: &Field| field.key.as_ref()?.value(field.input.value()).err();
+        let (at, what) = (0..self.fields.len())
+            .find_map(|at| Some((at, self.fields.get(at).filter(filled).and_then(error)?)))?;
+        (self.open, self.at) = (true, at);
+        Some(what)
+    }
+
     /// `otherwise` is the subject where none was typed.
     pub fn message(&self, otherwise: &str) -> Message {
         let subject = if self.subject().is_empty() { otherwise } else { self.subject() };
-        let trailers = self.fields.iter().filter_map(|f| Some((f.key.clone()?, f.input.value().to_owned())));
+        let value = |key: &Key, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
+        let trailers = self.fields.iter().filter_map(|field| {
+            let key = field.key.clone()?;
+            let value = value(&key, field.input.value());
+            Some((key, value))
+        });
         Message::new(subject, trailers)
     }
 }
@@ -155,6 +189,41 @@ mod tests {
         }
         typed(&mut draft, "perhaps");
         draft.complete();
-        assert_eq!(draft.message("x").render(), "x\n\nReversibility: perhaps\n");
+        let said = draft.wrong().expect("perhaps is none of its words");
+        assert!(said.starts_with("Reversibility: 'perhaps' is none of its words"), "{said}");
+        typed(&mut draft, "Messy");
+        assert_eq!(draft.wrong(), None);
+        assert_eq!(draft.message("x").render(), "x\n\nReversibility: messy\n");
+    }
+
+    #[test]
+    fn a_wrong_trailer_is_gone_to_even_where_it_is_folded_away() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        for text in ["x", "", "", "certain"] {
+            typed(&mut draft, text);
+            draft.step(true);
+        }
+        draft.fold();
+        assert!(draft.wrong().is_some());
+        assert_eq!((draft.is_open(), draft.shown().1), (true, 3));
+    }
+
+    #[test]
+    fn words_are_gone_through_round_the_end() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        draft.choose(true);
+        assert_eq!(draft.input().value(), "", "a subject has none");
+        for _ in 0..3 {
+            draft.step(true);
+        }
+        let mut seen = Vec::new();
+        for forward in [true, true, true, true, false, false] {
+            draft.choose(forward);
+            seen.push(draft.input().value().to_owned());
+        }
+        assert_eq!(seen, ["low", "medium", "high", "", "high", "medium"]);
+        typed(&mut draft, "lo");
+        draft.choose(true);
+        assert_eq!(draft.input().value(), "medium");
     }
 }

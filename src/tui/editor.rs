@@ -1,12 +1,27 @@
-//! Which editor, and how it is told the line to open at.
+//! Which editor, and how it is told the place to open at.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// These take `+LINE` before the file.
-const TAKE_A_LINE: [&str; 9] = ["vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "kak", "micro"];
+/// How an editor that is named without placeholders is told a line.
+const KNOWN: [(&str, &[&str]); 4] = [
+    ("+{line} {file}", &["vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "kak", "micro", "ne"]),
+    ("{file}:{line}:{column}", &["hx", "helix", "subl", "zed"]),
+    ("--goto {file}:{line}:{column}", &["code", "code-insiders", "codium", "cursor"]),
+    ("--line {line} {file}", &["kate", "gedit"]),
+];
+
+/// What may stand in the place of a place.
+const PLACEHOLDERS: [&str; 3] = ["{file}", "{line}", "{column}"];
+
+/// A line of a file and a column of it, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub line: u32,
+    pub column: Option<u32>,
+}
 
 /// The user's editor: `$VISUAL`, else `$EDITOR`, else `vi`.
 pub fn chosen(env: impl Fn(&str) -> Option<String>) -> String {
@@ -14,15 +29,79 @@ pub fn chosen(env: impl Fn(&str) -> Option<String>) -> String {
     set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Its command line. It may hold arguments, so the shell splits it, as git does.
-pub fn command(editor: &str, file: &Path, line: Option<u32>) -> Command {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor);
-    if let Some(line) = line.filter(|_| takes_a_line(editor)) {
-        command.arg(format!("+{line}"));
+/// What is wrong with a command line of the user's, if anything.
+pub fn check(editor: &str) -> Result<(), String> {
+    if editor.trim().is_empty() {
+        return Err("editor is empty: remove the line to use $VISUAL or $EDITOR".to_owned());
     }
-    command.arg(file);
+    let all = PLACEHOLDERS.join(", ");
+    if let Some(word) = braced(editor).find(|word| !PLACEHOLDERS.contains(word)) {
+        let near = PLACEHOLDERS.iter().find(|known| strsim::damerau_levenshtein(known, word) <= 2);
+        let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+        return Err(format!("editor has the unknown placeholder {word}{near}: they are {all}"));
+    }
+    match braced(editor).next() {
+        Some(one) if !editor.contains("{file}") => {
+            Err(format!("editor has {one} but no {{file}}, as in editor = \"code --goto {{file}}:{{line}}\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The words in braces that a placeholder could be: not those of the shell's, as `${HOME}`.
+fn braced(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('{').filter_map(move |(at, _)| {
+        let end = at + text[at..].find('}')?;
+        let is_word = end > at + 1 && text[at + 1..end].bytes().all(|byte| byte.is_ascii_lowercase());
+        (is_word && !text[..at].ends_with('$')).then(|| &text[at..=end])
+    })
+}
+
+/// Its command line. It may hold arguments, so the shell splits it, as git does; what stands for a placeholder is one
+/// word of it whatever the file is called.
+pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
+    let own = PLACEHOLDERS.iter().any(|word| editor.contains(word));
+    let how = match spot {
+        _ if own => editor.to_owned(),
+        Some(_) => format!("{editor} {}", known(editor).unwrap_or("{file}")),
+        None => format!("{editor} {{file}}"),
+    };
+    let Spot { line, column } = spot.unwrap_or(Spot { line: 1, column: None });
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script(&how)).arg(editor).arg(file);
+    command.arg(line.to_string()).arg(column.unwrap_or(1).to_string());
     command
+}
+
+/// The shell's own words for the placeholders: `$1`, `$2`, `$3`, quoted as the place asks for.
+fn script(how: &str) -> String {
+    let mut out = String::new();
+    let mut quote = None;
+    let mut rest = how;
+    while let Some(letter) = rest.chars().next() {
+        if let Some(number) = PLACEHOLDERS.iter().position(|word| rest.starts_with(word)) {
+            let parameter = format!("${{{}}}", number + 1);
+            out.push_str(&match quote {
+                None => format!("\"{parameter}\""),
+                Some('"') => parameter,
+                Some(_) => format!("'\"{parameter}\"'"),
+            });
+            rest = &rest[PLACEHOLDERS[number].len()..];
+            continue;
+        }
+        out.push(letter);
+        rest = &rest[letter.len_utf8()..];
+        match (letter, quote) {
+            ('\\', None | Some('"')) => {
+                out.extend(rest.chars().next());
+                rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+            }
+            ('\'' | '"', None) => quote = Some(letter),
+            (letter, Some(open)) if letter == open => quote = None,
+            _ => {}
+        }
+    }
+    out
 }
 
 /// What is to be said of how it ended, if anything.
@@ -30,9 +109,9 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
     match ended.map(|status| (status.code(), status.signal())) {
         Ok((Some(0), _)) => Ok(()),
         // The shell's words for a program that is not there, and for one that may not be run.
-        Ok((Some(126 | 127), _)) => {
-            Err(format!("the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR"))
-        }
+        Ok((Some(126 | 127), _)) => Err(format!(
+            "the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR, or editor in lab's config.toml"
+        )),
         Ok((Some(code), _)) => Err(format!("the editor '{editor}' ended with exit code {code}")),
         Ok((None, signal)) => {
             Err(format!("the editor '{editor}' was ended by signal {}", signal.unwrap_or_default()))
@@ -41,31 +120,59 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
     }
 }
 
-fn takes_a_line(editor: &str) -> bool {
+fn known(editor: &str) -> Option<&'static str> {
     let program = editor.split_whitespace().next().unwrap_or("");
     let name = program.rsplit('/').next().unwrap_or(program);
-    TAKE_A_LINE.contains(&name)
+    KNOWN.iter().find(|(_, names)| names.contains(&name)).map(|(how, _)| *how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(vars: &[(&str, &str)], line: Option<u32>) -> String {
-        let env = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-        let command = command(&chosen(env), Path::new("a b.cu"), line);
-        command.get_args().map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>().join("|")
+    const SEVEN: Option<Spot> = Some(Spot { line: 7, column: Some(3) });
+
+    /// What the editor is given, a word a line: the shell starts `printf` in its place.
+    fn given(editor: &str, spot: Option<Spot>) -> String {
+        let mut command = command(editor, Path::new("a 'b\"$x.cu"), spot);
+        let said = command.env("PATH", "/usr/bin:/bin").output().expect("a shell");
+        String::from_utf8_lossy(&said.stdout).trim_end().replace('\n', "|")
     }
 
     #[test]
-    fn the_users_editor_is_started_as_they_say() {
-        assert_eq!(check(&[], None), "-c|vi \"$@\"|vi|a b.cu");
-        assert_eq!(check(&[("EDITOR", "nano")], Some(7)), "-c|nano \"$@\"|nano|+7|a b.cu");
-        let both = [("VISUAL", "code --wait"), ("EDITOR", "nano")];
-        assert_eq!(check(&both, Some(7)), "-c|code --wait \"$@\"|code --wait|a b.cu");
-        assert_eq!(
-            check(&[("VISUAL", " "), ("EDITOR", "/usr/bin/vim -u x")], Some(7)),
-            "-c|/usr/bin/vim -u x \"$@\"|/usr/bin/vim -u x|+7|a b.cu"
-        );
+    fn the_users_editor_is_the_one_they_set() {
+        let chosen = |vars: &[(&str, &str)]| {
+            chosen(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        };
+        assert_eq!(chosen(&[]), "vi");
+        assert_eq!(chosen(&[("EDITOR", "nano")]), "nano");
+        assert_eq!(chosen(&[("VISUAL", "code --wait"), ("EDITOR", "nano")]), "code --wait");
+        assert_eq!(chosen(&[("VISUAL", " "), ("EDITOR", "nano")]), "nano");
+    }
+
+    #[test]
+    fn one_that_is_known_is_told_the_line_in_its_own_way() {
+        let how = |editor: &str| script(&format!("{editor} {}", known(editor).unwrap_or("{file}")));
+        assert_eq!(how("/usr/bin/vim -u x"), "/usr/bin/vim -u x +\"${2}\" \"${1}\"");
+        assert_eq!(how("code -w"), "code -w --goto \"${1}\":\"${2}\":\"${3}\"");
+        assert_eq!(how("hx"), "hx \"${1}\":\"${2}\":\"${3}\"");
+        assert_eq!(how("my-editor.sh"), "my-editor.sh \"${1}\"");
+    }
+
+    #[test]
+    fn a_placeholder_is_a_word_whatever_the_file_is_called() {
+        let file = "a 'b\"$x.cu";
+        assert_eq!(given("printf '%s\\n' -x", SEVEN), format!("-x|{file}"));
+        assert_eq!(given("printf '%s\\n' --goto {file}:{line}", SEVEN), format!("--goto|{file}:7"));
+        assert_eq!(given("printf '%s\\n' \"at {line} {file}\"", SEVEN), format!("at 7 {file}"));
+        assert_eq!(given("printf '%s\\n' 'at {file}' {column} \\'", SEVEN), format!("at {file}|3|'"));
+        assert_eq!(given("printf '%s\\n' {file} +{line},{column}", None), format!("{file}|+1,1"));
+    }
+
+    #[test]
+    fn a_placeholder_that_is_none_is_refused() {
+        for fine in ["vim", "code --goto {file}:{line}:{column}", "${HOME}/bin/e {file}", "e {a,b} {} {X}"] {
+            assert_eq!(check(fine), Ok(()), "{fine}");
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What `update` wants done. It does none of it itself: the executor carries effects out and
 //! answers by events.
 
+use super::desk::Request;
+use super::editor::Spot;
 use super::layout::Layout;
 use super::reader::Wish;
 use super::source::Which;
-use crate::session::message::Message;
-use crate::session::run::{Reason, RunId};
+use crate::session::run::Reason;
 use crate::settings::Notify;
 use std::sync::Arc;
 
@@ -15,46 +16,20 @@ pub enum Effect {
     StartRun(Reason),
     /// End the run that goes on.
     KillRun,
-    Keep {
-        run: RunId,
-        message: Message,
-    },
+    /// Ask the desk for something: a decision above all.
+    Ask(Request),
     /// End the check that goes on before a keep; nothing is kept.
     StopKeep,
-    Discard {
-        run: RunId,
-        message: Message,
-        confirmed: bool,
-    },
-    /// Say what undoing the last decision would do.
-    AskUndo,
-    /// Take the decision about this run back, as long as it is the last.
-    Undo(RunId),
-    /// Another description for the experiment of a commit.
-    Describe {
-        commit: String,
-        description: String,
-    },
-    /// Put the kernel of this commit on disk.
-    Restore(String),
     /// Look at disk and git anew.
     Refresh,
-    /// Read the log of a run that this screen did not see.
-    LoadLog(RunId),
     /// Read the state of this GPU from now on, or of none.
     LookAt(Option<String>),
     /// Find out how this source is coloured.
     Colour(Which, Arc<str>),
     /// Read for a view.
     Read(Wish),
-    /// lab.toml changed: open the project anew.
-    ReopenProject,
-    /// Trust the harness command of lab.toml as it now is.
-    Trust,
-    /// Open kernel.cu in the user's editor, at a line.
-    OpenEditor {
-        line: Option<u32>,
-    },
+    /// Open kernel.cu in the user's editor, where a place in it is known there.
+    OpenEditor(Option<Spot>),
     /// Put this text on the clipboard of the user's terminal.
     Copy(String),
     /// Tell the user, who looks elsewhere.

@@ -56,33 +56,21 @@ impl Executor {
         match effect {
             Effect::StartRun(reason) => self.runner.start(reason),
             Effect::KillRun => self.runner.kill(),
-            Effect::Keep { run, message } => self.desk.ask(Request::Keep { run, message }),
+            Effect::Ask(request) => self.desk.ask(request),
             Effect::StopKeep => self.desk.stop_keep(),
-            Effect::Discard { run, message, confirmed } => {
-                self.desk.ask(Request::Discard { run, message, confirmed });
-            }
-            Effect::AskUndo => self.desk.ask(Request::AskUndo),
-            Effect::Undo(run) => self.desk.ask(Request::Undo(run)),
-            Effect::Describe { commit, description } => {
-                self.desk.ask(Request::Describe { commit, description });
-            }
-            Effect::Restore(commit) => self.desk.ask(Request::Restore(commit)),
             Effect::Refresh => {
                 self.runner.look();
                 self.desk.ask(Request::Look);
             }
-            Effect::LoadLog(run) => self.desk.ask(Request::LoadLog(run)),
             Effect::LookAt(uuid) => self.monitor.look(uuid),
             Effect::Colour(which, text) => self.colours.ask(which, text.into()),
             Effect::Read(wish) => self.reader.ask(wish),
-            Effect::ReopenProject => self.desk.ask(Request::Reopen),
-            Effect::Trust => self.desk.ask(Request::Trust),
             Effect::Remember(layout) => self.drawer.remember(*layout),
             Effect::ReloadConfig => self.drawer.reload(),
             Effect::ListThemes => self.drawer.list_themes(),
             Effect::Copy(_)
             | Effect::Call(..)
-            | Effect::OpenEditor { .. }
+            | Effect::OpenEditor(_)
             | Effect::Suspend
             | Effect::Repaint
             | Effect::Quit => {

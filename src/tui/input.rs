@@ -3,7 +3,7 @@
 
 use super::event::Event;
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,9 +11,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// How long a key's further bytes, or further keys, are waited for after the first. Not nothing: asked
-/// for no time at all, crossterm does not look.
-const REST: Duration = Duration::from_millis(1);
+/// How long crossterm looks for a key. Not nothing: asked for no time at all, it does not look. Nor more than it
+/// takes: below a millisecond it does not wait but asks again and again, and somebody else wants that processor to
+/// draw the key.
+const LOOK: Duration = Duration::from_micros(50);
+
+/// So long after a key it is looked for another once more: where the first look was cut short because this thread had
+/// no processor, crossterm may hold keys that the terminal tells of no more.
+const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 enum Order {
     Pause(Sender<()>),
@@ -67,8 +72,9 @@ impl Drop for InputThread {
 
 /// Ends when the other side is gone, or the terminal is.
 fn read(events: &Sender<Event>, orders: &Receiver<Order>, bell: &OwnedFd) {
+    let mut again = false;
     loop {
-        let Some(terminal) = wait(bell) else { return lost(events) };
+        let Some(terminal) = wait(bell, again.then_some(&AGAIN)) else { return lost(events) };
         match orders.try_recv() {
             Ok(Order::Pause(done)) => {
                 let _ = done.send(());
@@ -76,26 +82,27 @@ fn read(events: &Sender<Event>, orders: &Receiver<Order>, bell: &OwnedFd) {
                     return;
                 }
                 // What came meanwhile was somebody else's to read.
+                again = false;
                 continue;
             }
             Ok(Order::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return,
         }
-        if terminal {
+        if terminal || again {
             match take(events) {
-                Ok(true) => {}
-                Ok(false) => return,
+                Ok(Some(keys)) => again = keys > 0,
+                Ok(None) => return,
                 Err(_) => return lost(events),
             }
         }
     }
 }
 
-/// Until there is something to read, which is true, or an order; `None` where the terminal is gone.
-fn wait(bell: &OwnedFd) -> Option<bool> {
+/// Until there is something to read, which is true, or an order, or for so long; `None` where the terminal is gone.
+fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> Option<bool> {
     let stdin = std::io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
-    match poll(&mut fds, None) {
+    match poll(&mut fds, most) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(_) => return None,
     }
@@ -107,9 +114,11 @@ fn wait(bell: &OwnedFd) -> Option<bool> {
     (!terminal.intersects(gone)).then_some(terminal.contains(PollFlags::IN))
 }
 
-/// Passes on every key that is there; false where nobody listens any more.
-fn take(events: &Sender<Event>) -> std::io::Result<bool> {
-    while event::poll(REST)? {
+/// Passes on every key that is there, and counts them; `None` where nobody listens any more.
+fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
+    let mut keys = 0;
+    while event::poll(LOOK)? {
+        keys += 1;
         let event = match event::read()? {
             Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Key(key),
             Raw::Paste(text) => Event::Paste(text),
@@ -120,10 +129,10 @@ fn take(events: &Sender<Event>) -> std::io::Result<bool> {
             Raw::Resize(..) | Raw::Key(_) => continue,
         };
         if events.send(event).is_err() {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(keys))
 }
 
 /// While paused keys belong to somebody else. False where the other side is gone.

@@ -1,5 +1,7 @@
 //! Every action of the screen in one table: its name, what it does and its keys. The help page, the
 //! hint bar and KEYS.md are made from it, so that they cannot disagree.
+//!
+//! Digits choose views, at once, so no key takes a count: a row is gone to by its number in the palette (`:120`).
 
 mod key;
 mod map;
@@ -96,19 +98,19 @@ macro_rules! actions {
 
 actions! {
     Screen Keep "keep" "keep this experiment: commit exactly the judged bytes" ["c"] "commit";
-    Screen Discard "discard" "discard it: put kernel.cu back to the incumbent; the attempt stays in git" ["d"] "discard";
+    Screen Discard "discard" "discard it: put the incumbent back on disk; the attempt stays in git" ["d"] "discard";
     Screen Undo "undo" "take the last keep or discard back, as long as nothing was built on it" ["u"] "";
     Screen Auto "auto-decide" "keep what is right and faster, discard what is slower, the same or wrong; or leave it to you" ["a"] "";
     Screen Rerun "rerun" "judge the present bytes once more" ["r"] "rerun";
     Screen Check "check" "check the present bytes for wild accesses and races, with the tools of `lab check`" ["s"] "";
     Screen Stop "stop" "end the run that goes on; it leaves no verdict" ["x"] "";
-    Screen Edit "edit" "open kernel.cu in $VISUAL or $EDITOR, at the source's cursor or the first error" ["e"] "edit";
+    Screen Edit "edit" "open the kernel in your editor, at the source's cursor or the first error" ["e"] "edit";
     Screen Bench "show-bench" "the view Bench: right, fast, git log, run.log" ["1"] "";
-    Screen Source "show-source" "the view Source: kernel.cu, its changes and the compiler's words" ["2"] "";
+    Screen Source "show-source" "the view Source: the kernel, its changes and the compiler's words" ["2"] "";
     Screen Results "show-results" "the view Results: every experiment, and one whole" ["3"] "";
     Screen Git "show-git" "the view Git: commits and what they changed" ["4"] "";
     Screen Device "show-device" "the view Device: its state over time, and the kernel as built" ["5"] "";
-    Screen Pause "pause" "stop watching kernel.cu, or go on" ["p"] "pause";
+    Screen Pause "pause" "stop watching the kernel, or go on" ["p"] "pause";
     Screen FocusNext "next-pane" "focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "focus the previous pane" ["shift-tab", "h", "left"] "";
     Screen Zoom "zoom" "give the focused pane the whole screen, or take it back" ["z"] "zoom";
@@ -119,9 +121,9 @@ actions! {
     Screen HalfDown "half-page-down" "half a page down" ["ctrl-d", "pagedown"] "";
     Screen Top "top" "to the beginning" ["g", "home"] "";
     Screen Bottom "bottom" "to the end; run.log is followed from there" ["G", "end"] "";
-    Screen Search "search" "search in the focused text or list; small letters find capitals too" ["/"] "search";
+    Screen Search "search" "search in the focused pane, else in run.log; small letters find capitals" ["/"] "search";
     Screen Close "close" "close what is on top: a dialog, a search, a zoom; or cancel a keep" ["esc"] "";
-    Screen Palette "palette" "every action by its name, with its key: type a part of it" [":"] "";
+    Screen Palette "palette" "every action with its key, by a part of its name; a number: that line" [":"] "";
     Screen Copy "copy" "copy what the focused pane is about, by the terminal: over ssh too" ["y"] "";
     Screen Themes "theme" "choose a theme, seen while choosing" ["t"] "";
     Screen BorderLeft "border-left" "move the border beside the focused pane to the left" ["ctrl-left"] "";
@@ -135,10 +137,11 @@ actions! {
     Screen Suspend "suspend" "give the terminal back to the shell; `fg` comes back" ["ctrl-z"] "";
     Screen Redraw "redraw" "draw everything anew" ["ctrl-l"] "";
     Screen Quit "quit" "quit; a run that is going on is ended" ["q", "ctrl-c"] "quit";
-    Screen NextMatch "next-match" "to the next line that the search finds" ["n"] "";
+    Screen NextMatch "next-match" "to the next row that the search finds" ["n"] "";
     Screen PreviousMatch "previous-match" "to the previous one" ["N"] "";
     Screen ScrollLeft "scroll-left" "long lines: to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "long lines: to the right" [">"] "";
+    Screen Context "context" "what diffs show around a change: 3 lines, 10, the whole file" ["w"] "";
     In(Bench) Freeze "freeze" "hold run.log still while the run goes on, or let go" ["f"] "freeze";
     In(Bench) Histograms "histograms" "how many differences are how large, against the limit; or the gates again" ["H"] "";
     In(Bench) Fewer "fewer" "the chart shows fewer of the newest experiments: 100, 50, 20 …" ["+", "="] "";
@@ -156,16 +159,16 @@ actions! {
     In(Results) Filter "filter" "show the rows that hold: words, status:keep, device:h200, >150k; ! before a word: not" ["f"] "filter";
     In(Results) Mark "mark" "mark the chosen one, to compare it; or take its mark away" ["space"] "mark";
     In(Results) Compare "compare" "show the two marked ones side by side; with one mark, it and the chosen one" ["="] "compare";
-    In(Results) Restore "restore" "put the chosen one's kernel.cu on disk; what is there is kept in git" ["R"] "restore";
+    In(Results) Restore "restore" "put the chosen one's kernel on disk; what is there is kept in git" ["R"] "restore";
     In(Results) Describe "describe" "put the chosen one in other words: its record and its row" ["E"] "";
-    In(Results) NextSection "next-section" "to the next part of what is shown whole" ["]"] "";
+    In(Results) NextSection "next-section" "to the next part of what is shown whole, or change of its diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "to the part before" ["["] "";
-    In(Git) NextChange "next-change" "to the next file or hunk of the commit" ["]"] "";
+    In(Git) NextChange "next-change" "to the next file or change of the commit" ["]"] "";
     In(Git) PreviousChange "previous-change" "to the previous one" ["["] "";
     Input Accept "accept" "do it" ["enter"] "";
     Input Abandon "abandon" "do nothing, close the dialog" ["esc", "ctrl-c"] "";
-    Input PreviousChoice "previous-choice" "in a list below the line: the one above" ["up", "ctrl-p"] "";
-    Input NextChoice "next-choice" "in a list below the line: the next one" ["down", "ctrl-n"] "";
+    Input PreviousChoice "previous-choice" "in a list below the line: the one above; in a trailer of few words: the word before" ["up", "ctrl-p"] "";
+    Input NextChoice "next-choice" "in a list below the line: the next one; in a trailer of few words: the next word" ["down", "ctrl-n"] "";
     Input NextField "next-line" "in a commit's message: to the next line, the trailers too" ["tab"] "";
     Input PreviousField "previous-line" "to the line before" ["shift-tab"] "";
     Input Fold "trailers" "in a commit's message: show the trailers, or fold them away" ["ctrl-t"] "";

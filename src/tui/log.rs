@@ -1,5 +1,4 @@
-//! The lines of a run that the screen holds, and the view of them: followed, scrolled, frozen,
-//! searched.
+//! The lines of a run that the screen holds, and the view of them: followed, scrolled, frozen.
 
 use crate::session::run::RunId;
 use crate::session::sanitise::LogLine;
@@ -71,7 +70,8 @@ pub struct LogView {
     pub left: usize,
     /// Rows of the pane at the last frame.
     pub height: usize,
-    search: String,
+    /// The line that was gone to, until it is scrolled.
+    marked: Option<usize>,
 }
 
 impl Default for LogView {
@@ -83,7 +83,7 @@ impl Default for LogView {
             follow: true,
             left: 0,
             height: 10,
-            search: String::new(),
+            marked: None,
         }
     }
 }
@@ -101,6 +101,7 @@ impl LogView {
             self.top = 0;
             self.left = 0;
             self.follow = true;
+            self.marked = None;
         }
     }
 
@@ -112,6 +113,7 @@ impl LogView {
         let dropped = self.live.push(gap.into_iter().chain(lines));
         if self.frozen.is_none() {
             self.top = self.top.saturating_sub(dropped);
+            self.marked = self.marked.and_then(|at| at.checked_sub(dropped));
         }
     }
 
@@ -125,6 +127,7 @@ impl LogView {
             Some(held) if held.run != self.live.run => {
                 self.follow = true;
                 self.left = 0;
+                self.marked = None;
             }
             Some(_) => {}
             None => {
@@ -156,6 +159,7 @@ impl LogView {
     fn show(&mut self, top: usize) {
         self.top = top;
         self.follow = false;
+        self.marked = None;
     }
 
     pub fn to_top(&mut self) {
@@ -163,64 +167,30 @@ impl LogView {
     }
 
     pub fn to_bottom(&mut self) {
-        self.top = self.last_top();
+        self.show(self.last_top());
         self.follow = self.frozen.is_none();
     }
 
-    pub fn search(&self) -> &str {
-        &self.search
+    /// The line that was gone to, or the first one shown.
+    pub fn at(&self) -> usize {
+        self.marked.unwrap_or_else(|| self.first())
     }
 
-    /// Searches for `text` from the first line shown on; false where nothing is found.
-    pub fn search_for(&mut self, text: &str) -> bool {
-        text.clone_into(&mut self.search);
-        text.is_empty() || self.go_to(self.first(), true)
+    /// The line that was gone to: the one on the screen's top or, near the end, where it cannot be put there, below it.
+    pub fn marked(&self) -> Option<usize> {
+        self.marked
     }
 
-    /// To the next or the previous line with a match, round the end; false where there is none.
-    pub fn step(&mut self, forward: bool) -> bool {
-        let len = self.log().len();
-        if self.search.is_empty() || len == 0 {
-            return false;
-        }
-        let from = self.current_match().unwrap_or(self.first());
-        let from = if forward { (from + 1) % len } else { (from + len - 1) % len };
-        self.go_to(from, forward)
+    pub fn unmark(&mut self) {
+        self.marked = None;
     }
 
-    /// The line that the search stands on: the one a jump put on the screen's top, or near the
-    /// end, where it cannot be put there, the remembered one.
-    pub fn current_match(&self) -> Option<usize> {
-        (!self.follow && !self.search.is_empty()).then_some(self.top).filter(|at| self.matches(*at))
+    /// To a line, which stands out from then on.
+    pub fn go_to(&mut self, at: usize) {
+        // May be beyond the last top: `first()` caps it, and the line keeps its mark.
+        self.show(at);
+        self.marked = Some(at);
     }
-
-    fn go_to(&mut self, from: usize, forward: bool) -> bool {
-        let len = self.log().len();
-        let order = |step: usize| if forward { (from + step) % len } else { (from + len - step) % len };
-        let found = (0..len).map(order).find(|at| self.matches(*at));
-        if let Some(at) = found {
-            // May be beyond the last top: `first()` caps it, and the match keeps its place.
-            self.show(at);
-        }
-        found.is_some()
-    }
-
-    fn matches(&self, at: usize) -> bool {
-        self.log().line(at).is_some_and(|line| !find_all(&line.text, &self.search).is_empty())
-    }
-}
-
-/// Byte ranges of `needle` in `text`. A needle without capitals finds capitals too.
-pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
-    if needle.is_empty() {
-        return Vec::new();
-    }
-    if needle.chars().any(char::is_uppercase) {
-        return text.match_indices(needle).map(|(at, found)| at..at + found.len()).collect();
-    }
-    // Only ASCII is folded: then every byte stays where it was.
-    let folded = text.to_ascii_lowercase();
-    folded.match_indices(&needle.to_ascii_lowercase()).map(|(at, found)| at..at + found.len()).collect()
 }
 
 #[cfg(test)]
@@ -295,30 +265,5 @@ mod tests {
         view.push(0, vec![result("progress: 3/3"), result("stage: measure"), result("progress: 1/9")]);
         let seen: Vec<&str> = (0..9).filter_map(|at| Some(view.log().line(at)?.text.as_str())).collect();
         assert_eq!(seen, ["line 0", "progress: 3/3", "stage: measure", "progress: 1/9"]);
-    }
-
-    #[test]
-    fn a_search_goes_round() {
-        let mut view = view(100);
-        view.to_top();
-        assert!(view.search_for("LINE 1") || view.search_for("line 99"));
-        assert_eq!(view.current_match(), Some(99));
-        assert_eq!(view.first(), 90);
-        assert!(view.step(true));
-        assert_eq!(view.current_match(), Some(99), "there is no other, so round it goes");
-        assert!(!view.search_for("nowhere"));
-        assert!(view.search_for("line 4"));
-        assert_eq!(view.current_match(), Some(4), "searched from line 90 on, found round the end");
-        assert!(view.step(true));
-        assert_eq!(view.current_match(), Some(40));
-        assert!(view.step(false));
-        assert_eq!(view.current_match(), Some(4));
-    }
-
-    #[test]
-    fn small_letters_find_capitals_and_capitals_only_themselves() {
-        assert_eq!(find_all("Error: ERROR", "error"), [0..5, 7..12]);
-        assert_eq!(find_all("Error: ERROR", "ERR").first(), Some(&(7..10)));
-        assert!(find_all("x", "").is_empty());
     }
 }

@@ -12,6 +12,7 @@ pub mod effect;
 pub mod event;
 pub mod executor;
 pub mod format;
+pub mod found;
 pub mod highlight;
 pub mod input;
 pub mod keymap;

@@ -1,4 +1,5 @@
-//! The palette: every action by its name, with its key; those that cannot be used now say why.
+//! The palette: every action by its name, with its key; those that cannot be used now say why. A number is no action,
+//! but the row to go to, as vim has it.
 
 use super::app::App;
 use super::keymap::{Binding, Place, TABLE};
@@ -20,6 +21,14 @@ pub fn offers(app: &App, typed: &str) -> Vec<Offer> {
     let texts = table.iter().map(|b| [b.name, b.hint, b.doc]);
     let order = best(typed, texts);
     order.into_iter().map(|at| Offer { binding: table[at], usable: usable(app, table[at]) }).collect()
+}
+
+/// The row that is meant, from 1, where a number was typed.
+pub fn number(typed: &str) -> Option<usize> {
+    let typed = typed.trim();
+    let is_number = !typed.is_empty() && typed.bytes().all(|b| b.is_ascii_digit());
+    // One that is too large for any text means the last row.
+    is_number.then(|| typed.parse().unwrap_or(usize::MAX))
 }
 
 fn usable(app: &App, binding: &Binding) -> Result<(), String> {
@@ -54,6 +63,15 @@ pub fn best<'a, const N: usize>(typed: &str, texts: impl Iterator<Item = [&'a st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_a_row() {
+        assert_eq!(
+            ["120", " 7 ", "99999999999999999999999"].map(number),
+            [Some(120), Some(7), Some(usize::MAX)]
+        );
+        assert_eq!(["", " ", "1a", "-1", "1 2"].map(number), [None; 5]);
+    }
 
     #[test]
     fn a_name_may_be_abbreviated_and_goes_before_words() {

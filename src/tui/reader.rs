@@ -1,6 +1,7 @@
 //! The thread that reads for the views what is too much to hold: beside the desk, so that nobody who looks
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
+use super::diff::Around;
 use super::event::{Event, GraphPage};
 use super::source::{self, Asked};
 use crate::session::experiment::Key;
@@ -16,10 +17,10 @@ use std::thread::{self, JoinHandle};
 /// What a view wants to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// One experiment whole; answered by [`Event::Whole`].
-    Whole(Key),
+    /// One experiment whole, and what is shown around its changes; answered by [`Event::Whole`].
+    Whole(Key, Around),
     /// Two beside each other, the older first; answered by [`Event::Compared`].
-    Compare([Key; 2]),
+    Compare([Key; 2], Around),
     /// kernel.cu and what it is compared with; answered by [`Event::Source`].
     Source(Asked),
     /// The newest commits of all branches; answered by [`Event::Graph`].
@@ -27,11 +28,11 @@ pub enum Wish {
     /// Those that follow, of the same walk.
     MoreGraph,
     /// One commit whole, by its full id; answered by [`Event::Commit`].
-    Commit(String),
+    Commit(String, Around),
 }
 
 /// Commits of one page of the graph.
-const PAGE: usize = 300;
+pub const PAGE: usize = 300;
 
 pub struct Reader {
     wishes: Option<Sender<Wish>>,
@@ -96,12 +97,14 @@ fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
 fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
     match wish {
         Wish::Source(asked) => Event::Source(Box::new(source::read(project, asked))),
-        Wish::Whole(key) => Event::Whole(Box::new(whole::whole(project, &key))),
-        Wish::Compare(keys) => Event::Compared(Box::new(whole::compare(project, keys))),
+        Wish::Whole(key, around) => Event::Whole(Box::new(whole::whole(project, &key, around.lines()))),
+        Wish::Compare(keys, around) => {
+            Event::Compared(Box::new(whole::compare(project, keys, around.lines())))
+        }
         Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
         Wish::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
-        Wish::Commit(id) => {
-            let details = repo::commit_details(project, &id).map_err(in_words);
+        Wish::Commit(id, around) => {
+            let details = repo::commit_details(project, &id, around.lines()).map_err(in_words);
             Event::Commit(id, Box::new(details))
         }
     }
@@ -134,11 +137,11 @@ mod tests {
         let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(Wish::Whole(key(commit))).expect("the inbox is here");
+            send.send(Wish::Whole(key(commit), Around::Near)).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();
         let order: Vec<Wish> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Wish::Whole(key("c"))]);
+        assert_eq!(order, [Wish::Whole(key("c"), Around::Near)]);
     }
 }

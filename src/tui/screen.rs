@@ -4,15 +4,16 @@
 use super::app::{App, Now, Setup};
 use super::desk::Opening;
 use super::drawer::{Cupboard, Preferences};
+use super::editor::{self, Spot};
 use super::effect::Effect;
 use super::event::Event;
 use super::executor::Executor;
 use super::input::InputThread;
 use super::layout::Layout;
+use super::panes;
 use super::signals::SignalThread;
 use super::status::Level;
 use super::terminal::{Guard, install_panic_hook};
-use super::{editor, panes};
 use crate::session::project::Project;
 use jiff::tz::TimeZone;
 use rustix::process::{Signal, kill_current_process_group};
@@ -209,7 +210,7 @@ impl Screen {
                 Some(Effect::Call(how, text)) => {
                     self.guard.call(how, &text, std::env::var_os("TMUX").is_some())?;
                 }
-                Some(Effect::OpenEditor { line }) => self.edit(line, threads)?,
+                Some(Effect::OpenEditor(spot)) => self.edit(spot, threads)?,
                 _ => {}
             }
         }
@@ -229,13 +230,13 @@ impl Screen {
         Ok(())
     }
 
-    fn edit(&mut self, line: Option<u32>, threads: &Threads) -> io::Result<()> {
+    fn edit(&mut self, spot: Option<Spot>, threads: &Threads) -> io::Result<()> {
         threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
         let set = self.app.settings.editor.clone();
         let editor = set.unwrap_or_else(|| editor::chosen(|name| std::env::var(name).ok()));
-        let mut command = editor::command(&editor, &self.project.kernel, line);
+        let mut command = editor::command(&editor, &self.project.kernel, spot);
         let ended = command.status();
         threads.signals.lend(false);
         self.guard.come_back()?;

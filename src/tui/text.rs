@@ -1,6 +1,7 @@
 //! Text as the terminal measures it: widths in columns, slices that never cut a wide character in
 //! half, and a last filter for what must not reach a terminal.
 
+use crate::session::sanitise::visible;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -114,24 +115,15 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without what would disturb a terminal: control characters, bidirectional marks, and
-/// characters that take no column and are no accent. Run lines are clean already; this is for
+/// `text` without what would disturb a terminal or hide in it: all that is not [`visible`]. Run lines are clean already; this is for
 /// descriptions, paths and messages of others.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| !disturbs(c)) {
+    if text.chars().all(visible) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(
-        text.chars()
-            .map(|c| if c == '\t' || c == '\n' { ' ' } else { c })
-            .filter(|c| !disturbs(*c))
-            .collect(),
+        text.chars().map(|c| if c == '\t' || c == '\n' { ' ' } else { c }).filter(|c| visible(*c)).collect(),
     )
-}
-
-fn disturbs(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{061c}')
 }
 
 #[cfg(test)]

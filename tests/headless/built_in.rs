@@ -72,7 +72,7 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
 fn kernels_that_misbehave() {
     let lab = rmsnorm();
     let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");
-    syntax.is(2).says("☠ CRASH").says(&format!("{KERNEL}:31: expected"));
+    syntax.is(2).says("✗ BUILD ERROR  run").says(&format!("{KERNEL}:31: expected"));
     lab.lab("discard -m typo").is(0);
 
     let wrong = edit_and_run(&lab, "squares) / cols", "squares) / (cols + 1)", "run --json").is(1).json();

@@ -279,7 +279,7 @@ fn wrong_usage_exits_with_64_and_help_with_0() {
     lab.lab("run /nonexistent").is(64).says("there is no /nonexistent");
     lab.lab("run missing/kernel.cu").is(64).says("there is no folder");
     lab.write("lab.toml", "harnes = \"x\"\n");
-    lab.lab("run").is(64).says("lab.toml:1: unknown key 'harnes' (did you mean 'harness'?)");
+    lab.lab("run").is(64).says("lab.toml:1:1: unknown key 'harnes' (did you mean 'harness'?)");
     let told = lab.lab("run --json").is(64);
     assert_eq!(told.json()["exit_code"], 64);
     lab.lab("").is(1).says("`lab run`");

@@ -4,6 +4,7 @@ use crate::lab::Lab;
 use lab::session::message::Key;
 use lab::session::project::Project;
 use lab::session::repo::{self, ChangeKind, Graph, LabelKind, Marks};
+use lab::tui::diff::Around;
 
 fn project(lab: &Lab) -> Project {
     Project::open(&lab.repo, None).unwrap()
@@ -93,7 +94,7 @@ fn one_commit_whole() {
     lab.write("../message", "many things\n\nWhy it was done.\n\nConfidence: low\nNot-tested: \x1b[31mmuch\n");
     lab.git("commit -q -F ../message");
 
-    let details = repo::commit_details(&project(&lab), "HEAD").unwrap();
+    let details = repo::commit_details(&project(&lab), "HEAD", 3).unwrap();
     assert_eq!(details.id, lab.head());
     assert_eq!((details.subject.as_str(), details.parents.len()), ("many things", 1));
     assert_eq!(details.body, ["Why it was done.", "", "Confidence: low", "Not-tested: much"]);
@@ -119,7 +120,32 @@ fn one_commit_whole() {
     assert_eq!(of("new-name").from.as_deref(), Some("old-name"));
     assert_eq!(of("new-name").kind, ChangeKind::Renamed);
     assert!(of("long").is_cut && of("long").diff.len() <= 256 << 10 && !of("kernel.cu").is_cut);
+    // With all that is around a change there is one hunk, and it is said how much was asked for.
+    lab.write("kernel.cu", (0..40).map(|n| format!("// {n}\n")).collect::<String>());
+    lab.git("commit -qam long");
+    let other = |n: usize| if n % 30 == 5 { "changed\n".to_owned() } else { format!("// {n}\n") };
+    lab.write("kernel.cu", (0..40).map(other).collect::<String>());
+    lab.git("commit -qam changed");
+    let hunks = |around: u32| {
+        let details = repo::commit_details(&project(&lab), "HEAD", around).unwrap();
+        let of = |text: &str| {
+            text.lines().filter(|line| line.starts_with("@@")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(details.around, around);
+        assert_eq!(of(&repo::change(&project(&lab), "HEAD", around).unwrap()), of(&details.files[0].diff));
+        assert_eq!(
+            of(&repo::diff(&project(&lab), "HEAD~1", Some("HEAD"), around).unwrap()),
+            of(&details.files[0].diff)
+        );
+        of(&details.files[0].diff)
+            .iter()
+            .map(|head| head.split(" @@").next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(hunks(Around::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
+    assert_eq!(hunks(Around::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
+    assert_eq!(hunks(Around::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit of all is beside nothing.
-    let first = repo::commit_details(&project(&lab), "HEAD~2").unwrap();
+    let first = repo::commit_details(&project(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }

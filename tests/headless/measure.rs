@@ -2,7 +2,8 @@
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
 use crate::lab::{Lab, finish};
-use lab::session::execute::{Order, execute};
+use lab::session::execute::execute;
+use lab::session::order::Order;
 use lab::session::process::Control;
 use lab::session::project::Project;
 use lab::session::record::Record;

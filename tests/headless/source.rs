@@ -4,12 +4,15 @@ use super::lab::Lab;
 use lab::session::experiment::Key;
 use lab::session::project::Project;
 use lab::session::run::RunId;
-use lab::tui::diff::Moved;
+use lab::tui::diff::{Around, Moved};
 use lab::tui::source::{Against, Asked, Source, read};
 
 fn look(lab: &Lab, against: Against) -> Source {
     let project = Project::open(&lab.repo, None).unwrap();
-    read(&project, Asked { against, runs: vec![RunId(1), RunId(99)], present: None, head: None })
+    read(
+        &project,
+        Asked { against, runs: vec![RunId(1), RunId(99)], present: None, head: None, around: Around::Near },
+    )
 }
 
 fn experiment(commit: &str) -> Against {

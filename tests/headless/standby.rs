@@ -2,7 +2,7 @@
 //! built-in harness is a script here.
 
 use crate::lab::{Lab, until};
-use lab::session::execute::Order;
+use lab::session::order::Order;
 use lab::session::project::Project;
 use lab::session::record::Record;
 use lab::session::run::Reason;
@@ -125,12 +125,14 @@ fn a_changed_problem_is_judged_by_a_judge_that_read_it() {
 fn another_device_or_project_is_not_what_it_stood_by_for() {
     let bench = Bench::new(WAITS);
     bench.standby(1);
-    bench.runner().set_device(Some("cpu".parse().unwrap()));
+    let reopened = || Arc::new(Project::open(&bench.lab.repo, None).unwrap());
+    bench.lab.write("lab.toml", "device = \"cpu\"\n");
+    bench.runner().set_project(reopened());
     bench.save("// two\n");
     assert!(!bench.log(1).contains("stood by"));
     bench.standby(2);
-    bench.lab.write("lab.toml", "time_limit_s = 5\n");
-    bench.runner().set_project(Arc::new(Project::open(&bench.lab.repo, None).unwrap()));
+    bench.lab.write("lab.toml", "device = \"cpu\"\ntime_limit_s = 5\n");
+    bench.runner().set_project(reopened());
     bench.save("// three\n");
     assert!(!bench.log(2).contains("stood by"));
 }

@@ -38,3 +38,14 @@ fn a_name_that_nobody_gave_is_met_with_the_nearest() {
     lab.lab("theme nord --color 8").is(1).says("it is auto, none, 16, 256 or truecolor");
     lab.lab("theme ./gone.yaml").is(1).says("the colour scheme ./gone.yaml: No such file");
 }
+
+#[test]
+fn a_theme_of_the_config_that_is_not_there_is_said_with_its_place() {
+    let lab = Lab::empty();
+    lab.sh("mkdir -p ~/.config/lab && echo 'theme = \"nrod\"' > ~/.config/lab/config.toml").is(0);
+    let said = "config.toml:1:9: there is no theme 'nrod' (did you mean nord?): it is one of ansi";
+    let doctor = lab.lab("doctor").out;
+    assert!(doctor.contains(said), "{doctor}");
+    // What is named goes before it.
+    lab.lab("theme nord").is(0);
+}

@@ -53,6 +53,9 @@ fn no_tested_and_wrong_trailers() {
     lab.lab("run").is(0);
     lab.lab("keep -m x --trailer nonsense").is(64).says("it is written 'Key: value'");
     lab.lab("keep -m x --trailer 'two words: x'").is(64).says("letters, digits and dashes");
+    lab.lab("keep -m x --trailer 'Confidence: very'")
+        .is(64)
+        .says("is none of its words: it is low, medium, high");
     lab.lab("keep -m x --no-tested").is(0);
     assert_eq!(lab.git("log -1 --format=%B").trim_end(), "x");
 }

@@ -94,8 +94,8 @@ const STORIES: &[Story] = &[
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
     story(Judged, "help", Text("Everywhere"), "x"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
-    story(Judged, "palette", Text("every action by its name"), CTRL_C),
-    then(Judged, (":", "every action by its name"), "abandon", Gone("every action by its name"), ""),
+    story(Judged, "palette", Text("every action with its key"), CTRL_C),
+    then(Judged, (":", "every action with its key"), "abandon", Gone("every action with its key"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), CTRL_C),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
@@ -107,6 +107,8 @@ const STORIES: &[Story] = &[
     story(Judged, "next-match", Text("line 60 marker"), ""),
     story(Judged, "previous-match", Text("line 20 marker"), ""),
     story(Judged, "close", Gone("/marker"), ""),
+    // A number in the palette is a row: two lines come before the first that counts itself.
+    then(Judged, (":80", "line 80 of"), "accept", Text("line 78 of"), ""),
     story(Judged, "top", Text("stage: build"), ""),
     story(Judged, "down", Gone("stage: build"), ""),
     story(Judged, "up", Text("stage: build"), ""),
@@ -123,7 +125,8 @@ const STORIES: &[Story] = &[
     story(Undecided, "previous-edit", Gone("10/61"), ""),
     story(Undecided, "next-mark", Text("10/61"), ""),
     story(Undecided, "previous-mark", Gone("10/61"), ""),
-    story(Undecided, "diff", Text("unified"), "vv"),
+    story(Undecided, "diff", Text("unified"), ""),
+    story(Undecided, "context", Text("· 10 lines around"), "wwvv"),
     story(Undecided, "base", Text("no experiment to compare with yet"), "1"),
     story(Undecided, "undo", Text("undo: "), ""),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
@@ -221,7 +224,7 @@ fn play(lab: &mut Lab, on: On) {
         match keymap.key(binding.action).as_str() {
             // By the palette.
             "" => {
-                lab.press(":").see("every action by its name");
+                lab.press(":").see("every action with its key");
                 lab.press(&format!("{}\r", story.action));
             }
             key => drop(lab.press(&bytes(key))),

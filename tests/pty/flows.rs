@@ -47,6 +47,10 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
     let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/lab"]);
     assert!(!kept.trim().is_empty(), "the attempt stays in git");
     lab.see("not this way");
+    // In the view Git it hangs at what it was tried on, and shows what it changed.
+    lab.press("3").see("Experiments 1");
+    lab.press("g4");
+    lab.see("discard: not this way").see("discard: run 2 was tried on").see("- speed 1000").see("+ wrong");
 }
 
 #[test]

@@ -14,7 +14,11 @@ fn a_wrong_config_opens_no_screen_and_says_where_and_what() {
     bench.config("[keys]\nkeep = \"d\"\n");
     let mut lab = bench.open();
     assert_eq!(lab.end(), 64);
-    lab.see("config.toml:2: 'd' is bound to both discard and keep");
+    lab.see("config.toml:2:1: 'd' is bound to both discard and keep");
+    bench.config("\ntheme = \"nrod\"\n");
+    let mut lab = bench.open();
+    assert_eq!(lab.end(), 1);
+    lab.see("config.toml:2:9: there is no theme 'nrod' (did you mean nord?)");
     assert!(!bench.repo().join(".lab/runs").exists(), "nothing ran");
 }
 

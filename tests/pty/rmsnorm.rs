@@ -14,7 +14,7 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
     lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
 
     bench.save_in_place(&kernel.replacen("cols + eps", "colls + eps", 1));
-    lab.see("run 3 · saved").see_verdict("☠ CRASH").see("colls");
+    lab.see("run 3 · saved").see_verdict("✗ BUILD ERROR").see("colls");
     lab.press("d").see("What did you try?");
     lab.press("a typo\r").see("run 3 discarded");
     assert_eq!(bench.kernel(), kernel, "the incumbent is back");

@@ -18,6 +18,12 @@ fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     lab.see("✗ 1 error").see("▸✗  2~ __global__ void nothing();").see("error: no such word");
     lab.press("e");
     lab.wait("the editor", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n"));
+    // A script of the user's own is told the place as they write it.
+    bench.config(&format!("editor = \"{} {{line}},{{column}}:{{file}}\"\n", editor.display()));
+    lab.see("config.toml is read");
+    let place = format!("2,1:{}\n", bench.repo().join("kernel.cu").display());
+    lab.press("e")
+        .wait("the place", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == place));
     for (key, seen) in [("}", "▸   1~"), ("]", "▸✗  2~"), ("{", "▸   1~"), ("[", "▸✗  2~")] {
         lab.press(key).see(seen);
     }

@@ -45,6 +45,25 @@ fn the_trailers_are_folded_away_until_they_are_asked_for() {
 }
 
 #[test]
+fn a_trailer_of_few_words_takes_no_other() {
+    let mut world = world();
+    world.tell("press c; type float4 stores; press tab tab tab; type certain; press ctrl-t; press enter");
+    let words = world.words();
+    assert!(
+        words.contains("✗ Confidence: 'certain' is none of its words: it is low, medium, high"),
+        "{words}"
+    );
+    assert!(words.contains("› Confidence certain"), "its line is the one that is typed into: {words}");
+    assert!(words.contains("↓ next word"), "{words}");
+    world.tell("press ctrl-u; press down; press down; press tab; press up; press enter");
+    let wanted = format!("float4 stores; Confidence: medium; Scope-risk: broad; Tested: {TESTED}");
+    assert_eq!(message(&world), wanted);
+    let mut world = self::world();
+    world.tell("press d; press tab tab tab; type perhaps; press enter");
+    assert!(world.words().contains("'perhaps' is none of its words"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn tested_can_be_told_otherwise_and_left_out() {
     let mut world = world();
     world.tell("press d; type no gain; press shift-tab shift-tab; press ctrl-u; type by eye; press enter");

@@ -6,7 +6,7 @@ use harness::device::gauge::{Brake, Process, Reading};
 use lab::tui::event::Event;
 use lab::tui::monitor::Heard;
 
-const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
+pub const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
     compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | stage: verify | \
     launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25 | \
     stage: measure | sm_clock_mhz: 1980 low=1965 high=1980 | temperature_c: 41 low=40 high=41 | \
@@ -14,7 +14,7 @@ const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 |
     of_estimate: 64 | throughput_sps: 265231 low=264900 high=265500 | kernel_us: 3.77 | correctness: pass";
 
 /// One reading a second, the clock coming up as the run begins.
-fn readings(world: &mut World, count: u32) {
+pub fn readings(world: &mut World, count: u32) {
     let own = Process { pid: 4711, name: "lab".into(), own: true, busy: Some(83), memory: Some(1 << 30) };
     let other = Process { pid: 815, name: "train.py".into(), own: false, busy: Some(12), memory: None };
     for second in 0..count {

@@ -50,3 +50,25 @@ fn a_ledger_broken_while_the_screen_is_open_is_told_once() {
     world.tell("wait 10000; elsewhere");
     assert!(!world.words().contains("results.tsv:9"), "{}", world.screen(160, 45));
 }
+
+#[test]
+fn a_kernel_of_another_name_is_called_by_it() {
+    let mut world = World::new();
+    world.app.setup.kernel = "src/fast.cu".into();
+    world.tell("open; say correctness: pass; end pass 1000; press p; save");
+    assert!(
+        world.words().contains("commit (fast.cu is newer than the verdict)"),
+        "{}",
+        world.screen(160, 45)
+    );
+    world.tell("press 5");
+    assert!(world.words().contains("stale: fast.cu has changed since"), "{}", world.screen(160, 45));
+    world.tell("press ?");
+    for _ in 0..12 {
+        assert!(!world.words().contains("kernel.cu"), "{}", world.screen(160, 45));
+        world.tell("press ctrl-d");
+    }
+    world.unreadable = Some("fast.cu is not there".into());
+    world.tell("press esc esc 1; save");
+    assert!(world.words().contains("rerun (fast.cu cannot be read)"), "{}", world.screen(160, 45));
+}

@@ -47,7 +47,7 @@ fn keys_of_the_config_are_heard_and_shown() {
 #[test]
 fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
-    see(&mut world, "config.toml:2: 'd' is bound to both discard and keep");
+    see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
     see(&mut world, "the settings stay as they were");
     see(&mut world, "K commit");
 }
@@ -55,7 +55,7 @@ fn a_wrong_config_changes_nothing_and_is_said() {
 #[test]
 fn the_palette_performs_what_is_chosen() {
     let mut world = world("press :; type pause");
-    see(&mut world, "stop watching kernel.cu");
+    see(&mut world, "stop watching the kernel");
     world.tell("press enter");
     assert!(world.app.paused && world.app.overlays.is_empty());
     // By the letters of its name, and with the keys of a list.
@@ -162,6 +162,99 @@ fn the_mouse_is_heard_where_the_user_wants_it() {
 }
 
 #[test]
+fn a_click_shows_a_view_and_does_what_a_hint_says() {
+    let mut world = world("config mouse = true");
+    let click = |world: &mut World, text: &str| {
+        let (x, y) = place(world, text);
+        world.tell(&format!("click {x} {y}"));
+    };
+    for view in View::ALL {
+        click(&mut world, &format!("{} {}", view as usize + 1, view.name()));
+        assert_eq!(world.app.panes.view, view);
+    }
+    click(&mut world, "1 Bench");
+    click(&mut world, "z zoom");
+    assert!(world.app.panes.zoom());
+    click(&mut world, "z unzoom");
+    assert!(!world.app.panes.zoom());
+    click(&mut world, "c commit");
+    see(&mut world, "What did you try?");
+    // What is below a dialog is not clicked at.
+    click(&mut world, "2 Source");
+    assert_eq!(world.app.panes.view, View::Bench);
+    world.tell("press esc");
+    // One that cannot be used says so, as its key does.
+    world.tell("save; say correctness: fail; end fail it is wrong");
+    click(&mut world, "c commit");
+    see(&mut world, "Commit: not now");
+    world.tell("press esc");
+    // Between two hints is nothing.
+    let (x, y) = place(&mut world, "z zoom");
+    world.tell(&format!("click {} {y}", x - 1));
+    assert!(!world.app.panes.zoom());
+    click(&mut world, "q quit");
+    assert_eq!(world.asked, ["Quit"]);
+}
+
+#[test]
+fn a_click_chooses_what_is_there_in_each_pane() {
+    let mut world = world("config mouse = true");
+    let chosen = |world: &World| world.app.chosen().map_or(String::new(), |e| e.row.description.clone());
+    // The chart: the mark at the pointer, and on the ground line the crash.
+    let (x, y) = place(&mut world, "⠤○");
+    world.tell(&format!("click {} {y}", x + 1));
+    assert_eq!(world.app.panes.focus().name(), "Throughput");
+    assert_eq!(chosen(&world), "unroll by 8");
+    let (x, y) = place(&mut world, "─✗─");
+    world.tell(&format!("click {} {y}", x + 1));
+    assert_eq!(chosen(&world), "async copy, misaligned");
+    let (x, y) = place(&mut world, "100k┤");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(chosen(&world), "async copy, misaligned", "beside the plot is nothing");
+    // A list, and below its last row nothing.
+    let (x, y) = place(&mut world, "float4 loads");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(chosen(&world), "float4 loads");
+    let (x, y) = place(&mut world, "the first kernel");
+    world.tell(&format!("click {x} {}", y + 3));
+    assert_eq!(chosen(&world), "float4 loads");
+    // The table, but for its heading.
+    world.tell("press 3");
+    let (x, y) = place(&mut world, "shared staging");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(chosen(&world), "shared staging");
+    let (x, y) = place(&mut world, "description");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(chosen(&world), "shared staging");
+    // The graph; the commit beside it is that one.
+    world.tell("press 4");
+    let (x, y) = place(&mut world, "baseline");
+    world.tell(&format!("click {x} {y}"));
+    assert_eq!(chosen(&world), "baseline");
+    see(&mut world, "─ Commit 9f8e7d0");
+}
+
+#[test]
+fn a_click_in_the_source_puts_the_cursor_there() {
+    let mut world =
+        world("config mouse = true; save; say kernel.cu(6): error: no such word; end unbuilt no; press 2");
+    let click = |world: &mut World, text: &str| {
+        let (x, y) = place(world, text);
+        world.tell(&format!("click {x} {y}"));
+    };
+    click(&mut world, "value += __shfl");
+    see(&mut world, "▸ 11 value");
+    // A message is its line's.
+    click(&mut world, "error: no such word");
+    see(&mut world, "▸✗ 6 constexpr");
+    // The wheel goes through it wherever the pointer is.
+    world.tell("wheel-down 80 30; wheel-down 3 10; wheel-up 3 10");
+    see(&mut world, "▸ 9 __device__");
+    world.tell("press e");
+    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 9, column: None }))"]);
+}
+
+#[test]
 fn a_border_is_dragged_and_remembered() {
     let mut world = world("config mouse = true");
     let (x, y) = place(&mut world, "┬");
@@ -223,6 +316,26 @@ fn a_theme_is_seen_while_it_is_chosen() {
     world.tell("config theme = \"lab-light\"");
     assert_eq!(world.app.theme, theme("lab-light"));
     assert_eq!(world.layout.theme, None);
+}
+
+#[test]
+fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
+    let theme = |name, depth| Theme::choose(Some(name), depth).unwrap();
+    let mut world = world("press t; press down; config theme = \"lab-light\"");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb), "it is still looked at");
+    world.tell("press esc");
+    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    // What was chosen on the screen stays the one to go back to, when the config says something else.
+    world.tell(
+        "press t; type dark; press enter; press t; type light; config theme = \"lab-light\"|mouse = true",
+    );
+    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    world.tell("press esc");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb));
+    // And it is shown in as many colours as the config wants.
+    world.tell("config theme = \"lab-light\"|mouse = true|color = \"256\"");
+    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Ansi256));
+    assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
 }
 
 #[test]

@@ -4,15 +4,19 @@
 #![allow(clippy::unwrap_used)]
 
 mod charts;
+mod checks;
 mod colours;
 mod deciding;
 mod device;
+mod diffs;
 mod elsewhere;
 mod git;
 mod hands;
+mod keep_or_discard;
 mod looks;
 mod random;
 mod results;
+mod rows;
 mod source;
 mod states;
 mod stories;

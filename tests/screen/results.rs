@@ -135,12 +135,12 @@ fn brackets_go_from_section_to_section() {
     for _ in 0..5 {
         world.tell("press ]");
         world.screen(100, 16);
-        seen.push(world.app.panes.experiment.scroll);
+        seen.push(world.app.panes.experiment.text.first());
     }
     assert!(seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1], "{seen:?}");
     world.tell("press [ [ [ [ [ [ [");
     world.screen(100, 16);
-    assert_eq!(world.app.panes.experiment.scroll, 0);
+    assert_eq!(world.app.panes.experiment.text.first(), 0);
 }
 
 #[test]

@@ -65,8 +65,11 @@ fn after_a_build_error_2_shows_it_and_e_opens_the_editor_there() {
     assert!(words.contains("✗ 1 error ! 2 warnings") && words.contains("▸✗ 32"), "{}", world.screen(160, 45));
     assert!(words.contains("error: identifier \"warp_sun\" is undefined"), "{words}");
     world.tell("press e; press g ] e ] e [ e");
-    let at = |line: u32| format!("OpenEditor {{ line: Some({line}) }}");
-    assert_eq!(world.asked, [at(32), at(29), at(32), at(29)]);
+    let at = |line: u32, column: Option<u32>| {
+        format!("OpenEditor(Some(Spot {{ line: {line}, column: {column:?} }}))")
+    };
+    let [error, warning] = [at(32, None), at(29, Some(9))];
+    assert_eq!(world.asked, [error.clone(), warning.clone(), error, warning]);
     world.tell("press g");
     assert!(world.words().contains("lab.h:12: this is deprecated"), "{}", world.screen(160, 45));
 }
@@ -96,7 +99,7 @@ fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
     world.tell("press 2 p; save");
     let words = world.words();
     assert!(
-        words.contains("✗ 34") && words.contains("is undefined (stale: kernel.cu is newer)"),
+        words.contains("✗ 34") && words.contains("is undefined (stale: the file is newer)"),
         "{}",
         world.screen(160, 45)
     );
@@ -122,7 +125,7 @@ fn the_base_is_the_incumbent_or_the_chosen_experiment() {
 fn the_cursor_and_the_editor_are_where_the_diff_is() {
     let mut world = edited();
     world.tell("save; say correctness: pass; end pass 1000; press 2; press v v } j j j j e v e");
-    let at = |line: u32| format!("OpenEditor {{ line: Some({line}) }}");
+    let at = |line: u32| format!("OpenEditor(Some(Spot {{ line: {line}, column: None }}))");
     assert_eq!(world.asked, [at(29), at(29)]);
     assert!(world.words().contains("▸ 29~"), "{}", world.screen(160, 45));
 }

@@ -1,15 +1,13 @@
-//! What a person does, in their words, and what comes of it.
+//! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
 
 use super::world::World;
-use lab::session::decide::Refusal;
-use lab::session::run::{Reason, RunId};
+use lab::session::run::RunId;
 use lab::session::runner::RunEvent;
-use lab::session::verdict::Outcome;
 use lab::tui::app::Running;
 use lab::tui::event::Event;
 use std::time::Duration;
 
-fn check(story: &str, seen: &[&str]) -> World {
+pub fn check(story: &str, seen: &[&str]) -> World {
     let mut world = World::new();
     world.tell(story);
     let words = world.words();
@@ -19,7 +17,7 @@ fn check(story: &str, seen: &[&str]) -> World {
     world
 }
 
-const PASS: &str = "say correctness: pass; end pass 1000";
+pub const PASS: &str = "say correctness: pass; end pass 1000";
 
 #[test]
 fn opening_judges_what_was_never_judged() {
@@ -35,157 +33,6 @@ fn opening_judges_what_was_not_judged_to_the_end() {
     }
     check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
     check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
-}
-
-#[test]
-fn save_pass_and_keep() {
-    let story = format!("open; {PASS}; save; {PASS}; press c; type two rows a warp; press enter");
-    let world = check(&story, &["run 2 kept as c0ffee2", "two rows a warp", "● PASS", "kept"]);
-    assert_eq!(world.history.len(), 1);
-    assert_eq!(world.history[0].row.description, "two rows a warp");
-}
-
-#[test]
-fn a_keep_wants_words() {
-    let world = check(&format!("open; {PASS}; press c enter"), &["say what you tried"]);
-    assert!(world.history.is_empty());
-}
-
-#[test]
-fn a_save_while_the_words_are_typed_is_not_committed_over() {
-    let story = format!("open; {PASS}; save; {PASS}; press c; type fast; save; press enter");
-    let world = check(&story, &["run 3 goes on"]);
-    assert!(world.history.is_empty());
-    let story = format!("{story}; {PASS}; press enter");
-    check(&story, &["a newer run has judged newer bytes"]);
-}
-
-#[test]
-fn a_failing_verdict_cannot_be_kept_but_discarded() {
-    let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "needs a passing verdict", "c commit (needs a passing verdict)"]);
-    let world = check(
-        "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
-        &["discarded", "● PASS"],
-    );
-    assert_eq!(world.history[0].row.description, "out is wrong");
-}
-
-#[test]
-fn what_is_typed_after_a_refused_key_is_no_command() {
-    // Whoever types `c`, a sentence and Enter at once must not discard by the sentence's letters.
-    let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
-    for key in ["c", "d"] {
-        let running = format!("{story}; save; press {key}; type added dry run q; paste d");
-        let world = check(&running, &["not now", "run 3 goes on", "Enter go back"]);
-        assert!(world.asked.is_empty());
-        let mut world = check(&format!("{running}; press enter"), &["START"]);
-        assert!(world.app.overlays.is_empty() && world.history.is_empty() && !world.app.paused);
-        assert!(!world.words().contains("not now"));
-    }
-    let world = check(&format!("{story}; press c; type added; press enter"), &["✗ FAIL"]);
-    assert!(world.history.is_empty());
-}
-
-#[test]
-fn a_decision_that_fails_says_all_of_why() {
-    let mut world = World::new();
-    world.tell(&format!("open; {PASS}; save; {PASS}"));
-    let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
-               /home/ada/kernels/.git/index.lock";
-    world.send(Event::Decided(Err(Refusal::No(why.into()))));
-    assert!(world.words().contains("If none runs, remove"));
-    for (width, height) in [(80, 24), (40, 12)] {
-        let screen = world.screen(width, height);
-        assert!(screen.contains("index.loc") && screen.contains("Enter"), "{screen}");
-    }
-    world.tell("press d d esc");
-    assert!(world.app.overlays.is_empty());
-}
-
-#[test]
-fn a_save_is_not_forgotten_over_a_run_of_older_bytes() {
-    let mut world = World::new();
-    world.slow = true;
-    // Two runs were asked for, and the second begins after the first one's verdict was decided.
-    world.tell(&format!("open; {PASS}; save; {PASS}; press d; type no; press enter; begins; save; decided"));
-    world.tell("end void kernel.cu changed while the harness ran");
-    assert!(world.words().contains("run 4 · saved"), "{}", world.screen(160, 45));
-}
-
-#[test]
-fn a_look_from_before_the_verdict_says_nothing_of_it() {
-    let mut world = World::new();
-    world.tell("open; say correctness: pass; end pass 1000; save");
-    let before = [world.facts(), world.facts()].map(|facts| Event::Facts(Box::new(facts)));
-    world.tell("say correctness: pass; end pass 2000");
-    for (late, next) in before.into_iter().zip(["press c; type fast", "press enter"]) {
-        world.send(late);
-        assert!(world.words().contains("2,000 sps"), "{}", world.screen(160, 45));
-        world.tell(next);
-    }
-    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
-
-    let older = world.facts();
-    world.tell("save");
-    let saved = world.app.present.clone();
-    world.send(Event::Facts(Box::new(older)));
-    assert_eq!(world.app.present, saved, "what the watcher told of is on disk");
-    let before = world.facts();
-    world.tell("say correctness: fail; end fail out is wrong");
-    world.send(Event::Facts(Box::new(before)));
-    world.tell("press d");
-    assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
-}
-
-#[test]
-fn a_save_while_a_commit_is_made_is_judged_after_it() {
-    let mut world = World::new();
-    world.slow = true;
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
-    assert!(matches!(world.app.running, Running::No));
-    assert!(world.words().contains("committing …"), "{}", world.screen(160, 45));
-    world.tell("decided");
-    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
-    world.tell(PASS);
-    assert!(!world.words().contains("stale"));
-    // Without a save nothing is judged twice.
-    world.tell("press c; type faster; press enter; wait 10; decided");
-    assert!(matches!(world.app.running, Running::No));
-}
-
-#[test]
-fn a_keep_shows_its_check_and_esc_cancels_it() {
-    let mut world = World::new();
-    world.slow = true;
-    world.refusal = Some("cancelled: nothing was committed, and run 2 is undecided".to_owned());
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
-    world.tell("held-out lab: before it is kept | stage: verify | progress: 1/2");
-    let words = world.words();
-    for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
-        assert!(words.contains(seen), "{}", world.screen(160, 45));
-    }
-    // Other keys work meanwhile, and what lies on top is closed first.
-    world.tell("press tab z ? esc");
-    assert_eq!(world.asked, [""; 0]);
-    world.tell("press esc");
-    assert_eq!(world.asked, ["StopKeep"]);
-    world.tell("decided");
-    assert!(world.words().contains("nothing was committed"), "{}", world.screen(160, 45));
-    assert!(!world.words().contains("HELD OUT"));
-    // It can be kept after all.
-    world.tell("press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided");
-    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
-}
-
-#[test]
-fn a_keep_that_is_refused_names_the_gate() {
-    let mut world = World::new();
-    let why = "keep refused: h1_max_diff is 3.1e-4, its limit 1.5e-5, on a held-out start state (seed 12)";
-    world.refusal = Some(why.to_owned());
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
-    let words = world.words();
-    assert!(words.contains("keep refused: h1_max_diff is 3.1e-4"), "{}", world.screen(160, 45));
 }
 
 #[test]
@@ -216,36 +63,6 @@ fn where_nothing_can_be_shown_only_q_acts() {
     assert!(world.history.is_empty() && world.app.overlays.len() == 1);
     world.tell("press q");
     assert_eq!(world.asked, ["Quit"]);
-}
-
-#[test]
-fn a_discard_shows_the_incumbents_verdict_again() {
-    let world = check(
-        &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
-        &["run 2 discarded", "1,000 sps"],
-    );
-    let last = world.app.last.as_ref().unwrap();
-    assert_eq!((last.start.id, last.verdict.outcome), (RunId(1), Outcome::Pass));
-}
-
-#[test]
-fn a_discard_to_bytes_that_nobody_judged_judges_them() {
-    let mut world = World::new();
-    world.tell("open; save");
-    world.tell(&format!("{PASS}; press d enter"));
-    let is_restored =
-        matches!(&world.app.running, Running::Live(live) if live.start.reason == Reason::Restored);
-    assert!(is_restored, "{}", world.screen(160, 45));
-}
-
-#[test]
-fn a_discard_of_newer_bytes_asks_once() {
-    let story = format!("open; {PASS}; save; {PASS}; press p; save; press d");
-    check(&story, &["Discard newer bytes?"]);
-    let world = check(&format!("{story} y; type both; press enter"), &["run 2 discarded"]);
-    assert_eq!(world.history[0].row.description, "both");
-    let world = check(&format!("{story} n"), &["stale"]);
-    assert!(world.history.is_empty());
 }
 
 #[test]
@@ -298,18 +115,6 @@ fn what_is_being_typed_answers_no_question() {
 }
 
 #[test]
-fn nothing_runs_while_a_commit_is_made_whatever_is_pressed() {
-    let mut world = World::new();
-    world.slow = true;
-    world.tell(&format!(
-        "open; {PASS}; save; {PASS}; press c; type fast; press enter; press p; save; press p"
-    ));
-    assert!(matches!(world.app.running, Running::No), "{}", world.screen(160, 45));
-    world.tell("decided");
-    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
-}
-
-#[test]
 fn a_run_can_be_stopped() {
     let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
     assert!(matches!(world.app.running, Running::No));
@@ -326,18 +131,18 @@ fn quitting_ends_the_run() {
 fn the_editor_opens_at_the_first_error() {
     let mut world = World::new();
     world.tell("open; say kernels/rmsnorm/kernel.cu(31): error: no; end unbuilt it does not build; press e");
-    assert_eq!(world.asked, ["OpenEditor { line: Some(31) }"]);
+    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 31, column: None }))"]);
 }
 
 #[test]
 fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
     let mut world = World::new().external();
     world.tell(
-        "open; press y; say kernel.cu(2): error: no; end crash the harness ended with exit code 1; press e",
+        "open; press y; say kernel.cu:2:9: error: no; end crash the harness ended with exit code 1; press e",
     );
-    assert_eq!(world.asked, ["OpenEditor { line: Some(2) }"]);
+    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 2, column: Some(9) }))"]);
     world.tell("save; say correctness: pass; end pass 5; press e");
-    assert_eq!(world.asked[1], "OpenEditor { line: None }");
+    assert_eq!(world.asked[1], "OpenEditor(None)");
 }
 
 #[test]
@@ -427,50 +232,6 @@ fn only_experiments_of_this_device_stand_beside_each_other() {
 }
 
 #[test]
-fn a_commit_of_emulated_times_says_so() {
-    let run =
-        "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
-    check(&format!("open; {run}; press c"), &["● PASS 12.50 sps emulated"]);
-}
-
-const CHECKED: &str =
-    "say check_tools: race | kernel.cu(7): error: [race] a race | check: race found something";
-
-#[test]
-fn a_check_stands_beside_the_verdict_and_is_not_decided() {
-    let story = format!("open; {PASS}; save; {PASS}; press s; {CHECKED}; end fail race_findings is 1");
-    let mut world =
-        check(&story, &["● PASS", "✗ check race found something", "kernel.cu:7", "run 2 · saved"]);
-    world.tell("press c; type fast; press enter");
-    assert!(world.words().contains("run 2 kept"), "{}", world.screen(160, 45));
-}
-
-#[test]
-fn of_newer_bytes_a_check_says_nothing() {
-    let story = format!("open; {PASS}; press s; {CHECKED}; end fail race_findings is 1; save; {PASS}");
-    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
-    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
-    // Nor where the save came while it went on.
-    let story = format!("open; {PASS}; press s; {CHECKED}; save; {PASS}");
-    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
-    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
-}
-
-#[test]
-fn a_check_is_remembered_by_the_next_screen() {
-    let story = format!("open; {PASS}; press s; say check_tools: race | check: race clean; end pass; reopen");
-    check(&story, &["● PASS", "✓ check race clean"]);
-}
-
-#[test]
-fn a_check_waits_for_a_run_and_for_the_built_in_harness() {
-    check("open; press s", &["check: run 1 goes on"]);
-    let mut world = World::new().external();
-    world.tell(&format!("open; press y; {PASS}; press s"));
-    assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));
-}
-
-#[test]
 fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
     let mut world = World::new().with_history();
     // The third from the right of the chart.
@@ -488,10 +249,4 @@ fn each_view_keeps_its_own_focus() {
     assert_eq!(world.app.panes.focus().name(), "Git log");
     world.tell("press 3");
     assert_eq!(world.app.panes.focus().name(), "Experiment");
-}
-
-#[test]
-fn a_keep_of_what_head_holds_speaks_of_no_commit() {
-    check(&format!("open; {PASS}; press c"), &["HEAD holds these bytes already"]);
-    check(&format!("open; {PASS}; save; {PASS}; press c"), &["This becomes the commit's subject"]);
 }

@@ -12,6 +12,7 @@ pub mod images;
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What the user asks for: `auto`, `cpu`, `cuda`, `cuda:1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +117,21 @@ pub struct Built {
     pub registers: Option<u32>,
     pub spill_bytes: Option<u32>,
     pub shared_bytes: Option<u32>,
+}
+
+impl Built {
+    /// No image came of it; begun at `started`.
+    fn failed(log: String, started: Instant) -> Self {
+        Built {
+            image: None,
+            log,
+            seconds: started.elapsed().as_secs_f64(),
+            reused: false,
+            registers: None,
+            spill_bytes: None,
+            shared_bytes: None,
+        }
+    }
 }
 
 /// Turns source into an image. Lives in the compiler process.

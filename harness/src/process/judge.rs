@@ -193,8 +193,9 @@ fn tell_launch(shape: &Shape, residency: Option<Residency>, out: &mut Writer) ->
         line.push_str(" cooperative=yes");
     }
     if let Some(Residency { blocks_per_sm, threads_per_sm }) = residency.filter(|r| r.threads_per_sm > 0) {
-        let threads = shape.block.iter().product::<u32>() * blocks_per_sm;
-        let occupancy = f64::from(threads) / f64::from(threads_per_sm) * 100.0;
+        // The problem names the block: nothing bounds what it says.
+        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
+        let occupancy = threads / f64::from(threads_per_sm) * 100.0;
         line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
     }
     out.line("launch", line)

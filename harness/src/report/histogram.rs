@@ -85,8 +85,9 @@ impl Histogram {
             Histogram { exact: count("exact"), not_finite: count("not_finite"), ..Self::default() };
         let from = whole("from")? as i32;
         for (at, word) in first_word(value).split(',').enumerate() {
-            let place =
-                (from - Self::FIRST).checked_add(at as i32).and_then(|at| usize::try_from(at).ok())?;
+            let place = from
+                .checked_sub(Self::FIRST)
+                .and_then(|first| usize::try_from(first).ok()?.checked_add(at))?;
             let bin = found.octaves.get_mut(place)?;
             *bin = word.parse().ok()?;
         }
@@ -137,9 +138,16 @@ mod tests {
 
     #[test]
     fn what_is_no_histogram_is_none() {
-        for odd in
-            ["", "1,2", "1,x from=0", "1 from=2000000000", "1 from=-41", "1,-2 from=0", "nan from=nan,"]
-        {
+        for odd in [
+            "",
+            "1,2",
+            "1,x from=0",
+            "1 from=2000000000",
+            "1 from=9e99",
+            "1 from=-41",
+            "1,-2 from=0",
+            "nan from=nan,",
+        ] {
             assert_eq!(Histogram::parse(odd), None, "{odd}");
         }
     }

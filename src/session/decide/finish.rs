@@ -84,7 +84,8 @@ pub(super) fn finish(
         attempt(deciding.write(&record));
     }
     let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = Shelf::open(project).find(|b| b.id != record.start.id && owes(b));
+    let owed = Shelf::runs(project, |b| b.id != record.start.id && owes(b));
+    let owed = owed.into_iter().find_map(|run| deciding.records.read(run).ok());
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)

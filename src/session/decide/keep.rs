@@ -100,7 +100,7 @@ pub fn may_keep(
     let id = record.start.id;
     let this = &project.argument;
     let Some(verdict) = &record.verdict else { return Err(format!("run {id} still goes on")) };
-    let needs_pass = || Err(format!("needs a passing verdict: run {id} came to {}", verdict.outcome.word()));
+    let needs_pass = || Err(format!("needs a passing verdict: run {id} came to {}", verdict.word()));
     if verdict.outcome == Outcome::Void {
         return needs_pass();
     }

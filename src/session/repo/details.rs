@@ -35,6 +35,8 @@ pub struct CommitDetails {
     pub authored: Timestamp,
     pub committer: String,
     pub committed: Timestamp,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
     /// In the order of their paths.
     pub files: Vec<FileChange>,
     /// Further files that changed and are not named.
@@ -89,13 +91,14 @@ pub struct FileChange {
     pub is_cut: bool,
 }
 
-/// A commit by any name git knows it by. Reads as much as the commit changed, up to a limit for each file and for all.
-pub fn commit_details(project: &Project, name: &str) -> Result<CommitDetails> {
+/// A commit by any name git knows it by, its diffs with so many unchanged lines around each change. Reads as much as the
+/// commit changed, up to a limit for each file and for all.
+pub fn commit_details(project: &Project, name: &str, around: u32) -> Result<CommitDetails> {
     let repo = open(project)?;
     let commit = find(&repo, name)?;
     let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
     let mut how = DiffOptions::new();
-    how.context_lines(3).max_size(FILE_SIZE_LIMIT).include_typechange(false);
+    how.context_lines(around).max_size(FILE_SIZE_LIMIT).include_typechange(false);
     let mut diff = repo.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
     let count = diff.deltas().len();
     if count <= FILES_LIMIT {
@@ -118,6 +121,7 @@ pub fn commit_details(project: &Project, name: &str) -> Result<CommitDetails> {
         authored: time(&commit.author()),
         committer: person(&commit.committer()),
         committed: time(&commit.committer()),
+        around,
         files_left_out: diff.deltas().len() - files.len(),
         files,
     })

@@ -113,7 +113,7 @@ impl Graph {
             if self.shown.contains(&id) {
                 continue;
             }
-            self.look_ahead(time - SLACK)?;
+            self.look_ahead(time.saturating_sub(SLACK))?;
             if self.known.get(&id).is_none_or(|node| node.children > 0) {
                 // A child turned up: it is ready again once that is shown.
                 continue;

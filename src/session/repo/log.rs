@@ -97,21 +97,23 @@ pub fn show(project: &Project, commit: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a commit changed in kernel.cu, against its first parent, as a unified diff.
-pub fn change(project: &Project, commit: &str) -> Result<String> {
+/// What a commit changed in kernel.cu, against its first parent, as a unified diff with so many unchanged lines around each
+/// change.
+pub fn change(project: &Project, commit: &str, around: u32) -> Result<String> {
     let repo = open(project)?;
     let new = find(&repo, commit)?;
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
-    unified(&repo, name, old.and_then(|old| held(&repo, &old, name)), held(&repo, &new, name))
+    let old = old.and_then(|old| held(&repo, &old, name));
+    unified(&repo, name, old, held(&repo, &new, name), around)
 }
 
 fn held<'r>(repo: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
     blob_in(commit, name).and_then(|(id, _)| repo.find_blob(id).ok())
 }
 
-/// The change of kernel.cu from one commit to another, or to the present bytes, as a unified diff.
-pub fn diff(project: &Project, from: &str, to: Option<&str>) -> Result<String> {
+/// The change of kernel.cu from one commit to another, or to the present bytes, as [`change`] has it.
+pub fn diff(project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
     let repo = open(project)?;
     let name = project.kernel_name.as_str();
     let blob = |commit: &str| -> Result<_> { Ok(held(&repo, &find(&repo, commit)?, name)) };
@@ -123,7 +125,7 @@ pub fn diff(project: &Project, from: &str, to: Option<&str>) -> Result<String> {
             Err(_) => None,
         },
     };
-    unified(&repo, name, old, new)
+    unified(&repo, name, old, new, around)
 }
 
 fn unified(
@@ -131,10 +133,11 @@ fn unified(
     name: &str,
     old: Option<git2::Blob>,
     new: Option<git2::Blob>,
+    around: u32,
 ) -> Result<String> {
     let mut text = String::new();
     let mut how = DiffOptions::new();
-    how.context_lines(3);
+    how.context_lines(around);
     let mut begun = None;
     let mut line = |_: git2::DiffDelta, hunk: Option<git2::DiffHunk>, line: git2::DiffLine| {
         let begins = hunk.as_ref().map(|hunk| (hunk.old_start(), hunk.new_start()));

@@ -40,17 +40,22 @@ impl App {
     /// By so many places among the comparable ones, from oldest to newest. Nothing chosen counts as the newest.
     pub(super) fn step_chosen(&mut self, by: isize) -> Vec<Effect> {
         let Some(newest) = self.comparable().len().checked_sub(1) else { return Vec::new() };
-        let at = self.chosen_among().unwrap_or(newest).saturating_add_signed(by).min(newest);
+        self.choose_among(self.chosen_among().unwrap_or(newest).saturating_add_signed(by).min(newest))
+    }
+
+    /// One of the comparable ones, counted from the oldest.
+    pub(super) fn choose_among(&mut self, at: usize) -> Vec<Effect> {
         let place = self.comparable().place(at);
         self.choose(place.and_then(|place| self.history.get(place)).map(Experiment::key))
     }
 
     /// What has to be read for what is shown now.
     pub(super) fn want_whole(&mut self) -> Vec<Effect> {
-        let is_known = self.whole().is_some();
+        let around = self.panes.around;
+        let is_known = self.whole().is_some_and(|whole| whole.around == around.lines());
         match self.shown() {
             Some(experiment) if !is_known && self.panes.shows(Pane::Experiment) => {
-                vec![Effect::Read(Wish::Whole(experiment.key()))]
+                vec![Effect::Read(Wish::Whole(experiment.key(), around))]
             }
             _ => Vec::new(),
         }
@@ -59,7 +64,8 @@ impl App {
     /// An answer to an older wish is dropped.
     pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&whole.key)) {
-            self.panes.experiment.read(&whole);
+            let again = self.whole.as_ref().is_some_and(|known| known.key == whole.key);
+            self.panes.experiment.read(&whole, again);
             self.whole = Some(whole);
         } else {
             self.dirty = false;

@@ -35,10 +35,10 @@ impl App {
         }
     }
 
-    /// The line that a search found, else what is seen of run.log.
+    /// The line that was gone to, else what is seen of run.log.
     fn shown_lines(&self) -> Result<String, String> {
         let log = self.log.log();
-        let rows = match self.log.current_match() {
+        let rows = match self.log.marked() {
             Some(at) => at..at + 1,
             None => self.log.first()..self.log.first() + self.log.height,
         };
@@ -60,7 +60,7 @@ impl App {
         let number = verdict.objective.map(|m| format!(" {}={}", self.setup.objective, m.value));
         let why = Some(&verdict.why).filter(|why| !why.is_empty()).map(|why| format!(": {why}"));
         let (number, why) = (number.unwrap_or_default(), why.unwrap_or_default());
-        Some(format!("run {} {}{number}{why}", judged.start.id, verdict.outcome.word()))
+        Some(format!("run {} {}{number}{why}", judged.start.id, verdict.word()))
     }
 
     pub(super) fn copy(&mut self) -> Vec<Effect> {

@@ -1,5 +1,6 @@
 //! Keep, discard and undo, by the user's word or, where that is asked for, by rule.
 
+use super::super::desk::Request;
 use super::super::draft::Draft;
 use super::super::effect::Effect;
 use super::super::keymap::Action;
@@ -18,32 +19,38 @@ use crate::session::trailers;
 use crate::session::verdict::Outcome;
 
 impl App {
-    pub(super) fn ask_description(&mut self, what: Deciding) {
+    /// Asks for the words that the keep is written down with.
+    pub(super) fn describe_keep(&mut self) {
+        let Some(last) = &self.last else { return };
+        self.overlays.push(Overlay::Keep { draft: self.draft(last.start.id) });
+    }
+
+    /// Asks for the words of a discard; first, where other bytes than the judged ones would go, whether they may.
+    pub(super) fn describe_discard(&mut self) {
         let Some(last) = &self.last else { return };
         let run = last.start.id;
         let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
-        let kernel = &self.setup.kernel;
-        let gone = matches!(self.present, Some(Err(_)));
         // What was said of an earlier run does not count: the look after this one may not be taken yet.
         let newer = self.is_stale() || self.known_status(last).is_some_and(|s| s.discard_asks);
-        match what {
-            Deciding::Discard if newer && gone && !judged => self.ask_discard(format!(
-                "{kernel} cannot be read. Put the incumbent's back? No row is written."
-            )),
-            Deciding::Discard if newer && gone => self.ask_discard(format!(
+        if !newer {
+            return self.open_discard(run, false);
+        }
+        let kernel = &self.setup.kernel;
+        let gone = matches!(self.present, Some(Err(_)));
+        self.ask_discard(match (gone, judged) {
+            (true, false) => format!("{kernel} cannot be read. Put the incumbent's back? No row is written."),
+            (true, true) => format!(
                 "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
                  judged is kept in git."
-            )),
-            Deciding::Discard if newer && !judged => self.ask_discard(format!(
+            ),
+            (false, false) => format!(
                 "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
                  but no row is written."
-            )),
-            Deciding::Discard if newer => self.ask_discard(format!(
+            ),
+            (false, true) => format!(
                 "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
-            )),
-            Deciding::Discard => self.open_discard(run, false),
-            _ => self.overlays.push(Overlay::Keep { draft: self.draft(run) }),
-        }
+            ),
+        });
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {
@@ -71,25 +78,26 @@ impl App {
         draft.problem = if draft.subject().is_empty() {
             Some("say what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.not_any_more(Action::Keep, draft.run)
+            self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
             return Vec::new();
         }
         self.deciding = Some(Deciding::Keep);
-        vec![Effect::Keep { run: draft.run, message: draft.message("") }]
+        vec![Effect::Ask(Request::Keep { run: draft.run, message: draft.message("") })]
     }
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
         draft.complete();
-        draft.problem = self.not_any_more(Action::Discard, draft.run);
+        draft.problem = self.not_any_more(Action::Discard, draft.run).or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
             return Vec::new();
         }
         self.deciding = Some(Deciding::Discard);
-        vec![Effect::Discard { run: draft.run, message: draft.message(&self.own_words()), confirmed }]
+        let message = draft.message(&self.own_words());
+        vec![Effect::Ask(Request::Discard { run: draft.run, message, confirmed })]
     }
 
     /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
@@ -128,7 +136,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Undo);
-        vec![Effect::Undo(run)]
+        vec![Effect::Ask(Request::Undo(run))]
     }
 
     pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) -> Vec<Effect> {
@@ -170,26 +178,28 @@ impl App {
         let last = self.last.as_ref().filter(|last| self.auto && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
         let incumbent = self.status.as_ref().and_then(|status| status.incumbent.as_deref());
+        let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
             Auto::Leave(why) => Err(why),
             // Whoever has a dialog open is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            Auto::Keep => self.usable(Action::Keep).map(|()| Deciding::Keep),
-            Auto::Discard => self.usable(Action::Discard).map(|()| Deciding::Discard),
+            Auto::Keep => {
+                self.usable(Action::Keep).map(|()| (Deciding::Keep, Request::Keep { run, message }))
+            }
+            Auto::Discard => {
+                let request = Request::Discard { run, message, confirmed: false };
+                self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
+            }
         };
-        let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
         match ruled {
             Err(why) => {
                 self.say(Level::Info, format!("auto-decide leaves run {run} to you: {why}"));
                 Vec::new()
             }
-            Ok(what) => {
+            Ok((what, request)) => {
                 self.deciding = Some(what);
                 self.by_rule = true;
-                vec![match what {
-                    Deciding::Keep => Effect::Keep { run, message },
-                    _ => Effect::Discard { run, message, confirmed: false },
-                }]
+                vec![Effect::Ask(request)]
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What keys do in a dialog: questions, and the lines that are typed.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::keymap::{Action, Key, Place};
 use super::super::overlay::Overlay;
@@ -38,7 +39,7 @@ impl App {
             return Vec::new();
         }
         match (self.overlays.pop(), answer) {
-            (Some(Overlay::Trust { .. }), Some(Action::Yes)) => vec![Effect::Trust],
+            (Some(Overlay::Trust { .. }), Some(Action::Yes)) => vec![Effect::Ask(Request::Trust)],
             (Some(Overlay::Trust { .. }), _) => {
                 let rerun = self.keymap.way(Action::Rerun);
                 let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
@@ -70,13 +71,16 @@ impl App {
                 Vec::new()
             }
             Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
-                self.on_pick_key(action);
+                match self.overlays.last_mut().and_then(Overlay::draft) {
+                    Some(draft) => draft.choose(action == Action::NextChoice),
+                    None => self.on_pick_key(action),
+                }
                 Vec::new()
             }
             Some(Action::Abandon) => {
                 match self.overlays.pop() {
                     Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
-                    Some(Overlay::Search { pane, before, .. }) => self.give_search_back(pane, &before),
+                    Some(Overlay::Search { pane, before, .. }) => self.put_needle(pane, &before),
                     Some(overlay) => self.abandon_pick(overlay),
                     None => {}
                 }

@@ -1,6 +1,7 @@
 //! What the screen makes of answers from disk and git: where things stand, and what came of a
 //! decision.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::event::Facts;
 use super::super::status::Level;
@@ -78,7 +79,7 @@ impl App {
                 None if is_idle => {
                     self.newest = self.newest.max(Some(record.start.id));
                     self.last = Judged::of(record.clone(), Arc::new(record.report()));
-                    effects.push(Effect::LoadLog(record.start.id));
+                    effects.push(Effect::Ask(Request::Log(record.start.id)));
                 }
                 None => {}
             }
@@ -88,7 +89,7 @@ impl App {
         if let Some(record) = status.check.as_ref().filter(|r| is_idle && known != Some(r.start.id)) {
             self.newest = self.newest.max(Some(record.start.id));
             self.check = Judged::of(record.clone(), Arc::new(record.report()));
-            effects.push(Effect::LoadLog(record.start.id));
+            effects.push(Effect::Ask(Request::Log(record.start.id)));
         }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
         let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;

@@ -1,9 +1,10 @@
 //! What keys do.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::keymap::{Action, Place};
 use super::super::overlay::{Overlay, Pick};
-use super::super::panes::Pane;
+use super::super::panes::{Goal, Pane};
 use super::super::status::Level;
 use super::super::text::printable;
 use super::super::views::View;
@@ -19,6 +20,15 @@ impl App {
             return self.on_blind_key(key);
         }
         self.message.acknowledge();
+        let (stopped, mut effects) = self.stop_reading();
+        // Esc has done its work then.
+        if !(stopped && self.keymap.find(Place::In(self.panes.view), key.into()) == Some(Action::Close)) {
+            effects.extend(self.on_heard_key(key));
+        }
+        effects
+    }
+
+    fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.overlays.last() {
             Some(Overlay::Help { .. }) => self.on_help_key(key),
             Some(
@@ -70,15 +80,15 @@ impl App {
             return Vec::new();
         }
         match action {
-            Action::Keep => self.ask_description(Deciding::Keep),
-            Action::Discard => self.ask_description(Deciding::Discard),
-            Action::Undo => return vec![Effect::AskUndo],
+            Action::Keep => self.describe_keep(),
+            Action::Discard => self.describe_discard(),
+            Action::Undo => return vec![Effect::Ask(Request::Undoable)],
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
             Action::Stop | Action::Close if self.checking.is_some() => return vec![Effect::StopKeep],
             Action::Check => return self.start(Reason::Check),
             Action::Stop => return vec![Effect::KillRun],
-            Action::Edit => return vec![Effect::OpenEditor { line: self.editor_line() }],
+            Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),
@@ -105,6 +115,7 @@ impl App {
             }
             Action::ScrollLeft => self.scroll_side(-8),
             Action::ScrollRight => self.scroll_side(8),
+            Action::Context => return self.widen(),
             Action::NextChange => self.step_change(true),
             Action::PreviousChange => self.step_change(false),
             Action::Fewer => self.zoom_history(true),
@@ -115,17 +126,16 @@ impl App {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
-            Action::SortNext
-            | Action::SortReverse
-            | Action::Filter
-            | Action::Mark
-            | Action::Compare
-            | Action::Restore
-            | Action::Describe
-            | Action::NextSection
-            | Action::PreviousSection => {
-                return self.perform_in_results(action);
-            }
+            Action::SortNext => return self.sort_by_next(),
+            Action::SortReverse => return self.turn_order(),
+            Action::Filter => self.open_filter(),
+            Action::Mark => self.mark(),
+            Action::Compare => return self.compare(),
+            Action::Restore => self.ask_restore(),
+            Action::Describe => self.ask_words(),
+            Action::NextSection => self.panes.experiment.step_section(true),
+            Action::PreviousSection => self.panes.experiment.step_section(false),
+            Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 return self.want_whole();
             }
@@ -194,7 +204,7 @@ impl App {
 
     pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
         self.panes.view = view;
-        let mut effects = self.want_whole();
+        let mut effects = self.want_shown();
         effects.extend(self.open_graph());
         effects
     }
@@ -219,7 +229,8 @@ impl App {
             Pane::Source => self.panes.source.move_by(by),
             Pane::Graph => return self.step_graph(by),
             Pane::Commit => self.panes.commit.scroll(by),
-            Pane::Gauges | Pane::Build => {}
+            Pane::Gauges => self.panes.gauges.scroll(by),
+            Pane::Build => self.panes.build.scroll(by),
         }
         Vec::new()
     }
@@ -235,6 +246,22 @@ impl App {
         *left = left.saturating_add_signed(by).min(2_000);
     }
 
+    /// Another width of what diffs show around their changes.
+    fn widen(&mut self) -> Vec<Effect> {
+        self.panes.around = self.panes.around.next();
+        self.say(Level::Info, format!("diffs show {}", self.panes.around.words()));
+        let mut effects = self.want_shown();
+        effects.extend(self.want_commit());
+        effects
+    }
+
+    /// What has to be read of experiments for the view that is shown now.
+    fn want_shown(&mut self) -> Vec<Effect> {
+        let mut effects = self.want_whole();
+        effects.extend(self.want_compared());
+        effects
+    }
+
     fn zoom_history(&mut self, closer: bool) {
         let count = self.comparable().len();
         self.panes.history.zoom(closer, count);
@@ -244,6 +271,7 @@ impl App {
         match self.panes.focus() {
             Pane::Log if bottom => self.log.to_bottom(),
             Pane::Log => self.log.to_top(),
+            Pane::Graph if bottom => return self.read_to(Goal::Row(usize::MAX)),
             _ if bottom => return self.scroll(1_000_000),
             _ => return self.scroll(-1_000_000),
         }
@@ -252,9 +280,7 @@ impl App {
 
     /// One thing a time, the topmost first.
     fn close(&mut self) {
-        if self.end_search() {
-            // The search was on top.
-        } else if self.panes.view == View::Bench && self.chosen.is_some() {
+        if self.panes.view == View::Bench && self.chosen.is_some() {
             self.chosen = None;
         } else {
             self.panes.set_zoom(false);

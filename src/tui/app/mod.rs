@@ -14,155 +14,45 @@ mod past;
 mod pick;
 mod preferences;
 mod results;
+mod rows;
 mod runs;
 mod search;
 mod source;
+mod state;
 mod usable;
 
 use super::chart::Glyphs;
 use super::effect::Effect;
 use super::event::Event;
-use super::keymap::{Action, Keymap};
+use super::keymap::Keymap;
 use super::layout::Layout;
 use super::log::LogView;
 use super::overlay::Overlay;
 use super::panes::Panes;
 use super::status::{Level, StatusLine};
 use super::table::Table;
-use super::text::printable;
 use super::theme::Theme;
-use crate::config::Goal;
-use crate::session::experiment::{Experiment, Key, Status as Decision};
-use crate::session::project::Project;
-use crate::session::record::{self, Record};
+use crate::session::experiment::{Experiment, Key};
 use crate::session::repo::LogEntry;
-use crate::session::run::{Fingerprint, Reason, RunId, RunStart};
+use crate::session::run::{Fingerprint, RunId};
 use crate::session::status::Status;
-use crate::session::verdict::Verdict;
 use crate::session::whole::{Compared, Whole};
 use crate::settings::Settings;
-use harness::report::Report;
 use jiff::tz::TimeZone;
 use past::Past;
-use std::sync::Arc;
+use state::{PutBack, decision};
 use std::time::Duration;
 
 pub use device::DeviceCourse;
 pub use past::Comparable;
+pub use rows::Rows;
+pub use state::{Checking, Deciding, Judged, Live, Running, Setup};
 
 /// Time since the screen was opened. Comes in with every event; nothing here reads a clock.
 pub type Now = Duration;
 
 /// How often the clock of a run that goes on is drawn.
 const TICK: Duration = Duration::from_millis(100);
-
-/// What the screen knows of its project.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    pub name: String,
-    pub kernel: String,
-    pub objective: String,
-    pub goal: Goal,
-    /// The user's own harness command.
-    pub external: Option<String>,
-    /// It asks for decisions by rule.
-    pub auto: bool,
-}
-
-impl Setup {
-    pub fn of(project: &Project) -> Self {
-        Setup {
-            name: printable(&project.name()).into_owned(),
-            kernel: project.kernel_name.clone(),
-            objective: project.config.objective.clone(),
-            goal: project.config.goal,
-            external: project.config.harness.clone(),
-            auto: project.config.auto.decide,
-        }
-    }
-}
-
-/// A run that has ended, with what its lines said.
-#[derive(Clone, Debug)]
-pub struct Judged {
-    pub start: RunStart,
-    pub verdict: Verdict,
-    pub report: Arc<Report>,
-    pub seconds: Option<f64>,
-    /// What is remembered of it.
-    record: Arc<Record>,
-    /// Its name as the history has it.
-    device: Option<String>,
-    pub decided: Option<Decision>,
-}
-
-impl Judged {
-    /// `None` while the run goes on.
-    fn of(record: Record, report: Arc<Report>) -> Option<Self> {
-        let verdict = record.verdict.clone()?;
-        let kept = Arc::new(record.clone());
-        Some(Judged {
-            verdict,
-            record: kept,
-            report,
-            seconds: record.seconds,
-            device: record.device,
-            decided: decision(record.decision.as_ref()),
-            start: record.start,
-        })
-    }
-}
-
-/// A decision counts once its commit is made.
-fn decision(decision: Option<&record::Decision>) -> Option<Decision> {
-    decision.filter(|d| d.commit.is_some()).map(|d| d.status)
-}
-
-/// The run that goes on.
-#[derive(Clone, Debug)]
-pub struct Live {
-    pub start: Box<RunStart>,
-    pub began: Now,
-    pub report: Arc<Report>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub enum Running {
-    #[default]
-    No,
-    /// Asked for; its number is not known yet.
-    Asked(Reason, Now),
-    Live(Live),
-}
-
-/// A decision that is being carried out: no other is taken meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deciding {
-    Keep,
-    Discard,
-    /// The last decision is taken back.
-    Undo,
-    /// No decision, but bytes are put on disk as well.
-    Restore,
-    /// No decision either, but its record and its row are written.
-    Describe,
-}
-
-/// Bytes that the lab put on disk itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum PutBack {
-    /// By a discard.
-    Incumbent,
-    /// By a restore: their git blob id.
-    Blob(String),
-}
-
-/// The check on what was held out, before a keep.
-#[derive(Clone, Debug)]
-pub struct Checking {
-    pub began: Now,
-    pub report: Arc<Report>,
-}
 
 pub struct App {
     pub setup: Setup,

@@ -3,6 +3,7 @@
 use super::super::effect::Effect;
 use super::super::keymap::Action;
 use super::super::overlay::Overlay;
+use super::super::panes::Pane;
 use super::App;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Direction, Position};
@@ -41,22 +42,39 @@ impl App {
         Vec::new()
     }
 
-    /// Takes hold of a border; anywhere else it focuses the pane, and selects the row of a list.
+    /// Does what a name of a view, or a hint, stands for, or takes hold of a border; anywhere else it focuses the
+    /// pane, and selects what is there: the row of a list, the line of the source, the experiment of the chart.
     fn click(&mut self, at: Position) -> Vec<Effect> {
         self.message.acknowledge();
+        if let Some((_, action)) = self.panes.buttons.iter().find(|(area, _)| area.contains(at)) {
+            return self.perform(*action);
+        }
         self.panes.dragged = self.panes.borders.iter().find(|b| b.line.contains(at)).map(|b| b.split);
-        let Some((pane, _)) = self.panes.places.iter().find(|(_, area)| area.contains(at)).copied() else {
+        let Some((pane, area)) = self.panes.places.iter().find(|(_, area)| area.contains(at)).copied() else {
             return Vec::new();
         };
         self.panes.set_focus(pane);
-        let selected = self.panes.selected_rows.iter().find(|(p, _)| *p == pane).map(|(_, y)| *y);
-        match selected {
-            // A list's first row of text is below its title.
-            Some(y) if self.panes.dragged.is_none() => match i32::from(at.y) - i32::from(y) {
-                0 => self.scroll(0),
-                by => self.scroll(by as isize),
+        if self.panes.dragged.is_some() {
+            return Vec::new();
+        }
+        match pane {
+            Pane::Source => {
+                // The first row of text is below the title.
+                if let Some(row) = at.y.checked_sub(area.y + 1) {
+                    self.panes.source.click(usize::from(row));
+                }
+                Vec::new()
+            }
+            Pane::History => match self.panes.history.experiment_at(at) {
+                Some(experiment) => self.choose_among(experiment),
+                None => Vec::new(),
             },
-            _ => Vec::new(),
+            _ => {
+                let list = self.panes.lists.iter().find(|list| list.pane == pane && list.rows.contains(at));
+                let Some(list) = list else { return Vec::new() };
+                let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
+                self.scroll(row.saturating_sub_unsigned(list.selected))
+            }
         }
     }
 

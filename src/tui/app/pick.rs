@@ -23,12 +23,16 @@ impl App {
     pub(super) fn on_themes(&mut self, themes: Vec<(String, Theme)>) -> Vec<Effect> {
         self.themes = themes;
         // The present one is where the choice begins.
-        let here = self.themes.iter().position(|(_, theme)| *theme == self.theme);
+        let here = self.themes.iter().position(|(_, theme)| theme == self.theme_before());
         let named = self.theme_name.as_ref().and_then(|name| self.themes.iter().position(|(n, _)| n == name));
         if let Some(Overlay::Themes { pick, .. }) = self.overlays.last_mut()
             && pick.input.value().is_empty()
         {
             pick.at = named.or(here).unwrap_or(0);
+        }
+        // It may be another by now: another file, or in as many colours as the config wants since.
+        if let Some((_, theme)) = named.and_then(|at| self.themes.get(at)) {
+            self.hold_theme(theme.clone());
         }
         Vec::new()
     }
@@ -36,6 +40,7 @@ impl App {
     /// By so many rows; the rows of the list are counted by who shows it.
     pub(super) fn step_pick(&mut self, by: isize) {
         let rows = match self.overlays.last() {
+            Some(Overlay::Palette(pick)) if palette::number(pick.input.value()).is_some() => 1,
             Some(Overlay::Palette(pick)) => palette::offers(self, pick.input.value()).len(),
             Some(Overlay::Themes { pick, .. }) => self.fitting_themes(pick.input.value()).len(),
             _ => return,
@@ -54,6 +59,26 @@ impl App {
         }
     }
 
+    /// The theme that holds while others are looked at.
+    pub(super) fn theme_before(&self) -> &Theme {
+        let before = self.overlays.iter().find_map(|overlay| match overlay {
+            Overlay::Themes { before, .. } => Some(before),
+            _ => None,
+        });
+        before.unwrap_or(&self.theme)
+    }
+
+    /// This theme holds from now on: where the chooser is open, it is the one that Esc goes back to.
+    pub(super) fn hold_theme(&mut self, theme: Theme) {
+        for overlay in &mut self.overlays {
+            if let Overlay::Themes { before, .. } = overlay {
+                *before = theme.clone();
+            }
+        }
+        self.theme = theme;
+        self.preview();
+    }
+
     /// Shows the theme that is looked at.
     fn preview(&mut self) {
         if let Some((_, theme)) = self.picked_theme() {
@@ -70,6 +95,13 @@ impl App {
     /// Enter in a list.
     pub(super) fn accept_pick(&mut self) -> Vec<Effect> {
         match self.overlays.last() {
+            Some(Overlay::Palette(pick)) if let Some(number) = palette::number(pick.input.value()) => {
+                if self.numbered().is_err() {
+                    return Vec::new();
+                }
+                self.overlays.pop();
+                self.go_to_number(number)
+            }
             Some(Overlay::Palette(pick)) => {
                 let offer = palette::offers(self, pick.input.value()).into_iter().nth(pick.at);
                 // What cannot be used says so in its row.

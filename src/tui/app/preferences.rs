@@ -52,19 +52,22 @@ impl App {
         if !is_new {
             return Vec::new();
         }
-        // What the config says anew goes before what was chosen on the screen.
+        // What the config says anew goes before what was chosen on the screen; what is only looked at in the
+        // chooser was not chosen.
+        let new = &preferences.settings;
+        let other_ink = (&new.color, new.paint) != (&self.settings.color, self.settings.paint);
         let keeps_theme = self.theme_name.is_some() && preferences.settings.theme == self.settings.theme;
-        let chosen = keeps_theme.then(|| self.theme.clone());
+        let chosen = keeps_theme.then(|| self.theme_before().clone());
         let mouse = (preferences.settings.mouse == self.settings.mouse).then_some(self.mouse);
         if !keeps_theme {
             self.theme_name = None;
         }
         self.adopt(preferences);
-        if let Some(theme) = chosen {
-            self.theme = theme;
-        }
         self.mouse = mouse.unwrap_or(self.mouse);
-        Vec::new()
+        self.hold_theme(chosen.unwrap_or_else(|| self.theme.clone()));
+        // The chosen one, and all others, in as many colours as are wanted now.
+        let lists = other_ink && (keeps_theme || !self.themes.is_empty());
+        if lists { vec![Effect::ListThemes] } else { Vec::new() }
     }
 
     pub(super) fn toggle_mouse(&mut self) {
@@ -110,8 +113,7 @@ impl App {
         let judged = [&self.last, &self.check].into_iter().flatten().find(|judged| judged.start.id == run)?;
         let number = judged.verdict.objective.filter(|_| judged.verdict.outcome == Outcome::Pass);
         let number = number.map(|m| number_of(self, judged, m.value)).unwrap_or_default();
-        let text =
-            format!("{}: run {} {}{number}", self.setup.name, judged.start.id, judged.verdict.outcome.word());
+        let text = format!("{}: run {} {}{number}", self.setup.name, judged.start.id, judged.verdict.word());
         Some(Effect::Call(self.settings.notify, text))
     }
 }

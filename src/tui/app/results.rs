@@ -1,5 +1,6 @@
 //! What is done in the view Results: the table's order and filter, and what is asked of its rows.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::event;
 use super::super::keymap::Action;
@@ -17,29 +18,27 @@ use crate::session::whole::Compared;
 use tui_input::Input;
 
 impl App {
-    pub(super) fn perform_in_results(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::SortNext => self.table.sort_by_next(&self.history, self.setup.goal),
-            Action::SortReverse => self.table.reverse(&self.history),
-            Action::Filter => {
-                self.panes.set_focus(Pane::Experiments);
-                let before = self.table.filter().text().to_owned();
-                let input = Input::new(before.clone());
-                self.overlays.push(Overlay::Filter { input, before, problem: None });
-            }
-            Action::Mark => {
-                if let Some(key) = self.shown_key() {
-                    self.table.mark(key);
-                }
-            }
-            Action::Compare => return self.compare(),
-            Action::Restore => self.ask_restore(),
-            Action::Describe => self.ask_words(),
-            Action::NextSection => self.panes.experiment.step_section(true),
-            Action::PreviousSection => self.panes.experiment.step_section(false),
-            _ => {}
-        }
+    pub(super) fn sort_by_next(&mut self) -> Vec<Effect> {
+        self.table.sort_by_next(&self.history, self.setup.goal);
         self.want_whole()
+    }
+
+    pub(super) fn turn_order(&mut self) -> Vec<Effect> {
+        self.table.reverse(&self.history);
+        self.want_whole()
+    }
+
+    pub(super) fn open_filter(&mut self) {
+        self.panes.set_focus(Pane::Experiments);
+        let before = self.table.filter().text().to_owned();
+        let input = Input::new(before.clone());
+        self.overlays.push(Overlay::Filter { input, before, problem: None });
+    }
+
+    pub(super) fn mark(&mut self) {
+        if let Some(key) = self.shown_key() {
+            self.table.mark(key);
+        }
     }
 
     /// The two that a comparison is about, the older first; the error says what to do.
@@ -52,13 +51,25 @@ impl App {
         keys.try_into().map_err(|_| format!("mark two with {key}"))
     }
 
-    fn compare(&mut self) -> Vec<Effect> {
+    pub(super) fn compare(&mut self) -> Vec<Effect> {
         let Ok(keys) = self.pair() else { return Vec::new() };
         self.comparing = Some(keys.clone());
         self.panes.experiment.reset();
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
-        vec![Effect::Read(Wish::Compare(keys))]
+        vec![Effect::Read(Wish::Compare(keys, self.panes.around))]
+    }
+
+    /// What has to be read for the comparison that is shown now.
+    pub(super) fn want_compared(&self) -> Vec<Effect> {
+        let around = self.panes.around;
+        let is_known = self.compared().is_some_and(|both| both.around == around.lines());
+        match &self.comparing {
+            Some(keys) if !is_known && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::Read(Wish::Compare(keys.clone(), around))]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The comparison that is asked for; `None` while it is being read.
@@ -72,7 +83,8 @@ impl App {
             self.dirty = false;
             return Vec::new();
         }
-        self.panes.experiment.read_both(&compared);
+        let again = self.compared().is_some();
+        self.panes.experiment.read_both(&compared, again);
         self.compared = Some(compared);
         Vec::new()
     }
@@ -88,7 +100,7 @@ impl App {
         Ok(commit.clone())
     }
 
-    fn ask_restore(&mut self) {
+    pub(super) fn ask_restore(&mut self) {
         let Ok(commit) = self.can_restore() else { return };
         let kernel = &self.setup.kernel;
         let tried = self.shown().map_or("", |e| e.row.description.as_str());
@@ -107,7 +119,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Restore);
-        vec![Effect::Restore(commit)]
+        vec![Effect::Ask(Request::Restore(commit))]
     }
 
     pub(super) fn on_restored(&mut self, result: Result<event::PutBack, String>) -> Vec<Effect> {
@@ -143,7 +155,7 @@ impl App {
         Ok((row.commit.clone(), row.description.clone()))
     }
 
-    fn ask_words(&mut self) {
+    pub(super) fn ask_words(&mut self) {
         let Ok((commit, words)) = self.can_describe() else { return };
         self.overlays.push(Overlay::Describe { commit, input: Input::new(words), problem: None });
     }
@@ -156,7 +168,7 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Describe);
-        vec![Effect::Describe { commit, description }]
+        vec![Effect::Ask(Request::Describe { commit, description })]
     }
 
     pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {

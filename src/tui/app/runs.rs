@@ -1,5 +1,6 @@
 //! What the screen makes of runs and saves.
 
+use super::super::desk::Request;
 use super::super::effect::Effect;
 use super::super::event::LastLog;
 use super::super::overlay::Overlay;
@@ -123,7 +124,7 @@ impl App {
             WatchEvent::Surroundings => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, fingerprint, .. } => {
                 self.learn_present(Ok(fingerprint));
-                vec![Effect::ReopenProject]
+                vec![Effect::Ask(Request::Reopen)]
             }
             WatchEvent::Changed { fingerprint, .. } => {
                 let known = match (&self.running, &self.last) {

@@ -1,5 +1,6 @@
 //! The view Source: what is read for it and when, whose messages stand in it, and its keys.
 
+use super::super::editor::Spot;
 use super::super::effect::Effect;
 use super::super::highlight::Highlighted;
 use super::super::panes::Pane;
@@ -37,6 +38,7 @@ impl App {
             runs: self.speakers().iter().filter(is_older).map(|(run, ..)| *run).collect(),
             present: present.cloned(),
             head: self.status.as_ref().and_then(|status| status.head.commit.clone()),
+            around: self.panes.around,
         }
     }
 
@@ -117,9 +119,12 @@ impl App {
     }
 
     /// Where an editor is to open: at the cursor where the source is looked at, else where the build failed.
-    pub(super) fn editor_line(&self) -> Option<u32> {
-        let at_cursor = (self.panes.focus() == Pane::Source).then(|| self.panes.source.line());
-        at_cursor.flatten().or_else(|| self.first_error_line())
+    pub(super) fn editor_spot(&self) -> Option<Spot> {
+        let at_cursor = self.panes.source.line().filter(|_| self.panes.focus() == Pane::Source);
+        let Some(line) = at_cursor else { return self.first_error() };
+        // The cursor has no column; a message at its line has.
+        let message = self.panes.source.messages_at(line as usize - 1).first();
+        Some(Spot { line, column: message.and_then(|message| message.column) })
     }
 
     /// The cursor's place as compilers write it, with what they say of it.
@@ -132,10 +137,13 @@ impl App {
     }
 
     /// A command of the user's does not say that it was the build that failed, but shows a compiler's errors.
-    fn first_error_line(&self) -> Option<u32> {
+    fn first_error(&self) -> Option<Spot> {
         let failed = |run: &&Judged| run.verdict.outcome != Outcome::Pass;
         let last = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
         let errors = last.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-        errors.filter(|d| of_kernel(&d.file, &self.setup.kernel)).map(|d| d.line).next()
+        errors
+            .filter(|d| of_kernel(&d.file, &self.setup.kernel))
+            .map(|d| Spot { line: d.line, column: d.column })
+            .next()
     }
 }

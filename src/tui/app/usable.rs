@@ -2,6 +2,8 @@
 //! say the same.
 
 use super::super::keymap::Action;
+use super::super::panes::Mode;
+use super::super::views::View;
 use super::{App, Judged, Running};
 use crate::session::experiment::Status;
 use crate::session::status::Status as SessionStatus;
@@ -10,16 +12,17 @@ use crate::session::verdict::Outcome;
 impl App {
     /// `Err` is the reason why not, short enough for a hint.
     pub fn usable(&self, action: Action) -> Result<(), String> {
+        let unreadable = || format!("{} cannot be read", self.setup.file());
         match action {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
             Action::Rerun => match &self.present {
-                Some(Err(_)) => Err("kernel.cu cannot be read".to_owned()),
+                Some(Err(_)) => Err(unreadable()),
                 _ if self.deciding.is_some() => Err("one moment".to_owned()),
                 _ => Ok(()),
             },
             Action::Check => match (&self.present, &self.setup.external) {
-                (Some(Err(_)), _) => Err("kernel.cu cannot be read".to_owned()),
+                (Some(Err(_)), _) => Err(unreadable()),
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
                 _ => self.is_calm(),
             },
@@ -31,6 +34,14 @@ impl App {
             Action::Stop if matches!(self.running, Running::No) && self.checking.is_none() => {
                 Err("nothing runs".to_owned())
             }
+            Action::Context => match (self.panes.view, self.panes.source.mode) {
+                (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
+                (View::Source, Mode::File) => Err(format!(
+                    "the file is whole: {} shows what changed",
+                    self.keymap.way(Action::TurnSource)
+                )),
+                (View::Source | View::Results | View::Git, _) => Ok(()),
+            },
             Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
             Action::Search => self.can_search(),
             Action::Copy => self.to_copy().map(drop),
@@ -38,7 +49,66 @@ impl App {
                 self.can_move_border(action)
             }
             Action::ResetBorders if self.panes.shares.is_empty() => Err("none was moved".to_owned()),
-            _ => Ok(()),
+            // Nothing hinders these, or they say for themselves what they did not find.
+            Action::Auto
+            | Action::Stop
+            | Action::Edit
+            | Action::Bench
+            | Action::Source
+            | Action::Results
+            | Action::Git
+            | Action::Device
+            | Action::Pause
+            | Action::FocusNext
+            | Action::FocusPrevious
+            | Action::Zoom
+            | Action::Open
+            | Action::Up
+            | Action::Down
+            | Action::HalfUp
+            | Action::HalfDown
+            | Action::Top
+            | Action::Bottom
+            | Action::Close
+            | Action::Palette
+            | Action::Themes
+            | Action::ResetBorders
+            | Action::Mouse
+            | Action::ReloadConfig
+            | Action::Help
+            | Action::Suspend
+            | Action::Redraw
+            | Action::Quit
+            | Action::ScrollLeft
+            | Action::ScrollRight
+            | Action::Freeze
+            | Action::Histograms
+            | Action::Fewer
+            | Action::More
+            | Action::All
+            | Action::LogScale
+            | Action::TurnSource
+            | Action::SwitchBase
+            | Action::NextMark
+            | Action::PreviousMark
+            | Action::NextEdit
+            | Action::PreviousEdit
+            | Action::SortNext
+            | Action::SortReverse
+            | Action::Filter
+            | Action::NextSection
+            | Action::PreviousSection
+            | Action::NextChange
+            | Action::PreviousChange
+            | Action::Accept
+            | Action::Abandon
+            | Action::PreviousChoice
+            | Action::NextChoice
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
+            | Action::Yes
+            | Action::No => Ok(()),
         }
     }
 
@@ -48,7 +118,7 @@ impl App {
             return Err("needs a passing verdict".to_owned());
         }
         if self.is_stale() {
-            return Err("kernel.cu is newer than the verdict".to_owned());
+            return Err(format!("{} is newer than the verdict", self.setup.file()));
         }
         self.known_status(last).map_or(Ok(()), |status| status.keep.clone())
     }

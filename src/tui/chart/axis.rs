@@ -10,11 +10,26 @@ pub enum Scale {
     Log,
 }
 
+impl Scale {
+    /// A figure as it counts on this scale.
+    fn counted(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear => value,
+            Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
+            Scale::Log => value.log10(),
+        }
+    }
+}
+
 /// From `low` to `high`; `high` is always the greater one, and on a logarithmic scale both are above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     low: f64,
     high: f64,
+    /// The low end as the scale counts, and how far it is from there to the high one: charts ask of very many
+    /// figures where they lie.
+    from: f64,
+    span: f64,
     scale: Scale,
     /// Stands behind each figure: `80 °C`. Empty where the title names it.
     unit: &'static str,
@@ -66,7 +81,8 @@ impl Axis {
         // Narrower than this the figures at two ticks would be the same.
         let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
         let high = high.max(low + narrowest);
-        Axis { low, high, scale, unit: "", name: "", is_blank: false }
+        let from = scale.counted(low);
+        Axis { low, high, from, span: scale.counted(high) - from, scale, unit: "", name: "", is_blank: false }
     }
 
     /// `°C`, `MHz`, `µs`: stands behind each figure.
@@ -93,10 +109,14 @@ impl Axis {
 
     /// Where `value` lies: 0 at the low end, 1 at the high one, less or more beyond them.
     pub fn share(&self, value: f64) -> f64 {
+        (self.scale.counted(value) - self.from) / self.span
+    }
+
+    /// What is at a share of the way from the low end to the high one.
+    pub fn at(&self, share: f64) -> f64 {
         match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
-            Scale::Log => (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10()),
+            Scale::Linear => self.low + share * (self.high - self.low),
+            Scale::Log => self.low * (self.high / self.low).powf(share),
         }
     }
 

@@ -91,8 +91,9 @@ const ROWS_WITH_LEGEND: u16 = 9;
 const ROWS_WITH_X: u16 = 7;
 
 impl Chart<'_> {
-    /// Draws it all. Where `area` is too small for an axis and a plot nothing is drawn.
-    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) {
+    /// Draws it all, and returns where the plot is, without the axes. Where `area` is too small for an axis and a
+    /// plot nothing is drawn.
+    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) -> Option<Rect> {
         let legend =
             u16::from(area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()));
         let foot = 1 + u16::from(area.height >= ROWS_WITH_X);
@@ -100,7 +101,7 @@ impl Chart<'_> {
         let ticks = self.y.ticks(usize::from((rows / 3).clamp(2, 9)));
         let labels = ticks.iter().map(|tick| width(&tick.label)).max().unwrap_or(0).max(4) as u16;
         if rows < 2 || area.width < labels + 12 {
-            return;
+            return None;
         }
         let plot = Plot {
             area: Rect {
@@ -129,6 +130,7 @@ impl Chart<'_> {
             let row = Rect { x: plot.area.x + 1, width: plot.area.width - 1, height: 1, ..area };
             layers::legend(&self.series, row, buffer, theme, glyphs);
         }
+        Some(plot.area)
     }
 }
 

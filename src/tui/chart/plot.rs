@@ -42,18 +42,17 @@ impl Plot {
     /// The column of a figure on the x-axis, where it is in range.
     pub fn column(&self, x: f64) -> Option<u16> {
         let (across, _) = self.last_dot();
-        let dot = (self.x.share(x) * across).round();
-        (0.0..=across).contains(&dot).then(|| self.area.x + dot as u16 / self.glyphs.dots().0)
+        nearest(self.x.share(x) * across, across).map(|dot| self.area.x + dot / self.glyphs.dots().0)
     }
 
     /// The row of a figure on the y-axis. Needs one that is a number.
     pub fn row(&self, y: f64) -> Row {
         let (_, up) = self.last_dot();
-        let dot = (self.y.share(y) * up).round();
-        match dot {
-            d if d < 0.0 => Row::Below(self.area.bottom() - 1),
-            d if d > up => Row::Above(self.area.top()),
-            d => Row::In(self.area.bottom() - 1 - d as u16 / self.glyphs.dots().1),
+        let dot = self.y.share(y) * up;
+        match nearest(dot, up) {
+            Some(dot) => Row::In(self.area.bottom() - 1 - dot / self.glyphs.dots().1),
+            None if dot > up => Row::Above(self.area.top()),
+            None => Row::Below(self.area.bottom() - 1),
         }
     }
 
@@ -123,6 +122,11 @@ impl Plot {
             .set_style(style);
         }
     }
+}
+
+/// The dot that lies nearest, of those from none to `last`. There may be very many to ask of, and `round` is a call.
+fn nearest(dot: f64, last: f64) -> Option<u16> {
+    (dot > -0.5 && dot < last + 0.5).then_some((dot + 0.5) as u16)
 }
 
 /// Two braille cells in one.

@@ -4,9 +4,6 @@ use super::{Diff, File, Hunk, Line, Sign, words};
 use imara_diff::{Algorithm, InternedInput, TokenSource, sources};
 use std::ops::Range;
 
-/// Unchanged lines around a change.
-const AROUND: usize = 3;
-
 /// A function's head is looked for so many lines above a hunk.
 const FAR: usize = 500;
 
@@ -16,7 +13,8 @@ struct Change {
     new: Range<usize>,
 }
 
-pub(super) fn diff(old: &str, new: &str) -> Diff {
+/// `around` is how many unchanged lines there are before and behind a change.
+pub(super) fn diff(old: &str, new: &str, around: usize) -> Diff {
     let input = InternedInput::new(sources::lines(old), sources::lines(new));
     let mut found = imara_diff::Diff::compute(Algorithm::Histogram, &input);
     found.postprocess_lines(&input);
@@ -29,15 +27,15 @@ pub(super) fn diff(old: &str, new: &str) -> Diff {
     let old: Vec<&str> = sources::lines(old).tokenize().collect();
     let new: Vec<&str> = sources::lines(new).tokenize().collect();
     // Two changes share a hunk where the unchanged lines around them touch.
-    let near = |a: &Change, b: &Change| b.old.start - a.old.end <= 2 * AROUND;
-    let hunks = changes.chunk_by(near).map(|changes| hunk(changes, &old, &new)).collect();
+    let near = |a: &Change, b: &Change| b.old.start - a.old.end <= 2 * around;
+    let hunks = changes.chunk_by(near).map(|changes| hunk(changes, &old, &new, around)).collect();
     Diff { files: vec![File { hunks, ..File::default() }] }
 }
 
-fn hunk(changes: &[Change], old: &[&str], new: &[&str]) -> Hunk {
+fn hunk(changes: &[Change], old: &[&str], new: &[&str], around: usize) -> Hunk {
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return Hunk::default() };
-    let before = first.old.start.min(AROUND);
-    let after = (old.len() - last.old.end).min(AROUND);
+    let before = first.old.start.min(around);
+    let after = (old.len() - last.old.end).min(around);
     let mut lines = Vec::new();
     let mut at = (first.old.start - before, first.new.start - before);
     let (old_begin, new_begin) = at;

@@ -1,8 +1,8 @@
 //! How a diff looks. A row is a cursor's mark, line numbers, a sign, and the text; `+` and `-` say what colours say.
 
 use super::{Diff, Line as DiffLine, Row, Side, Sign, View};
+use crate::tui::found::{self, find_all};
 use crate::tui::lay::{Look, laid, lay};
-use crate::tui::log::find_all;
 use crate::tui::text::{fit, pad_left, printable};
 use crate::tui::theme::{DiffRole, Theme};
 use ratatui::Frame;
@@ -77,7 +77,9 @@ impl Brush<'_> {
         };
         let mut all = vec![mark];
         all.extend(spans);
-        Line::from(all)
+        let line = Line::from(all);
+        // In a line of source it does already, where the number before it is none of it.
+        if row.is_source() { line } else { found::mark(line, self.search, self.theme) }
     }
 
     fn mark(&self, here: bool) -> Span<'static> {

@@ -15,7 +15,7 @@ mod tests;
 pub use draw::{Brush, Ink, draw, plain};
 pub use moved::Moved;
 pub use rows::{Form, Row};
-pub use view::View;
+pub use view::{Stop, View};
 
 use std::ops::Range;
 
@@ -41,6 +41,51 @@ impl Sign {
 pub enum Side {
     Old,
     New,
+}
+
+/// How much of what did not change is shown around a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Around {
+    /// As git has it.
+    #[default]
+    Near,
+    Far,
+    /// All of the file.
+    Whole,
+}
+
+impl Around {
+    /// Lines before and behind each change.
+    pub fn lines(self) -> u32 {
+        match self {
+            Around::Near => 3,
+            Around::Far => 10,
+            // More than a file has that is compared line by line.
+            Around::Whole => 1 << 24,
+        }
+    }
+
+    /// The next wider one, and from the widest the narrowest.
+    pub fn next(self) -> Self {
+        match self {
+            Around::Near => Around::Far,
+            Around::Far => Around::Whole,
+            Around::Whole => Around::Near,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Around::Near => "3 lines around",
+            Around::Far => "10 lines around",
+            Around::Whole => "the whole file",
+        }
+    }
+
+    /// What a title says of it: nothing of the usual.
+    pub fn note(self) -> &'static str {
+        if self == Around::default() { "" } else { self.words() }
+    }
 }
 
 /// One line of a hunk. Its text is as it was found: whoever draws it makes it fit for a screen ([`super::lay`]).
@@ -115,7 +160,12 @@ pub struct Diff {
 impl Diff {
     /// From one text to another: no file where they are equal.
     pub fn of(old: &str, new: &str) -> Self {
-        compute::diff(old, new)
+        Diff::with(old, new, Around::default())
+    }
+
+    /// The same, with more of what did not change.
+    pub fn with(old: &str, new: &str, around: Around) -> Self {
+        compute::diff(old, new, around.lines() as usize)
     }
 
     /// Reads a unified diff, of git or of `diff -u`; what is none becomes notes.

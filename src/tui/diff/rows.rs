@@ -53,8 +53,17 @@ impl Row {
         }
     }
 
-    pub fn is_head(self) -> bool {
-        matches!(self, Row::File { .. } | Row::Hunk { .. })
+    /// Which file it is of.
+    pub fn file(self) -> usize {
+        match self {
+            Row::File { file } | Row::Note { file, .. } | Row::Hunk { file, .. } => file,
+            Row::Line { file, .. } | Row::Pair { file, .. } => file,
+        }
+    }
+
+    /// It shows lines of the texts.
+    pub fn is_source(self) -> bool {
+        matches!(self, Row::Line { .. } | Row::Pair { .. })
     }
 }
 

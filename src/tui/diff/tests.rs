@@ -171,6 +171,26 @@ proptest! {
     }
 
     #[test]
+    fn however_much_is_around_the_changes_they_are_the_same_and_begin_at_the_same_lines(old in text(), new in text()) {
+        let near = View::new(Arc::new(Diff::of(&old, &new)), Form::Unified);
+        for around in [Around::Far, Around::Whole] {
+            let diff = Diff::with(&old, &new, around);
+            prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
+            prop_assert_eq!(diff.counts(), near.diff().counts());
+            prop_assert!(around != Around::Whole || diff.hunks().count() <= 1);
+            for form in [Form::Unified, Form::Split] {
+                let view = View::new(Arc::new(diff.clone()), form);
+                prop_assert_eq!(view.stops().len(), near.stops().len());
+                // Each row is found again, and back.
+                let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
+                let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
+                prop_assert!(form == Form::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
+                prop_assert!(lines.clone().all(|row| is_there(&row)));
+            }
+        }
+    }
+
+    #[test]
     fn so_does_what_git_wrote(old in text(), new in text()) {
         let diff = Diff::parse(&of_git(&old, &new));
         prop_assert_eq!(apply(&diff, &old), Some(new));

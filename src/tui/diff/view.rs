@@ -1,10 +1,18 @@
 //! What a pane remembers of a diff that it shows: its form, the row of the cursor, what is in sight.
 
-use super::{Diff, Form, Line, Row, Side, Sign};
+use super::{Around, Diff, File, Form, Line, Row, Side, Sign};
 use std::sync::Arc;
 
 /// From so many columns on both sides fit beside each other.
 const WIDE: u16 = 120;
+
+/// A row where a change begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    pub row: usize,
+    /// It is the head of a hunk, or of what holds one: all that belongs to it is below.
+    pub is_head: bool,
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -83,13 +91,46 @@ impl View {
         self.cursor = row.min(self.last());
     }
 
-    /// To where the next or the previous hunk begins, round the end; false where there is none.
+    /// The rows where changes begin: one for each hunk that there is with the usual lines around, however many are shown.
+    /// It is the hunk's head where that is near.
+    pub fn stops(&self) -> Vec<Stop> {
+        let near = Around::Near.lines() as usize;
+        let mut stops = Vec::new();
+        // The head, as long as nothing below it changed; and unchanged rows since it, or since a change.
+        let (mut head, mut same) = (None, 0);
+        for (at, row) in self.rows.iter().enumerate() {
+            match *row {
+                Row::File { .. } | Row::Note { .. } => {}
+                Row::Hunk { .. } => (head, same) = (Some(at), 0),
+                Row::Line { .. } | Row::Pair { .. } if self.is_same(*row) => same += 1,
+                Row::Line { .. } | Row::Pair { .. } => {
+                    match head.take() {
+                        Some(row) if same <= near => stops.push(Stop { row, is_head: true }),
+                        Some(_) => stops.push(Stop { row: at, is_head: false }),
+                        None if same > 2 * near => stops.push(Stop { row: at, is_head: false }),
+                        None => {}
+                    }
+                    same = 0;
+                }
+            }
+        }
+        stops
+    }
+
+    fn is_same(&self, row: Row) -> bool {
+        [Side::Old, Side::New]
+            .iter()
+            .all(|side| self.on(row, *side).is_some_and(|line| line.sign == Sign::Same))
+    }
+
+    /// To where the next or the previous change begins, round the end; false where there is none.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
-        let starts = || (0..self.rows.len()).filter(|row| matches!(self.rows[*row], Row::Hunk { .. }));
+        let stops = self.stops();
         let next = match forward {
-            true => starts().find(|row| *row > self.cursor).or(starts().next()),
-            false => starts().rfind(|row| *row < self.cursor).or(starts().next_back()),
+            true => stops.iter().find(|stop| stop.row > self.cursor).or(stops.first()),
+            false => stops.iter().rfind(|stop| stop.row < self.cursor).or(stops.last()),
         };
+        let next = next.map(|stop| stop.row);
         if let Some(row) = next {
             self.cursor = row;
         }
@@ -119,6 +160,27 @@ impl View {
         }
     }
 
+    /// Where a row of this diff is in another one of the same texts, as near as that shows it.
+    pub fn follow(&self, row: usize, other: &View) -> usize {
+        let number = |view: &View, row: Row| {
+            let on =
+                |side| view.on(row, side).map(|line| if side == Side::New { line.new } else { line.old });
+            (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
+        };
+        // A head stands for the first line below it.
+        let below = self.rows.iter().skip(row).map(|row| number(self, *row));
+        let Some((file, new, old)) = below.into_iter().find(|(_, new, old)| new.or(*old).is_some()) else {
+            return other.last();
+        };
+        let distance = |row: &usize| {
+            let (of, to_new, to_old) = number(other, other.rows[*row]);
+            let by = |a: Option<u32>, b: Option<u32>| Some(a?.abs_diff(b?));
+            let by = if new.is_some() { by(new, to_new) } else { by(old, to_old) };
+            by.filter(|_| of == file).unwrap_or(u32::MAX)
+        };
+        (0..other.rows.len()).min_by_key(distance).unwrap_or(0)
+    }
+
     /// What a row shows of one side.
     pub(super) fn on(&self, row: Row, side: Side) -> Option<&Line> {
         match (row, side) {
@@ -132,11 +194,27 @@ impl View {
         }
     }
 
-    /// What a search finds in a row.
-    pub fn texts(&self, row: usize) -> impl Iterator<Item = &str> {
-        let row = self.rows.get(row);
-        let on = move |side| row.and_then(|row| self.on(*row, side));
-        [on(Side::Old), on(Side::New)].into_iter().flatten().map(|line| line.text.as_str())
+    /// What a row says: both sides of it, one under the other.
+    pub fn text(&self, row: usize) -> String {
+        let Some(row) = self.rows.get(row).copied() else { return String::new() };
+        let file = |file: usize| self.diff.files.get(file);
+        match row {
+            Row::File { file: at } => file(at).and_then(File::name).unwrap_or_default().to_owned(),
+            Row::Note { file: at, note } => {
+                file(at).and_then(|file| file.notes.get(note)).cloned().unwrap_or_default()
+            }
+            Row::Hunk { file: at, hunk } => {
+                let hunk = file(at).and_then(|file| file.hunks.get(hunk));
+                hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section)).unwrap_or_default()
+            }
+            Row::Line { file, hunk, line } => {
+                self.diff.line(file, hunk, line).map(|line| line.text.clone()).unwrap_or_default()
+            }
+            Row::Pair { .. } => {
+                let sides = [Side::Old, Side::New].into_iter().filter_map(|side| self.on(row, side));
+                sides.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+            }
+        }
     }
 
     /// Takes the room's measures: both sides need their columns, and the cursor is kept in sight, with some rows around

@@ -93,7 +93,9 @@ impl Key {
         let wrong = wrong.to_lowercase();
         let distance = |name: &str| strsim::damerau_levenshtein(&wrong, name);
         let all = named.chain(functions).chain(letters);
-        all.map(|name| (distance(&name), name)).min().filter(|(by, _)| *by <= 2).map(|(_, name)| name)
+        // Of so short a word not all letters may be wrong.
+        let most = (wrong.chars().count() / 2).min(2);
+        all.map(|name| (distance(&name), name)).min().filter(|(by, _)| *by <= most).map(|(_, name)| name)
     }
 }
 
@@ -182,6 +184,8 @@ mod tests {
     fn a_mistyped_name_is_met_with_the_nearest() {
         assert_eq!(Key::suggestion("ctl-k").as_deref(), Some("ctrl-k"));
         assert_eq!(Key::suggestion("Pageupp").as_deref(), Some("pageup"));
-        assert_eq!(Key::suggestion("hyperspace"), None);
+        for wrong in ["hyperspace", "", "xy?"] {
+            assert_eq!(Key::suggestion(wrong), None, "{wrong}");
+        }
     }
 }

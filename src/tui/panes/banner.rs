@@ -6,7 +6,7 @@ use super::super::keymap::Action;
 use super::super::text::{fit, printable, width};
 use super::super::views::View;
 use super::super::{format, theme::Theme};
-use super::big;
+use super::{Button, big};
 use crate::session::experiment::Status;
 use crate::session::run::{Reason, RunStart};
 use crate::session::verdict::{Change, Outcome};
@@ -19,8 +19,9 @@ use ratatui::text::{Line, Span};
 /// Cells of the progress bar.
 const BAR: u64 = 16;
 
-/// The project, the device and the branch; on the right which run this is and why it started.
-pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) {
+/// The project, the device and the branch; on the right which run this is and why it started. Returns where the
+/// views are named.
+pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) -> Vec<Button> {
     let theme = &app.theme;
     let mut left = vec![
         Span::styled(" lab ", theme.title(true)),
@@ -39,26 +40,34 @@ pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) {
     let right = Line::styled(format!("{} ", which_run(app)), theme.quiet());
     let taken = (right.width() as u16).min(area.width / 2);
     let room = usize::from(area.width - taken).saturating_sub(left.width());
-    let fits = |line: &Line| line.width() + 2 <= room;
-    let named = [views(app, true), views(app, false)].into_iter().find(fits);
-    let middle = usize::from(area.width - taken) - named.as_ref().map_or(0, Line::width);
+    // Two columns lie between them and what is on the right.
+    let fits =
+        |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room;
+    let named = [views(app, true), views(app, false)].into_iter().find(fits).unwrap_or_default();
+    let columns: usize = named.iter().map(|(_, name)| name.width()).sum();
     frame.render_widget(left, area);
-    if let Some(named) = named {
-        frame.render_widget(named, Rect { x: area.x + middle as u16, ..area });
+    let mut buttons = Vec::new();
+    let mut x = area.right().saturating_sub(taken + columns as u16 + 2);
+    for (view, name) in named {
+        let place = Rect { x, width: name.width() as u16, ..area };
+        frame.render_widget(name, place);
+        buttons.push((place, view.action()));
+        x = place.right();
     }
     frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
+    buttons
 }
 
 /// The views with their keys, the present one marked; or that one alone.
-fn views(app: &App, all: bool) -> Line<'static> {
+fn views(app: &App, all: bool) -> Vec<(View, Span<'static>)> {
     let here = app.panes.view;
     let shown = View::ALL.into_iter().filter(|view| all || *view == here);
-    let spans = shown.map(|view| {
+    let named = shown.map(|view| {
         let sign = if view == here { "▸" } else { " " };
         let style = if view == here { app.theme.title(true) } else { app.theme.quiet() };
-        Span::styled(format!("{sign}{} {} ", app.keymap.key(view.action()), view.name()), style)
+        (view, Span::styled(format!("{sign}{} {} ", app.keymap.key(view.action()), view.name()), style))
     });
-    Line::from(spans.chain([Span::raw("  ")]).collect::<Vec<_>>())
+    named.collect()
 }
 
 /// `NVIDIA H200 emulated=1` without its attributes.
@@ -121,7 +130,7 @@ fn big_words(app: &App) -> Vec<(String, Style)> {
             let verdict = &last.verdict;
             let is_stale = app.is_stale();
             let faded = |style: Style| if is_stale { theme.quiet() } else { style };
-            let mut words = vec![(verdict.outcome.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
+            let mut words = vec![(verdict.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
             // An emulated device's time is no figure to be read from across the room.
             let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
             if let Some(measure) = verdict.objective.filter(|_| counts) {
@@ -215,8 +224,8 @@ pub fn draw_line(frame: &mut Frame, area: Rect, app: &App, has_head: bool) {
     match (&app.running, &app.last) {
         _ if app.checking.is_some() => line.extend(progress(app)),
         (Running::No, Some(last)) => {
-            let verdict = last.verdict.outcome;
-            let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict) };
+            let verdict = &last.verdict;
+            let style = if app.is_stale() { theme.quiet() } else { theme.verdict_block(verdict.outcome) };
             line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
             line.extend(stale(app));
             // Before the figures: what qualifies them must not be cut off.
@@ -253,14 +262,17 @@ fn nothing_yet(app: &App) -> Span<'static> {
         }
         (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
         (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
-        _ => Span::styled(format!("no verdict yet: save kernel.cu, or press {rerun}  "), theme.quiet()),
+        _ => {
+            let text = format!("no verdict yet: save {}, or press {rerun}  ", app.setup.file());
+            Span::styled(text, theme.quiet())
+        }
     }
 }
 
 fn verdict_word(app: &App, last: &Judged) -> Vec<Span<'static>> {
-    let outcome = last.verdict.outcome;
-    let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(outcome) };
-    let mut word = vec![Span::styled(format!("{} {}", outcome.sign(), outcome.word()), style)];
+    let verdict = &last.verdict;
+    let style = if app.is_stale() { app.theme.quiet() } else { app.theme.verdict(verdict.outcome) };
+    let mut word = vec![Span::styled(format!("{} {}", verdict.sign(), verdict.word()), style)];
     word.extend(stale(app));
     word
 }

@@ -105,6 +105,7 @@ mod tests {
         for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
             assert!(rows(outcome.word()).is_some(), "{}", outcome.word());
         }
+        assert!(rows("BUILD ERROR").is_some());
         for stage in Stage::ALL {
             assert!(rows(&stage.word().to_uppercase()).is_some(), "{}", stage.word());
         }

@@ -1,11 +1,11 @@
 //! What the compiler made of the kernel, how it is launched, and how near that comes to the floor.
 
-use super::super::app::{App, Running};
+use super::super::app::{App, Rows, Running};
 use super::super::format;
 use super::super::text::{fit, pad, printable};
 use super::correctness::device_state;
 use super::history::bounds;
-use super::{Pane, titled};
+use super::{Pane, seen, titled};
 use harness::report::{Report, attribute, first_word};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -17,35 +17,58 @@ pub const KEYS: [&str; 2] = ["launch", "device_uuid"];
 /// Columns of the names.
 const NAMES: usize = 18;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
-    let (report, of) = match (&app.running, &app.last) {
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let (report, of) = shown(app);
+    let stale = match app.is_stale() {
+        true => format!(" · stale: {} has changed since", app.setup.file()),
+        false => String::new(),
+    };
+    let note = format!("{of}{stale}");
+    let is_empty = report.is_none_or(|report| facts(report).is_empty());
+    let inner = titled(frame, area, app, Pane::Build, &note);
+    if is_empty {
+        let text = "what the compiler made of the kernel is shown here";
+        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
+        return;
+    }
+    let lines = lines(app, usize::from(inner.width));
+    let first = app.panes.build.fit(usize::from(inner.width), usize::from(inner.height), lines.len());
+    let (needle, marked) = (app.needle(Pane::Build), app.panes.build.marked());
+    for ((at, line), y) in lines.into_iter().enumerate().skip(first).zip(inner.top()..inner.bottom()) {
+        let line = seen(line, needle, marked == Some(at), &app.theme);
+        frame.render_widget(line, Rect { y, height: 1, ..inner });
+    }
+}
+
+/// As they were cut at the last frame.
+pub fn rows(app: &App) -> Rows<'_> {
+    let lines = lines(app, app.panes.build.columns());
+    Rows::new(lines.len(), move |at| lines.get(at).map(Line::to_string).unwrap_or_default().into())
+}
+
+/// What was built, and of which run that is.
+fn shown(app: &App) -> (Option<&Report>, String) {
+    match (&app.running, &app.last) {
         // Not before it is built: what was known stays until then.
         (Running::Live(live), _) if live.report.value("build_s").is_some() => {
             (Some(&*live.report), format!("run {}", live.start.id))
         }
         (_, Some(last)) => (Some(&*last.report), format!("run {}", last.start.id)),
         _ => (None, String::new()),
-    };
-    let stale = if app.is_stale() { " · stale: kernel.cu has changed since" } else { "" };
-    let inner = titled(frame, area, app, Pane::Build, &format!("{of}{stale}"));
-    let rows = report.map(facts).unwrap_or_default();
-    if rows.is_empty() {
-        let text = "what the compiler made of the kernel is shown here";
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
     }
-    let state = report.and_then(|report| device_state(report, &app.theme));
-    let lines = rows.into_iter().map(|(name, value)| {
+}
+
+fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
+    let Some(report) = shown(app).0 else { return Vec::new() };
+    let lines = facts(report).into_iter().map(|(name, value)| {
         Line::from(vec![
             Span::styled(pad(name, NAMES), app.theme.quiet()),
-            Span::raw(fit(&value, usize::from(inner.width).saturating_sub(NAMES)).into_owned()),
+            Span::raw(fit(&value, columns.saturating_sub(NAMES)).into_owned()),
         ])
     });
-    let measured =
-        state.into_iter().flat_map(|line| [Line::styled("while it was measured", app.theme.quiet()), line]);
-    for (row, line) in lines.chain(measured).take(usize::from(inner.height)).enumerate() {
-        frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
-    }
+    let state = device_state(report, &app.theme).into_iter();
+    let measured = state.flat_map(|line| [Line::styled("while it was measured", app.theme.quiet()), line]);
+    lines.chain(measured).collect()
 }
 
 /// `132x1x1` is 132.

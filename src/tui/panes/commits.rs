@@ -2,6 +2,7 @@
 
 use super::super::app::App;
 use super::super::format;
+use super::super::found;
 use super::super::keymap::Action;
 use super::super::text::{fit, pad, pad_left, printable};
 use super::{Pane, titled};
@@ -47,15 +48,15 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let selected = app.panes.commits.selected;
     for (row, entry) in app.commits.iter().skip(first).take(rows).enumerate() {
         let place = Rect { y: inner.y + row as u16, height: 1, ..inner };
-        let mut line = describe(entry, app, usize::from(inner.width));
+        let line = describe(entry, app, usize::from(inner.width));
+        let mut line = found::mark(line, app.needle(Pane::Commits), &app.theme);
         if is_focused && first + row == selected {
             line = app.theme.select(line);
         }
         frame.render_widget(line, place);
     }
-    if (first..first + rows).contains(&selected) {
-        app.panes.mark_selected(Pane::Commits, inner.y + (selected - first) as u16);
-    }
+    let count = rows.min(app.commits.len().saturating_sub(first));
+    app.panes.note_list(Pane::Commits, inner, count, selected.saturating_sub(first));
     if let (true, Some(entry)) = (is_focused && inner.height > 1, app.commits.get(selected)) {
         let place = Rect { y: inner.bottom() - 1, height: 1, ..inner };
         frame.render_widget(detail(entry, app), place);

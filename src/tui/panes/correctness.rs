@@ -133,7 +133,7 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
         for (index, text) in rows_of(&verdict.why, columns.saturating_sub(2)).into_iter().enumerate() {
-            let sign = if index == 0 { verdict.outcome.sign() } else { " " };
+            let sign = if index == 0 { verdict.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
     }

@@ -189,7 +189,7 @@ pub fn subject(app: &App, run: RunId) -> Line<'static> {
     };
     let verdict = &last.verdict;
     let mut spans = vec![Span::styled(
-        format!("{} {}", verdict.outcome.sign(), verdict.outcome.word()),
+        format!("{} {}", verdict.sign(), verdict.word()),
         app.theme.verdict(verdict.outcome),
     )];
     if verdict.outcome == Outcome::Pass {

@@ -5,12 +5,13 @@ mod document;
 mod whole;
 
 use super::super::app::App;
-use super::super::diff::{Diff, Form, View};
+use super::super::app::Rows;
+use super::super::diff::{Diff, Form, Stop, View};
 use super::super::keymap::Action;
 use super::super::text::printable;
-use super::{Pane, titled};
+use super::{Pane, Reading, titled};
 use crate::session::whole::{Compared, Whole};
-use document::Document;
+use document::{Document, Sheet};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -18,11 +19,13 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentState {
-    pub scroll: usize,
+    pub text: Reading,
     /// First column of the diff and of the log that is shown.
     pub left: usize,
-    /// Where the sections began at the last frame.
-    starts: Vec<usize>,
+    /// Where the sections and the changes of the diff began at the last frame.
+    starts: Vec<Stop>,
+    /// The first row of the diff at the last frame.
+    diff_at: Option<usize>,
     /// What the one changed that was read whole last.
     change: View,
     /// From the first to the second of the two that were compared last.
@@ -31,29 +34,42 @@ pub struct ExperimentState {
 
 impl ExperimentState {
     pub fn scroll(&mut self, by: isize) {
-        self.scroll = self.scroll.saturating_add_signed(by);
+        self.text.scroll(by);
     }
 
-    /// To the beginning of the next section, or back to where this one or the one before it begins.
+    /// To where the next section or change of the diff begins, or back to where this one or the one before it does.
     pub fn step_section(&mut self, forward: bool) {
-        let next = self.starts.iter().find(|start| **start > self.scroll);
-        let before = self.starts.iter().rev().find(|start| **start < self.scroll);
-        if let Some(start) = if forward { next } else { before.or(self.starts.first()) } {
-            self.scroll = *start;
-        }
+        self.text.step(&self.starts, forward);
     }
 
     /// Something else is shown.
     pub fn reset(&mut self) {
-        (self.scroll, self.left) = (0, 0);
+        self.text.show(0);
+        self.left = 0;
     }
 
-    pub fn read(&mut self, whole: &Whole) {
-        self.change = view(&whole.diff);
+    /// `again`: the same as before, with more or less around its changes.
+    pub fn read(&mut self, whole: &Whole, again: bool) {
+        let old = std::mem::replace(&mut self.change, view(&whole.diff));
+        let row = again.then(|| self.kept(&old, &self.change)).flatten();
+        row.into_iter().for_each(|row| self.text.show(row));
     }
 
-    pub fn read_both(&mut self, both: &Compared) {
-        self.between = view(&both.diff);
+    pub fn read_both(&mut self, both: &Compared, again: bool) {
+        let old = std::mem::replace(&mut self.between, view(&both.diff));
+        let row = again.then(|| self.kept(&old, &self.between)).flatten();
+        row.into_iter().for_each(|row| self.text.show(row));
+    }
+
+    /// Where the topmost row is once another view of the same changes stands in the place of the old one; `None` where it
+    /// stays where it is, above them.
+    fn kept(&self, old: &View, new: &View) -> Option<usize> {
+        let begin = self.diff_at?;
+        let row = self.text.first().checked_sub(begin)?;
+        Some(match row.checked_sub(old.rows().len()) {
+            Some(behind) => begin + new.rows().len() + behind,
+            None => begin + old.follow(row, new),
+        })
     }
 }
 
@@ -65,21 +81,31 @@ fn view(diff: &Result<String, String>) -> View {
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let room = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let (rows, columns) = (usize::from(room.height), usize::from(room.width.saturating_sub(2)));
-    let (wanted, left) = (app.panes.experiment.scroll, app.panes.experiment.left);
+    let (mut text, left) = (app.panes.experiment.text.clone(), app.panes.experiment.left);
     let (note, document) = document(app, columns);
     let length = document.len();
-    let scroll = wanted.min(length.saturating_sub(rows));
-    let below = length.saturating_sub(scroll + rows);
+    let first = text.fit(columns, rows, length);
+    let below = length.saturating_sub(first + rows);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let lines = document.lines(scroll, rows, left, columns, &app.theme);
+    let sheet = Sheet { left, columns, needle: app.needle(Pane::Experiment), theme: &app.theme };
+    let lines = document.lines(first..first + rows, sheet);
     let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
     for (row, line) in lines.into_iter().enumerate() {
+        let line = if text.marked() == Some(first + row) { app.theme.select(line) } else { line };
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
-    let starts = document.starts();
+    let (starts, diff_at) = (document.starts(), document.diff_at());
     let state = &mut app.panes.experiment;
-    state.scroll = scroll;
+    state.diff_at = diff_at;
+    state.text = text;
     state.starts = starts;
+}
+
+/// As they were wrapped at the last frame.
+pub fn rows(app: &App) -> Rows<'_> {
+    let columns = app.panes.experiment.text.columns();
+    let (_, document) = document(app, columns);
+    Rows::new(document.len(), move |at| document.text(at, columns))
 }
 
 /// What is shown, and what the title says of it.

@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 
 use super::super::app::App;
+use super::super::found;
 use super::super::keymap::Action;
 use super::super::overlay::Overlay;
 use super::super::table::{Column, FIELDS};
@@ -66,14 +67,14 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let state = &mut app.panes.experiments;
     state.bring_into_view(chosen.unwrap_or(0), rows, app.table.len());
     let first = state.first;
-    if let Some(row) = chosen.unwrap_or(0).checked_sub(first).filter(|row| *row < rows) {
-        app.panes.mark_selected(Pane::Experiments, inner.y + row as u16);
-    }
+    let count = app.table.len().saturating_sub(first);
+    app.panes.note_list(Pane::Experiments, inner, count, chosen.unwrap_or(0).saturating_sub(first));
     for (at, place) in app.table.order().iter().enumerate().skip(first).take(rows) {
         let Some(experiment) = app.history.get(*place) else { continue };
         // Where none is chosen the topmost stands for it, and is shown whole beside.
         let is_chosen = chosen.unwrap_or(0) == at;
-        let mut line = row(&shown, experiment, *place, is_chosen, app);
+        let line = row(&shown, experiment, *place, is_chosen, app);
+        let mut line = found::mark(line, app.needle(Pane::Experiments), &app.theme);
         if is_chosen && chosen.is_some() {
             line = app.theme.select(line);
         }

@@ -5,7 +5,7 @@ use super::super::keymap::{Action, Binding, Place, TABLE};
 use super::super::status::Level;
 use super::super::text::{fit, printable, width, wrap_to};
 use super::super::views::View;
-use super::Pane;
+use super::{Button, Pane};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -28,15 +28,17 @@ fn has_hints(screen: Rect) -> bool {
     screen.height >= 16
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+/// Returns where the hints are.
+pub fn draw(frame: &mut Frame, area: Rect, app: &App, is_large: bool) -> Vec<Button> {
     let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
     if has_hints(frame.area()) {
         draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area }, app, is_large);
-        draw_hints(frame, hints, app, is_large);
+        draw_hints(frame, hints, app, is_large)
     } else if message(app).is_some() {
         draw_message(frame, area, app, is_large);
+        Vec::new()
     } else {
-        draw_hints(frame, hints, app, is_large);
+        draw_hints(frame, hints, app, is_large)
     }
 }
 
@@ -103,7 +105,7 @@ fn draw_message(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
 
 /// Every hint of the table; one that cannot be used now is dim and says why. Where the row is too
 /// short the reasons are cut first, then left out, then hints from the back; help and quit stay.
-fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
+fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) -> Vec<Button> {
     let here = Place::In(app.panes.view);
     let in_log = app.panes.focus() == Pane::Log;
     let is_heard = |b: &&Binding| match b.action {
@@ -115,54 +117,81 @@ fn draw_hints(frame: &mut Frame, area: Rect, app: &App, is_large: bool) {
     if app.panes.view != View::Bench {
         shown.sort_by_key(|b| b.place == Place::Screen);
     }
-    let too_long = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>() > usize::from(area.width);
-    let mut spans = Vec::new();
+    let too_long = |hints: &[Hint]| hints.iter().map(Hint::width).sum::<usize>() > usize::from(area.width);
+    let mut all = Vec::new();
     for reason_columns in REASONS {
-        spans = hints(app, &shown, reason_columns, is_large);
-        if !too_long(&spans) {
+        all = hints(app, &shown, reason_columns, is_large);
+        if !too_long(&all) {
             break;
         }
     }
-    while too_long(&spans)
+    while too_long(&all)
         && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
     {
         shown.remove(last);
-        spans = hints(app, &shown, 0, is_large);
+        all = hints(app, &shown, 0, is_large);
     }
+    let mut buttons = Vec::new();
+    let mut x = area.x;
+    for hint in &all {
+        let width = hint.width() as u16;
+        // Without the blanks behind it.
+        let place = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
+        buttons.extend(hint.action.map(|action| (place, action)));
+        x = x.saturating_add(width);
+    }
+    let spans: Vec<Span> = all.into_iter().flat_map(|hint| hint.spans).collect();
     frame.render_widget(Line::from(spans), area);
+    buttons
 }
 
-fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -> Vec<Span<'static>> {
+/// What is said of an action, with two blanks behind it.
+struct Hint {
+    /// `None` of what tells where one is.
+    action: Option<Action>,
+    spans: Vec<Span<'static>>,
+}
+
+impl Hint {
+    fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+}
+
+fn hints(app: &App, shown: &[&Binding], reason_columns: usize, is_large: bool) -> Vec<Hint> {
     let theme = &app.theme;
-    let mut spans = vec![Span::raw(" ")];
+    let mut hints = vec![Hint { action: None, spans: vec![Span::raw(" ")] }];
+    let mut hint = |action, spans| hints.push(Hint { action, spans });
     // Whatever else there is no room for: that nobody will be asked.
     if app.auto {
-        spans.push(Span::styled(format!("{} auto on  ", app.keymap.key(Action::Auto)), theme.warn()));
+        let text = format!("{} auto on  ", app.keymap.key(Action::Auto));
+        hint(Some(Action::Auto), vec![Span::styled(text, theme.warn())]);
     }
     // A large screen names the views in its head.
     if app.panes.view != View::Bench && !is_large {
         let view = app.panes.view;
         let name = format!("{} {}  ", app.keymap.key(view.action()), view.name());
-        spans.push(Span::styled(name, theme.title(true)));
+        hint(None, vec![Span::styled(name, theme.title(true))]);
     }
     for binding in shown {
         let key = app.keymap.key_in(Place::In(app.panes.view), binding.action);
         if key.is_empty() {
             continue;
         }
-        match app.usable(binding.action) {
-            Ok(()) => {
-                spans.push(Span::styled(key, theme.key()));
-                spans.push(Span::styled(format!(" {}  ", word(app, binding)), theme.text()));
-            }
+        let spans = match app.usable(binding.action) {
+            Ok(()) => vec![
+                Span::styled(key, theme.key()),
+                Span::styled(format!(" {}  ", word(app, binding)), theme.text()),
+            ],
             Err(reason) if reason_columns > 0 => {
                 let reason = fit(&reason, reason_columns);
-                spans.push(Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet()));
+                vec![Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet())]
             }
-            Err(_) => spans.push(Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())),
-        }
+            Err(_) => vec![Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())],
+        };
+        hint(Some(binding.action), spans);
     }
-    spans
+    hints
 }
 
 /// A switch says what its key would do now.

@@ -1,19 +1,19 @@
 //! The device over the last minutes: clock, temperature, power and memory as charts, and who uses it.
 //!
 //! ```text
-//! ━ Device ━ NVIDIA H200 · 1,980 MHz · 41 °C · 320 W · held back by nothing ━━
+//! ━ Device ━ NVIDIA H200 · 1,980 MHz · 41 °C · 320 W ━━━━━━━━━━━━━━━━━━━━━━━━
 //!  SM clock                              Temperature
 //!  2,000 MHz ┤⠤⠤⠤⠤⠤⠤⠤⠤                    90 °C ┤┄┄┄┄┄┄┄┄┄┄ slows down at 92
 //!    …                                     …
 //!  processes  1234  lab (this run)   0.6 GiB   83 % busy
 //! ```
 
-use super::super::app::{App, Running};
+use super::super::app::{App, Rows, Running};
 use super::super::chart::{Axis, Chart, Drawn, Level, On, Scale, Series};
 use super::super::format;
 use super::super::keymap::Action;
 use super::super::text::{fit, printable};
-use super::{Pane, titled};
+use super::{Pane, seen, titled};
 use harness::device::gauge::{Process, Reading};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -44,7 +44,7 @@ const GAUGES: [Gauge; 4] = [
     Gauge { name: "Memory", unit: "GiB", value: |r| r.memory.map(|(used, _)| used as f64 / GIB) },
 ];
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let newest = app.device.readings.back().map(|(_, reading)| reading);
     let inner = titled(frame, area, app, Pane::Gauges, &newest.map(now).unwrap_or_default());
     let Some(newest) = newest.filter(|_| app.gpu().is_some()) else {
@@ -59,9 +59,19 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
     let listed = (processes.len() as u16).min(inner.height / 3);
     let [charts, list] = Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(inner);
     draw_charts(frame, charts, app);
-    for (row, line) in processes.into_iter().take(usize::from(listed)).enumerate() {
-        frame.render_widget(line, Rect { y: list.y + row as u16, height: 1, ..list });
+    let first = app.panes.gauges.fit(usize::from(list.width), usize::from(list.height), processes.len());
+    let (needle, marked) = (app.needle(Pane::Gauges), app.panes.gauges.marked());
+    for ((at, line), y) in processes.into_iter().enumerate().skip(first).zip(list.top()..list.bottom()) {
+        let line = seen(line, needle, marked == Some(at), &app.theme);
+        frame.render_widget(line, Rect { y, height: 1, ..list });
     }
+}
+
+/// Of the charts there are none: the list below them is what is text.
+pub fn rows(app: &App) -> Rows<'_> {
+    let newest = app.device.readings.back().filter(|_| app.gpu().is_some());
+    let lines = newest.map(|(_, reading)| processes(reading, app)).unwrap_or_default();
+    Rows::new(lines.len(), move |at| lines.get(at).map(Line::to_string).unwrap_or_default().into())
 }
 
 /// Why there is nothing to see.
@@ -72,7 +82,6 @@ fn absent(app: &App) -> String {
             "the emulated cpu device has no clocks, no temperature and no power to tell".to_owned()
         }
         (None, _) if app.gpu().is_some() => "reading …".to_owned(),
-        // Only a run that has ended names its GPU.
         _ if !matches!(app.running, Running::No) => {
             "no run has named its GPU yet: the one that goes on will".to_owned()
         }

@@ -7,16 +7,21 @@
 //! ●─╯  d4e5f6a           ● 142.0k  flagged all-gather
 //! ```
 
+mod state;
+
+pub use state::{Goal, GraphRow, GraphState};
+
 use super::super::app::App;
 use super::super::chart::Glyphs;
-use super::super::event::GraphPage;
 use super::super::format;
+use super::super::found;
 use super::super::keymap::Action;
 use super::super::text::{fit, pad_left, printable};
 use super::commits::{figure, mark};
 use super::{Pane, titled};
-use crate::session::experiment::Key;
-use crate::session::repo::{GraphEntry, Label, LabelKind, Lanes, Marks, Place, short};
+use crate::session::experiment::Status;
+use crate::session::figures::thousands;
+use crate::session::repo::{Label, LabelKind, Place, short};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -27,74 +32,8 @@ const LANES: usize = 12;
 /// From so many columns on the author and the time stand at the right.
 const WIDE: usize = 110;
 
-#[derive(Clone, Debug)]
-pub struct GraphRow {
-    /// Without its parents: what they were for is the place.
-    pub entry: GraphEntry,
-    place: Place,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct GraphState {
-    /// As far as it was read, newest first.
-    pub rows: Vec<GraphRow>,
-    lanes: Lanes,
-    /// There are no older ones.
-    pub at_end: bool,
-    /// A page is on its way.
-    pub asked: bool,
-    /// The experiment that was chosen when the selection here was last made.
-    pub known: Option<Key>,
-    selected: usize,
-    first: usize,
-}
-
-impl GraphState {
-    pub fn take_in(&mut self, page: GraphPage, marks: &Marks) {
-        if page.is_first {
-            self.rows.clear();
-            self.lanes = Lanes::default();
-        }
-        for mut entry in page.entries {
-            entry.commit.experiment = marks.get(&entry.commit.id).cloned().map(Box::new);
-            let place = self.lanes.place(&entry.commit.id, &std::mem::take(&mut entry.parents));
-            self.rows.push(GraphRow { entry, place });
-        }
-        self.at_end = page.is_last;
-        self.selected = self.selected.min(self.rows.len().saturating_sub(1));
-    }
-
-    pub fn selected(&self) -> Option<&GraphEntry> {
-        self.rows.get(self.selected).map(|row| &row.entry)
-    }
-
-    pub fn select(&mut self, by: isize) {
-        self.selected = self.selected.saturating_add_signed(by).min(self.rows.len().saturating_sub(1));
-    }
-
-    /// To the commit whose id begins so; false where it was not read.
-    pub fn go_to(&mut self, digits: &str) -> bool {
-        let found = self.rows.iter().position(|row| row.entry.commit.id.starts_with(digits));
-        self.selected = found.unwrap_or(self.selected).min(self.rows.len().saturating_sub(1));
-        found.is_some()
-    }
-
-    /// Rows below the selected one.
-    pub fn left_below(&self) -> usize {
-        self.rows.len().saturating_sub(self.selected + 1)
-    }
-
-    fn bring_into_view(&mut self, rows: usize) -> usize {
-        let lowest = (self.selected + 1).saturating_sub(rows);
-        self.first = self.first.clamp(lowest, self.selected.max(lowest));
-        self.first
-    }
-}
-
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let state = &app.panes.graph;
-    let more = if state.at_end || state.rows.is_empty() { "" } else { " and older ones" };
-    let inner = titled(frame, area, app, Pane::Graph, &format!("{}{more}", state.rows.len()));
+    let inner = titled(frame, area, app, Pane::Graph, &note(&app.panes.graph));
     if app.panes.graph.rows.is_empty() {
         let text = match app.panes.graph.asked {
             true => "reading …".to_owned(),
@@ -105,29 +44,43 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     }
     let rows = usize::from(inner.height);
     let first = app.panes.graph.bring_into_view(rows);
-    let selected = app.panes.graph.selected;
-    if (first..first + rows).contains(&selected) {
-        app.panes.mark_selected(Pane::Graph, inner.y + (selected - first) as u16);
-    }
+    let selected = app.panes.graph.at();
+    let count = app.panes.graph.rows.len();
+    app.panes.note_list(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
     let shown = &app.panes.graph.rows[first..(first + rows).min(app.panes.graph.rows.len())];
     // As wide as what is seen needs.
     let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);
     for (at, row) in shown.iter().enumerate() {
-        let mut line = describe(row, lanes, app, usize::from(inner.width));
-        if first + at == app.panes.graph.selected {
+        let line = describe(row, lanes, app, usize::from(inner.width));
+        let mut line = found::mark(line, app.needle(Pane::Graph), &app.theme);
+        if first + at == selected {
             line = app.theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
     }
 }
 
+/// How many were read, and what becomes of the others.
+fn note(state: &GraphState) -> String {
+    let count = thousands(state.rows.len() as f64);
+    let more = match state.goal {
+        Some(_) => " · reading on: any key stops",
+        None if state.at_end || state.rows.is_empty() => "",
+        None if state.is_full() => " · no more are held: `git log` shows older ones",
+        None => " and older ones",
+    };
+    format!("{count}{more}")
+}
+
 fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'static> {
     let theme = &app.theme;
     let commit = &row.entry.commit;
     let experiment = commit.experiment.as_deref().filter(|e| app.is_mine(e));
-    let node = app
-        .glyphs
-        .pick(if experiment.is_some() { "●" } else { "•" }, if experiment.is_some() { "@" } else { "*" });
+    let node = match experiment.map(|e| e.row.status) {
+        None => app.glyphs.pick("•", "*"),
+        Some(Status::Keep) => app.glyphs.pick("●", "@"),
+        Some(status) => app.glyphs.pick(mark(status), "o"),
+    };
     let node_style = experiment.map_or(theme.text(), |e| theme.experiment(e.row.status));
     let mut spans = Vec::new();
     for (at, sign) in graph(&row.place, lanes, app.glyphs).into_iter().enumerate() {
@@ -143,6 +96,11 @@ fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'st
     if let Some(experiment) = experiment {
         spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
         spans.push(Span::styled(format!("{} ", pad_left(&figure(experiment), 7)), theme.strong()));
+        if !experiment.is_kept() {
+            // No branch holds it: it hangs at what it was tried on.
+            let word = format!(" {}:", experiment.row.status.word());
+            spans.push(Span::styled(word, theme.experiment(experiment.row.status)));
+        }
     }
     let right = format!("  {} · {}", printable(&commit.author), format::date(commit.time, &app.zone));
     let right = if columns >= WIDE { right } else { String::new() };
@@ -232,6 +190,7 @@ fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::repo::Lanes;
 
     /// `id: parents` a line, drawn.
     fn drawn(commits: &str, glyphs: Glyphs) -> Vec<String> {

@@ -18,7 +18,7 @@ pub use points::Course;
 use points::{figure, place, range};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use std::ops::Range;
 
@@ -34,11 +34,21 @@ const CROWDED: usize = 2;
 /// A result that was wrong, and its sign in ASCII.
 const WRONG: [&str; 2] = ["×", "%"];
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HistoryState {
     /// Only the newest so many; `None` shows all.
     pub newest: Option<usize>,
     pub scale: Scale,
+    /// What was drawn at the last frame, and where.
+    sight: Option<Sight>,
+}
+
+/// A plot of these experiments over its axis.
+#[derive(Clone, Debug)]
+struct Sight {
+    plot: Rect,
+    x: Axis,
+    shown: Range<usize>,
 }
 
 impl HistoryState {
@@ -54,6 +64,16 @@ impl HistoryState {
         self.newest = next.filter(|n| *n < count);
     }
 
+    /// The experiment whose mark is nearest to a place in the plot, counted from the oldest.
+    pub fn experiment_at(&self, place: Position) -> Option<usize> {
+        let Sight { plot, x, shown } = self.sight.as_ref()?;
+        // The ground line, where crashes stand, is the row below.
+        let reach = Rect { height: plot.height + 1, ..*plot };
+        let share = f64::from(place.x.checked_sub(plot.x)?) / f64::from(plot.width.max(2) - 1);
+        let nearest = points::nearest(x.at(share)).clamp(shown.start, shown.end.checked_sub(1)?);
+        reach.contains(place).then_some(nearest)
+    }
+
     pub fn toggle_scale(&mut self) {
         self.scale = match self.scale {
             Scale::Linear => Scale::Log,
@@ -63,6 +83,7 @@ impl HistoryState {
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    app.panes.history.sight = None;
     let mut inner = titled(frame, area, app, Pane::History, &note(app));
     // Below everything else, where that leaves room for a chart.
     if let Some(line) = bounds::line(app).filter(|_| inner.height >= 6) {
@@ -86,7 +107,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
         Rect { height: inner.height.saturating_sub(1), ..inner },
         Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
     ];
-    draw_chart(frame.buffer_mut(), chart, app, selected);
+    app.panes.history.sight = draw_chart(frame.buffer_mut(), chart, app, selected);
     let shown = selected.unwrap_or(count - 1);
     if let Some(experiment) = nth(app, shown) {
         frame.render_widget(describe(experiment, shown, app, selected.is_some()), detail);
@@ -125,7 +146,7 @@ fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range
     end - fits..end
 }
 
-fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize>) {
+fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize>) -> Option<Sight> {
     let theme = &app.theme;
     let scale = app.panes.history.scale;
     let course = &app.comparable().course;
@@ -139,8 +160,7 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
     // The best holds until something better comes.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
-    let mut must: Vec<f64> = steps.iter().chain(kinds.kept).map(|(_, y)| *y).collect();
-    must.extend(now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten());
+    let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
     let bounds = bounds::levels(app);
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
@@ -167,7 +187,7 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
     let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
-        y: range(&must, kinds.discarded, &ends, scale),
+        y: range(&must, course.reach(&shown), &ends, scale),
         series: vec![
             series(best_name, theme.good(), Drawn::Step(&steps)),
             series(
@@ -204,7 +224,8 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
             .collect(),
         cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
     };
-    chart.render(area, buffer, theme, app.glyphs);
+    let plot = chart.render(area, buffer, theme, app.glyphs)?;
+    Some(Sight { plot, x: chart.x, shown })
 }
 
 /// `12: 60.9k`; what has no figure says why not.

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// Narrower, the usual words of a trailer are left out.
+/// Narrower, the words of a trailer are left out.
 const ROOMY: u16 = 60;
 
 /// Columns of a trailer's name.
@@ -63,9 +63,9 @@ fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool, theme: &The
         }
         Some(key) => {
             // What was typed matters more.
-            let usual = if area.width < ROOMY { String::new() } else { key.usual().join(", ") };
+            let words = if area.width < ROOMY { String::new() } else { key.words().join(", ") };
             let sign = if is_here { "›" } else { " " };
-            (format!("{sign} {}", pad(key.word(), LABEL + 1)), usual, theme.quiet())
+            (format!("{sign} {}", pad(key.word(), LABEL + 1)), words, theme.quiet())
         }
     };
     let taken = (width(&note) as u16 + 1).min(area.width / 2);
@@ -113,8 +113,10 @@ fn hints(app: &App, verb: &str, draft: &Draft) -> Line<'static> {
         (Action::Abandon, "go back"),
         (Action::NextField, "next line"),
         (Action::Fold, fold),
+        (Action::NextChoice, "next word"),
     ];
-    let spans = all.into_iter().flat_map(|(action, word)| {
+    let count = if draft.words().is_empty() { all.len() - 1 } else { all.len() };
+    let spans = all.into_iter().take(count).flat_map(|(action, word)| {
         [Span::styled(app.keymap.key(action), theme.key()), Span::raw(format!(" {word}    "))]
     });
     Line::from(spans.collect::<Vec<_>>())

@@ -32,22 +32,29 @@ mod graph;
 mod history;
 mod message;
 mod pick;
+mod reading;
 mod run_log;
 mod source;
 
-pub use commit::CommitState;
+pub use build::rows as build_rows;
+pub use commit::{CommitState, rows as commit_rows};
 pub use commits::CommitsState;
 pub use correctness::{CorrectnessState, rows as correctness_rows};
-pub use experiment::ExperimentState;
+pub use experiment::{ExperimentState, rows as experiment_rows};
 pub use experiments::ExperimentsState;
-pub use graph::GraphState;
+pub use gauges::rows as gauges_rows;
+pub use graph::{Goal, GraphState};
 pub use history::{Course, HistoryState};
-pub use source::SourceState;
+pub use reading::Reading;
+pub use source::{Mode, SourceState};
 
 use super::app::App;
+use super::diff::Around;
+use super::found;
 use super::keymap::Action;
 use super::overlay::Overlay;
 use super::text::printable;
+use super::theme::Theme;
 use super::views::split::{Border, Shares, Split};
 use super::views::{self, View};
 use ratatui::Frame;
@@ -95,7 +102,28 @@ impl Pane {
             Pane::Build => "Kernel as built",
         }
     }
+
+    /// The pane whose rows are gone through where this one has the focus: itself, but for a digest of run.log and for
+    /// the chart beside it.
+    pub fn text(self) -> Pane {
+        match self {
+            Pane::Correctness | Pane::History => Pane::Log,
+            Pane::Commits | Pane::Log | Pane::Source | Pane::Experiments | Pane::Experiment => self,
+            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
+        }
+    }
 }
+
+/// The rows of a list that are seen, and which of them is selected, or is the one where selecting would begin.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    pub pane: Pane,
+    pub rows: Rect,
+    pub selected: usize,
+}
+
+/// A text that stands for an action.
+pub type Button = (Rect, Action);
 
 /// What the panes remember between frames.
 #[derive(Clone, Debug, Default)]
@@ -111,18 +139,24 @@ pub struct Panes {
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
     pub source: SourceState,
+    /// What every diff shows around its changes.
+    pub around: Around,
     pub graph: GraphState,
     pub commit: CommitState,
+    pub gauges: Reading,
+    pub build: Reading,
     /// Borders that the user moved.
     pub shares: Shares,
     /// The one that the mouse moves.
     pub dragged: Option<Split>,
-    /// What lists were searched for.
+    /// What the rows of each were searched for.
     pub needles: HashMap<Pane, String>,
-    /// Where everything was at the last frame: panes, borders, and the row of each list that is selected.
+    /// Where everything was at the last frame: panes, borders, lists, and what performs an action where it is
+    /// clicked at.
     pub places: Vec<(Pane, Rect)>,
     pub borders: Vec<Border>,
-    pub selected_rows: Vec<(Pane, u16)>,
+    pub lists: Vec<List>,
+    pub buttons: Vec<Button>,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -159,17 +193,18 @@ impl Panes {
         *at = (*at + if forward { 1 } else { count - 1 }) % count;
     }
 
-    /// A list says at which row of the screen its selected row is, or the one where selecting would begin: a
-    /// click selects from there.
-    pub fn mark_selected(&mut self, pane: Pane, y: u16) {
-        self.selected_rows.push((pane, y));
+    /// A list says so that a click can select: `area` is its room, of which `count` rows are taken.
+    fn note_list(&mut self, pane: Pane, area: Rect, count: usize, selected: usize) {
+        let height = area.height.min(u16::try_from(count).unwrap_or(u16::MAX));
+        self.lists.push(List { pane, rows: Rect { height, ..area }, selected });
     }
 
     /// Nothing is drawn yet.
     fn clear_places(&mut self) {
         self.places.clear();
         self.borders.clear();
-        self.selected_rows.clear();
+        self.lists.clear();
+        self.buttons.clear();
     }
 
     pub fn height(&self) -> usize {
@@ -214,7 +249,8 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
     ])
     .areas(area);
     if is_large {
-        banner::draw_head(frame, head, app);
+        let buttons = banner::draw_head(frame, head, app);
+        app.panes.buttons.extend(buttons);
     }
     if is_tall {
         banner::draw_large(frame, verdict, app);
@@ -222,7 +258,8 @@ pub fn draw(frame: &mut Frame, app: &mut App) {
         banner::draw_line(frame, verdict, app, is_large);
     }
     views::draw(frame, body, app, is_large);
-    foot::draw(frame, foot, app, is_large);
+    let buttons = foot::draw(frame, foot, app, is_large);
+    app.panes.buttons.extend(buttons);
     dialogs::draw(frame, body, app);
 }
 
@@ -288,6 +325,12 @@ fn titled(frame: &mut Frame, area: Rect, app: &App, pane: Pane, note: &str) -> R
         width: area.width.saturating_sub(2),
         height: area.height.saturating_sub(1),
     }
+}
+
+/// A row of a text as it is drawn: what was searched for stands out, and so does the row that was gone to.
+fn seen<'a>(line: Line<'a>, needle: &str, is_marked: bool, theme: &Theme) -> Line<'a> {
+    let line = found::mark(line, needle, theme);
+    if is_marked { theme.select(line) } else { line }
 }
 
 fn too_small(frame: &mut Frame, area: Rect, app: &App) {

@@ -6,6 +6,7 @@ use super::super::overlay::Pick;
 use super::super::palette;
 use super::super::text::{fit, pad, printable, width};
 use super::dialogs::{draw_input, window_of};
+use crate::session::figures::thousands;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -15,6 +16,9 @@ const PALETTE: u16 = 104;
 const THEMES: u16 = 44;
 
 pub fn palette(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {
+    if let Some(number) = palette::number(pick.input.value()) {
+        return numbered(frame, area, app, pick, number);
+    }
     let offers = palette::offers(app, pick.input.value());
     let here = Place::In(app.panes.view);
     let key = |action: Action| {
@@ -39,8 +43,28 @@ pub fn palette(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {
             Span::styled(fit(&says, room).into_owned(), style(theme.text())),
         ])
     };
-    let size = (PALETTE, palette::offers(app, "").len() + 1);
-    list(frame, area, app, "Actions", size, pick, offers.len(), row);
+    list(frame, area, app, "Actions", size_of_palette(app), pick, offers.len(), row);
+}
+
+/// With every action in it: it stays as large while words are typed.
+fn size_of_palette(app: &App) -> (u16, usize) {
+    (PALETTE, palette::offers(app, "").len() + 1)
+}
+
+/// The row that a number stands for.
+fn numbered(frame: &mut Frame, area: Rect, app: &App, pick: &Pick, number: usize) {
+    let row = |_, columns: usize| {
+        let (says, style) = match app.numbered() {
+            Ok((pane, count)) => {
+                let rows = thousands(count as f64);
+                let number = thousands(number.clamp(1, count) as f64);
+                (format!("line {number} of {rows} in {}", pane.name()), app.theme.text())
+            }
+            Err(why) => (format!("({why})"), app.theme.quiet()),
+        };
+        Line::styled(fit(&format!(" :{}  {says}", pick.input.value().trim()), columns).into_owned(), style)
+    };
+    list(frame, area, app, "Actions", size_of_palette(app), pick, 1, row);
 }
 
 pub fn themes(frame: &mut Frame, area: Rect, app: &App, pick: &Pick) {

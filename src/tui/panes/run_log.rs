@@ -1,8 +1,8 @@
 //! run.log: followed, scrolled, frozen, searched. Only the lines that are seen are looked at.
 
 use super::super::app::App;
+use super::super::found::find_all;
 use super::super::keymap::Action;
-use super::super::log::find_all;
 use super::super::text::slice;
 use super::super::theme::Theme;
 use super::{Pane, titled};
@@ -18,13 +18,14 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     let rows = inner.height;
     app.log.height = usize::from(rows);
     let first = app.log.first();
-    let current = app.log.current_match();
+    let marked = app.log.marked();
+    let needle = app.needle(Pane::Log);
     for row in 0..rows {
         let at = first + usize::from(row);
         let Some(line) = app.log.log().line(at) else { break };
         let place = Rect { y: inner.y + row, height: 1, ..inner };
-        let spans = paint(line, app.log.left, usize::from(inner.width), app.log.search(), &app.theme);
-        let style = if current == Some(at) { app.theme.selected() } else { Style::new() };
+        let spans = paint(line, app.log.left, usize::from(inner.width), needle, &app.theme);
+        let style = if marked == Some(at) { app.theme.selected() } else { Style::new() };
         frame.render_widget(Line::from(spans).style(style), place);
     }
 }

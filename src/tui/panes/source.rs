@@ -81,6 +81,9 @@ fn note(app: &App) -> String {
         _ => "unified ",
     };
     parts.push(format!("{mode}{}", base(source)));
+    if state.mode != Mode::File {
+        parts.push(app.panes.around.note().to_owned());
+    }
     if let (Mode::File, Some(text), Some(line)) = (state.mode, state.text(), state.line()) {
         parts.push(format!("{line}/{}", text.len()));
     }

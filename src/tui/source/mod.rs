@@ -12,7 +12,7 @@ pub use messages::{Message, Messages, Standing, of_kernel};
 pub use read::read;
 pub use text::Text;
 
-use super::diff::Diff;
+use super::diff::{Around, Diff};
 use super::highlight::Highlighted;
 use crate::session::experiment::Key;
 use crate::session::run::{Fingerprint, RunId};
@@ -35,6 +35,8 @@ pub struct Asked {
     /// What was known of disk and HEAD when it was asked: where that changes the answer is another one.
     pub present: Option<Fingerprint>,
     pub head: Option<String>,
+    /// What is shown around a change.
+    pub around: Around,
 }
 
 /// One reading. Each part stands for itself.

@@ -16,7 +16,7 @@ pub fn read(project: &Project, asked: Asked) -> Source {
     });
     let base = base(project, &asked.against).map_err(|error| format!("{error:#}"));
     let diff = match (&base, &present) {
-        (Ok(base), Ok(present)) => Diff::of(base.text.whole(), present.text.whole()),
+        (Ok(base), Ok(present)) => Diff::with(base.text.whole(), present.text.whole(), asked.around),
         _ => Diff::default(),
     };
     let records = Records::new(&project.lab_dir);

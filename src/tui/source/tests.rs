@@ -1,6 +1,7 @@
 //! Messages stand at their lines, also after the lines have moved.
 
 use super::*;
+
 use harness::report::Report;
 use proptest::prelude::*;
 
@@ -8,7 +9,13 @@ fn source(judged: &str, now: &str) -> Source {
     let fingerprint = Fingerprint(if judged == now { "judged" } else { "newer" }.into());
     let since = Diff::of(judged, now);
     Source {
-        asked: Asked { against: Against::Incumbent, runs: vec![RunId(1)], present: None, head: None },
+        asked: Asked {
+            against: Against::Incumbent,
+            runs: vec![RunId(1)],
+            present: None,
+            head: None,
+            around: Around::default(),
+        },
         present: Ok(Present { text: Text::new(now), fingerprint }),
         base: Err("none".into()),
         diff: Arc::default(),

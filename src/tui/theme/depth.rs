@@ -36,7 +36,13 @@ pub fn said_depth(text: &str) -> Result<Option<ColorDepth>, String> {
         "256" => Some(ColorDepth::Ansi256),
         "truecolor" => Some(ColorDepth::Rgb),
         other => {
-            return Err(format!("'{other}' is no depth of colour: it is auto, none, 16, 256 or truecolor"));
+            let mut near = ["auto", "none", "truecolor"].into_iter();
+            let near =
+                near.find(|name| strsim::damerau_levenshtein(name, &other.to_lowercase()) <= name.len() / 3);
+            let near = near.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
+            return Err(format!(
+                "'{other}' is no depth of colour{near}: it is auto, none, 16, 256 or truecolor"
+            ));
         }
     })
 }

@@ -106,11 +106,6 @@ impl Theme {
         self.block(self.signal(outcome))
     }
 
-    /// The same for a run that is going on.
-    pub fn running_block(&self) -> Style {
-        self.block(self.palette.accent)
-    }
-
     fn block(&self, color: Option<Color>) -> Style {
         match color {
             Some(color) => Style { bg: Some(color), fg: self.palette.on_block, ..Style::default() },

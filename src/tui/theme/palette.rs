@@ -25,8 +25,6 @@ pub(super) struct Palette {
     pub removed: [Option<Color>; 2],
     /// Orange, yellow, green, cyan, blue, purple, brown: base09 to base0F, for source.
     pub hues: [Option<Color>; 7],
-    /// Curves beside each other, none of which is good or bad.
-    pub series: [Option<Color>; 6],
 }
 
 /// A hue's place in [`Palette::hues`].
@@ -50,7 +48,7 @@ impl Palette {
     /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals, and
     /// blue ink too: it is all but black on most dark grounds.
     pub fn ansi() -> Self {
-        use Color::{Black, Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
+        use Color::{Black, Cyan, DarkGray, Green, Magenta, Red, Yellow};
         Palette {
             ground: None,
             text: None,
@@ -64,7 +62,6 @@ impl Palette {
             added: [None; 2],
             removed: [None; 2],
             hues: [Some(Yellow), Some(Yellow), Some(Green), Some(Cyan), None, Some(Magenta), Some(Yellow)],
-            series: [Cyan, Magenta, Yellow, Green, Blue, Red].map(Some),
         }
     }
 
@@ -76,7 +73,6 @@ impl Palette {
             warn: Some(Magenta),
             on_block: Some(White),
             hues: [Red, Magenta, Green, Blue, Blue, Magenta, Red].map(Some),
-            series: [Blue, Magenta, Red, Green, Blue, Magenta].map(Some),
             ..Palette::ansi()
         }
     }
@@ -104,7 +100,6 @@ impl Palette {
             added,
             removed,
             hues: [0x9, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF].map(at),
-            series: [0xD, 0xE, 0xC, 0x9, 0x13, 0x16].map(at),
         }
     }
 

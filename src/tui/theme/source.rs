@@ -17,8 +17,6 @@ pub enum DiffRole {
     RemovedPart,
     /// `@@ -1,4 +1,5 @@`
     Hunk,
-    /// Where the other side has lines and this one has none.
-    Missing,
 }
 
 impl Theme {
@@ -54,7 +52,6 @@ impl Theme {
                 self.ink(self.palette.bad).add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
             }
             DiffRole::Hunk => self.ink(self.palette.hue(Hue::Purple)),
-            DiffRole::Missing => self.quiet(),
         }
     }
 
@@ -66,7 +63,7 @@ impl Theme {
             DiffRole::AddedPart => (self.palette.added[1], true),
             DiffRole::Removed => (self.palette.removed[0], false),
             DiffRole::RemovedPart => (self.palette.removed[1], true),
-            DiffRole::Same | DiffRole::Hunk | DiffRole::Missing => (None, false),
+            DiffRole::Same | DiffRole::Hunk => (None, false),
         };
         match ground {
             Some(ground) => Style::new().bg(ground),
@@ -92,16 +89,5 @@ impl Theme {
     /// The piece of source that a message is about: patch it over [`Theme::syntax`].
     pub fn diagnostic_ground(&self, severity: Severity) -> Style {
         Style { fg: self.diagnostic(severity).fg, ..Style::new() }.add_modifier(Modifier::UNDERLINED)
-    }
-
-    /// The curve number `index` of a chart, from 0. Without colours they differ by weight, and by their signs.
-    pub fn series(&self, index: usize) -> Style {
-        let at = index % self.palette.series.len();
-        match (self.palette.series[at], index % 3) {
-            (Some(color), _) => Style::new().fg(color),
-            (None, 0) => Style::new(),
-            (None, 1) => Style::new().add_modifier(Modifier::BOLD),
-            (None, _) => Style::new().add_modifier(Modifier::DIM),
-        }
     }
 }

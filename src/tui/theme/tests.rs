@@ -69,26 +69,18 @@ fn styles(theme: &Theme) -> Vec<Style> {
         theme.warn(),
         theme.accent(),
     ];
-    styles.extend([
-        theme.title(true),
-        theme.rule(true),
-        theme.key(),
-        theme.selected(),
-        theme.found(),
-        theme.running_block(),
-    ]);
+    styles.extend([theme.title(true), theme.rule(true), theme.key(), theme.selected(), theme.found()]);
     for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
         styles.extend([theme.verdict(outcome), theme.verdict_block(outcome)]);
     }
     styles.extend(SyntaxRole::ALL.map(|role| theme.syntax(role)));
-    use DiffRole::{Added, AddedPart, Hunk, Missing, Removed, RemovedPart, Same};
-    for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk, Missing] {
+    use DiffRole::{Added, AddedPart, Hunk, Removed, RemovedPart, Same};
+    for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk] {
         styles.extend([theme.diff(role), theme.diff_ground(role)]);
     }
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         styles.extend([theme.diagnostic(severity), theme.diagnostic_ground(severity)]);
     }
-    styles.extend((0..8).map(|index| theme.series(index)));
     styles.extend([theme.gutter(true), theme.gutter(false)]);
     styles
 }

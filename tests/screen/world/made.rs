@@ -10,7 +10,7 @@ use lab::session::verdict::{Change, Outcome, Verdict};
 use lab::settings::Settings;
 use lab::tui::chart::Glyphs;
 use lab::tui::drawer::Preferences;
-use lab::tui::theme::{ColorDepth, Theme};
+use lab::tui::theme::{ColorDepth, Theme, said_depth};
 use std::time::Duration;
 
 /// The moment in which every story begins.
@@ -18,17 +18,34 @@ pub fn noon() -> Timestamp {
     "2026-05-04T12:00:00Z".parse().unwrap()
 }
 
-pub fn themes() -> Vec<(String, Theme)> {
+/// As a terminal shows them in so many colours as the config wants.
+pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
     ["ansi", "lab-dark", "lab-light"]
-        .map(|name| (name.to_owned(), Theme::choose(Some(name), ColorDepth::Rgb).unwrap()))
+        .map(|name| (name.to_owned(), Theme::choose(Some(name), depth(settings)).unwrap()))
         .into()
+}
+
+fn depth(settings: &Settings) -> ColorDepth {
+    let said = settings.color.as_deref().map(|color| said_depth(color).unwrap());
+    said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 
 /// Of a config, its lines separated by `|`.
 pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
-    let theme = Theme::choose(settings.theme.as_deref(), ColorDepth::Rgb)?;
+    let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;
     Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
+}
+
+/// The 20th and the 45th of sixty lines are others, as git says it with so much around them.
+pub fn long_diff(around: u32) -> String {
+    let old: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 20\n", "line 20 is new\n").replace("line 45\n", "line 45 is new\n");
+    let mut how = git2::DiffOptions::new();
+    how.context_lines(around);
+    let patch = git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, Some(&mut how));
+    let text = String::from_utf8(patch.unwrap().to_buf().unwrap().to_vec()).unwrap();
+    text[text.find("@@").unwrap()..].to_owned()
 }
 
 pub fn measure(value: f64) -> Measure {
@@ -57,36 +74,18 @@ pub fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEnt
 }
 
 pub fn void(why: &str) -> Verdict {
-    Verdict {
-        outcome: Outcome::Void,
-        why: why.into(),
-        build_failed: false,
-        objective: None,
-        kernel_us: None,
-        change: None,
-        emulated: false,
-        caveats: Vec::new(),
-    }
+    Verdict::bare(Outcome::Void, why)
 }
 
 pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) -> Record {
     Record {
-        version: 1,
-        lab: "0.1.0".into(),
-        inputs: Vec::new(),
-        command: "built-in".into(),
         ended: Some(start.started),
         seconds: Some(2.4),
         ending: Some(ending),
         verdict: Some(verdict),
         device: report.device().map(str::to_owned),
         results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
-        workloads: Vec::new(),
-        log_bytes: 0,
-        held_out: None,
-        decision: None,
-        undone: Vec::new(),
-        start,
+        ..Record::begun(start, Vec::new(), "built-in".into())
     }
 }
 

@@ -19,6 +19,7 @@ use lab::session::sanitise::LogLine;
 use lab::session::verdict::Outcome;
 use lab::session::watch::WatchEvent;
 use lab::tui::app::{App, Setup};
+use lab::tui::desk::Request;
 use lab::tui::effect::Effect;
 use lab::tui::event::Event;
 use lab::tui::highlight::{Cache, Highlighter};
@@ -71,6 +72,17 @@ pub struct World {
     late: Option<Event>,
     /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
     pub texts: Vec<(String, String)>,
+    /// A commit that git does not have any more.
+    pub gone: Option<String>,
+    /// So many commits follow those of the graph, and so many of them come at once; the next ones at the step `page`, where
+    /// that is awaited.
+    pub older: usize,
+    pub page: usize,
+    pub awaits_pages: bool,
+    /// How many of them were told.
+    told: usize,
+    /// What experiments and commits changed is so much that there is something around it.
+    pub long_diffs: bool,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// What is wrong with the ledger.
@@ -107,6 +119,12 @@ impl World {
             slow: false,
             late: None,
             texts: Vec::new(),
+            gone: None,
+            older: 0,
+            page: 300,
+            awaits_pages: false,
+            told: 0,
+            long_diffs: false,
             unreadable: None,
             problems: Vec::new(),
         }
@@ -206,6 +224,7 @@ impl World {
                 let decided = self.late.take().expect("a decision is being carried out");
                 self.answers.push_back(decided);
             }
+            "page" => self.tell_page(),
             "wait" => {
                 self.now += Duration::from_millis(rest.parse().unwrap());
                 self.send(Event::Tick);
@@ -249,25 +268,12 @@ impl World {
                         self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
                     }
                 }
-                Effect::Refresh => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
-                Effect::LoadLog(run) => self.load_log(run),
+                Effect::Refresh => self.ask(Request::Look),
+                Effect::Ask(request) => self.ask(request),
                 Effect::Read(wish) => self.read(wish),
-                Effect::Keep { run, message } => self.decide(run, &message, Word::Keep),
-                Effect::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
-                Effect::Restore(commit) => self.restore(&commit),
-                Effect::AskUndo => {
-                    let undoable = self.undoable();
-                    self.answers.push_back(Event::Undoable(undoable));
-                }
-                Effect::Undo(run) => self.undo(run),
-                Effect::Describe { commit, description } => self.describe(&commit, description),
-                Effect::Trust => {
-                    self.trusted = true;
-                    self.answers.push_back(Event::Trusted(Ok(())));
-                }
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Remember(layout) => self.layout = *layout,
-                Effect::ListThemes => self.answers.push_back(Event::Themes(themes())),
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
                     let found = highlighter().highlight(&text, &mut Cache::default());
@@ -275,6 +281,27 @@ impl World {
                 }
                 other => self.asked.push(format!("{other:?}")),
             }
+        }
+    }
+
+    fn ask(&mut self, request: Request) {
+        match request {
+            Request::Look => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
+            Request::Log(run) => self.load_log(run),
+            Request::Keep { run, message } => self.decide(run, &message, Word::Keep),
+            Request::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+            Request::Restore(commit) => self.restore(&commit),
+            Request::Undoable => {
+                let undoable = self.undoable();
+                self.answers.push_back(Event::Undoable(undoable));
+            }
+            Request::Undo(run) => self.undo(run),
+            Request::Describe { commit, description } => self.describe(&commit, description),
+            Request::Trust => {
+                self.trusted = true;
+                self.answers.push_back(Event::Trusted(Ok(())));
+            }
+            Request::Reopen => self.asked.push(format!("{request:?}")),
         }
     }
 

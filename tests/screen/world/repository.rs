@@ -1,6 +1,6 @@
 //! The made-up repository: what the reader finds in it, experiments whole, commits, and the kernel's text.
 
-use super::made::{commit, noon};
+use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
 use lab::session::message;
 use lab::session::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
@@ -16,14 +16,21 @@ use std::sync::Arc;
 impl World {
     pub(super) fn read(&mut self, wish: Wish) {
         match wish {
-            Wish::Compare(keys) => {
+            Wish::Compare(keys, around) => {
                 let records = keys.each_ref().map(|key| self.record(key));
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
-                let diff = Ok(format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n"));
-                self.answers.push_back(Event::Compared(Box::new(Compared { keys, records, diff })));
+                let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
+                let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
+                self.answers.push_back(Event::Compared(Box::new(Compared {
+                    keys,
+                    records,
+                    diff,
+                    around: around.lines(),
+                })));
             }
             Wish::Source(asked) => self.read_source(asked),
-            Wish::Whole(key) => {
+            Wish::Whole(key, around) => {
+                let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
                 let whole = Whole {
                     record: self.record(&key),
                     trailers: vec![
@@ -32,22 +39,45 @@ impl World {
                         (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
                     ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
-                    diff: Ok(format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit)),
+                    diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
+                    around: around.lines(),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
                     key,
                 };
                 self.answers.push_back(Event::Whole(Box::new(whole)));
             }
             Wish::Graph => {
-                let page = GraphPage { is_first: true, is_last: true, entries: self.graph() };
+                self.told = 0;
+                let page = GraphPage { is_first: true, is_last: self.older == 0, entries: self.graph() };
                 self.answers.push_back(Event::Graph(Ok(page)));
             }
-            Wish::MoreGraph => panic!("there are no more"),
-            Wish::Commit(id) => {
-                let details = self.details(&id);
+            Wish::MoreGraph if self.awaits_pages => {}
+            Wish::MoreGraph => self.tell_page(),
+            Wish::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
+                self.answers.push_back(Event::Commit(id, Box::new(Err("it is not here".to_owned()))));
+            }
+            Wish::Commit(id, around) => {
+                let mut details = CommitDetails { around: around.lines(), ..self.details(&id) };
+                if self.long_diffs {
+                    details.files[0].diff = long_diff(around.lines());
+                }
                 self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
             }
         }
+    }
+
+    /// The next page of the commits that follow.
+    pub(super) fn tell_page(&mut self) {
+        let numbers = self.told..self.older.min(self.told + self.page);
+        self.told = numbers.end;
+        let entry = |n: usize| GraphEntry {
+            commit: commit(&format!("0ld{n:05}"), &format!("an older one, {n}"), None),
+            parents: vec![format!("0ld{:05}", n + 1)],
+            labels: Vec::new(),
+        };
+        let is_last = self.told == self.older;
+        let page = GraphPage { is_first: false, is_last, entries: numbers.map(entry).collect() };
+        self.answers.push_back(Event::Graph(Ok(page)));
     }
 
     /// HEAD's commits, and a side branch that the newest one merges.
@@ -84,14 +114,21 @@ impl World {
     }
 
     pub(super) fn details(&self, id: &str) -> CommitDetails {
-        let subject = self.commits.iter().find(|c| c.id == id).map_or("notes on rounding", |c| &c.subject);
+        // Of what was discarded there is a commit as well, which no branch holds.
+        let tried = self.history.iter().position(|e| e.row.commit == id);
+        let kept = |before: usize| self.history[..before].iter().rfind(|e| e.is_kept());
+        let parent = tried.and_then(kept).map_or("a1b2c3d4", |e| &e.row.commit);
+        let known = self.commits.iter().find(|c| c.id == id).map(|c| &c.subject);
+        let subject = known.or(tried.map(|at| &self.history[at].row.description));
+        let subject = subject.map_or("notes on rounding", String::as_str);
         let tested = "NVIDIA H200, 4 of 4 gates, 142050 samples/s (+3.1 % vs incumbent)";
         CommitDetails {
             id: id.into(),
-            parents: vec!["a1b2c3d4".into()],
+            parents: vec![parent.into()],
             subject: subject.into(),
             body: vec!["Two rows a warp keep the loads in flight.".into(), String::new(), format!("Tested: {tested}")],
             trailers: Vec::new(),
+            around: 3,
             author: "Ada <ada@example.org>".into(),
             authored: noon(),
             committer: "Grace <grace@example.org>".into(),
@@ -138,7 +175,10 @@ impl World {
                 Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
             }
         };
-        let of = |text: &Text| Diff::of(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole());
+        let around = asked.around;
+        let of = |text: &Text| {
+            Diff::with(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole(), around)
+        };
         let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();

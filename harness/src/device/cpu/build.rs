@@ -152,15 +152,7 @@ impl Builder for Host {
         let unit =
             tempfile::Builder::new().prefix("cpu-unit-").tempdir_in(&request.cache_dir).map_err(wrong)?;
 
-        let failed = |log: String| Built {
-            image: None,
-            log,
-            seconds: started.elapsed().as_secs_f64(),
-            reused: false,
-            registers: None,
-            spill_bytes: None,
-            shared_bytes: None,
-        };
+        let failed = |log| Built::failed(log, started);
         let source = match std::fs::read(&request.source) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) => return Ok(failed(format!("{}:1:1: error: cannot be read: {e}\n", request.shown_as))),

@@ -116,7 +116,7 @@ impl Builder for NvrtcBuilder {
         if let Some(at) = text.iter().position(|byte| *byte == 0) {
             let line = 1 + text[..at].iter().filter(|byte| **byte == b'\n').count();
             let log = format!("{}({line}): error: a NUL byte: this is no text\n", request.shown_as);
-            return Ok(failed(log, started));
+            return Ok(Built::failed(log, started));
         }
         let mut options = self.options(request)?;
         let prefix = self.prefix(request, &text, &options);
@@ -129,7 +129,7 @@ impl Builder for NvrtcBuilder {
         let output = self.nvrtc.compile(&input)?;
 
         let (resources, log) = ptxas::split(&as_shown(&output.log, &path, &request.shown_as));
-        let Some(cubin) = output.cubin else { return Ok(failed(log, started)) };
+        let Some(cubin) = output.cubin else { return Ok(Built::failed(log, started)) };
         let image = Image { path: store(&cubin, &request.cache_dir)? };
         let seconds = started.elapsed().as_secs_f64();
         Ok(Built {
@@ -141,18 +141,6 @@ impl Builder for NvrtcBuilder {
             spill_bytes: resources.spill_bytes,
             shared_bytes: resources.shared_bytes,
         })
-    }
-}
-
-fn failed(log: String, started: Instant) -> Built {
-    Built {
-        image: None,
-        log,
-        seconds: started.elapsed().as_secs_f64(),
-        reused: false,
-        registers: None,
-        spill_bytes: None,
-        shared_bytes: None,
     }
 }
 

@@ -46,9 +46,15 @@ fn one() -> i64 {
 /// A shape that is among `shown` is drawn again, so often at most: there may be no other.
 const PATIENCE: usize = 100;
 
+/// Each shape is a case of its own, which the reference is asked about and the kernel launched on.
+const MOST: usize = 1000;
+
 impl Drawn {
     /// What is wrong with it, apart from the names.
     pub fn complaint(&self) -> Option<String> {
+        if !(1..=MOST).contains(&self.draws) {
+            return Some(format!("draws = {}: it is at least 1 and at most {MOST}", self.draws));
+        }
         let wrong = |(name, choice): (&String, &Choice)| match choice {
             Choice::Among(Among { from, to, step }) if *from < 1 || to < from || *step < 1 => Some(format!(
                 "{name}: from = {from}, to = {to}, step = {step}: from is at least 1, to at least from"

@@ -50,7 +50,7 @@ impl Config {
     /// An error names the file and what is wrong in it.
     pub fn read(path: &Path, text: &str) -> Result<Self, Stop> {
         let wrong = |what: &dyn std::fmt::Display| Stop::Problem(format!("{}: {what}", path.display()));
-        let config: Config = toml::from_str(text).map_err(|e| wrong(&e))?;
+        let config: Config = toml::from_str(text).map_err(|e| crate::problem::toml_error(path, text, &e))?;
         match config.complaint() {
             Some(complaint) => Err(wrong(&complaint)),
             None => Ok(config),

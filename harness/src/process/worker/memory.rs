@@ -25,7 +25,7 @@ impl Default for Memory {
 
 struct Buffer {
     name: String,
-    /// Of the zone before it; the buffer itself lies [`CANARY`] bytes further.
+    /// Of the zone before it; the buffer itself lies `canary` bytes further.
     base: u64,
     canary: usize,
     bytes: usize,

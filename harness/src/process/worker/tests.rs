@@ -5,6 +5,9 @@ use super::*;
 use crate::device::{COMPARED, Entry};
 use crate::process::wire;
 use crate::testing;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
 
 type Kernel = Box<dyn Fn(&mut Vec<u8>, &[Arg]) -> Result<(), DeviceError> + Send>;
 
@@ -215,12 +218,12 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
     assert!(matches!(error, Stop::Build(_)));
     assert_eq!(
         error.to_string(),
-        "kernel.cu has no launch statement for bare: it must contain LAB_LAUNCH(bare) { … }"
+        "there is no launch statement for bare: the source must contain LAB_LAUNCH(bare) { … }"
     );
     let error = worker.require_entry(module, "other").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "kernel.cu has no kernel other: it must define extern \"C\" __global__ void other(…)"
+        "there is no kernel other: the source must define extern \"C\" __global__ void other(…)"
     );
 }
 

@@ -58,7 +58,9 @@ pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> Stri
         let stretch = cells.div_ceil(points.len().max(1)).max(1);
         match stretch {
             1 => at.to_string(),
-            _ => format!("{}…{}", at * stretch, ((at + 1) * stretch).min(cells) - 1),
+            _ => {
+                format!("{}…{}", at.saturating_mul(stretch), (at + 1).saturating_mul(stretch).min(cells) - 1)
+            }
         }
     });
     format!("worst: {}", super::printable(&place))
@@ -121,6 +123,9 @@ mod tests {
             text("y_diff: nan limit=1\ny_series: 0.1,nan\n", 40),
             "  ▅✗  0…1  worst: 1, NaN of 1 limit"
         );
+        let odd = |cells| text(&format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"), 60);
+        assert_eq!(odd("0"), "   ✗  0…1  worst: 1, 2 of 1 limit", "as many cells as points");
+        assert!(odd(&usize::MAX.to_string()).contains("worst: "), "no harness's number is too large");
         assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  worst: 0, 0 of 0 limit");
     }
 }

@@ -7,7 +7,7 @@ use super::super::super::theme::Theme;
 use super::super::commits::{figure, mark};
 use super::super::correctness::in_words;
 use super::document::{Document, Section};
-use super::whole::changes;
+use super::whole::{changes, titled};
 use crate::session::experiment::{Experiment, Key};
 use crate::session::record::Record;
 use crate::session::whole::Compared;
@@ -29,7 +29,7 @@ pub fn sections<'a>(both: &'a Compared, app: &'a App, columns: usize) -> Documen
         changes(
             &both.diff,
             &app.panes.experiment.between,
-            "from the first kernel to the second",
+            &titled("from the first kernel to the second", app),
             columns,
             theme,
         ),

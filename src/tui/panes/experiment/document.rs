@@ -1,12 +1,26 @@
 //! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
 
-use super::super::super::diff::{Brush, View, plain};
+use super::super::super::diff::{Brush, Stop, View, plain};
+use super::super::super::found;
 use super::super::super::text::{fit, pad};
 use super::super::super::theme::Theme;
 use super::super::correctness::fit_line;
 use super::super::run_log;
 use crate::session::sanitise::LogLine;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What rows are laid on.
+#[derive(Clone, Copy)]
+pub struct Sheet<'t> {
+    /// First column that is seen of a diff and of a log.
+    pub left: usize,
+    pub columns: usize,
+    /// What is searched for, to be marked; empty where nothing is.
+    pub needle: &'t str,
+    pub theme: &'t Theme,
+}
 
 pub struct Section<'a> {
     /// Empty where it needs none.
@@ -39,36 +53,61 @@ impl<'a> Document<'a> {
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }
 
-    /// The row in which each section begins.
-    pub fn starts(&self) -> Vec<usize> {
-        let begins = self.sections.iter().scan(0, |at, section| {
-            let begin = *at;
-            *at += section.rows();
-            Some(begin)
-        });
-        begins.collect()
+    /// What row `at` says.
+    pub fn text(&self, at: usize, columns: usize) -> Cow<'a, str> {
+        let mut left = at;
+        for section in &self.sections {
+            if left < section.rows() {
+                return match left.checked_sub(section.title_rows()) {
+                    Some(row) => section.body.text(row, columns).into(),
+                    None => section.title.clone().into(),
+                };
+            }
+            left -= section.rows();
+        }
+        "".into()
     }
 
-    /// The rows `from..from + count`; of what is long the columns from `left` on.
-    pub fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        theme: &Theme,
-    ) -> Vec<Line<'a>> {
+    /// The row in which each section begins.
+    fn begins(&self) -> impl Iterator<Item = (usize, &Section<'a>)> {
+        self.sections.iter().scan(0, |at, section| {
+            let begin = *at;
+            *at += section.rows();
+            Some((begin, section))
+        })
+    }
+
+    /// Where each section begins, and each change of a diff but one right below the section's title.
+    pub fn starts(&self) -> Vec<Stop> {
+        let mut starts = Vec::new();
+        for (begin, section) in self.begins() {
+            starts.push(Stop { row: begin, is_head: true });
+            if let Body::Diff(view) = &section.body {
+                let first = begin + section.title_rows();
+                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
+                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+            }
+        }
+        starts
+    }
+
+    /// The first row of the diff.
+    pub fn diff_at(&self) -> Option<usize> {
+        let mut diffs = self.begins().filter(|(_, section)| matches!(section.body, Body::Diff(_)));
+        diffs.next().map(|(begin, section)| begin + section.title_rows())
+    }
+
+    pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
         let mut out = Vec::new();
         let mut begin = 0;
         for section in &self.sections {
             let end = begin + section.rows();
-            let (first, last) = (from.max(begin), (from + count).min(end));
+            let (first, last) = (rows.start.max(begin), rows.end.min(end));
             if first < last {
-                section.lines(first - begin, last - first, left, columns, theme, &mut out);
+                section.lines(first - begin..last - begin, sheet, &mut out);
             }
             begin = end;
         }
-        out.truncate(count);
         out
     }
 }
@@ -87,43 +126,50 @@ impl<'a> Section<'a> {
         self.title_rows() + self.body.len() + 1
     }
 
-    fn lines(
-        &self,
-        from: usize,
-        count: usize,
-        left: usize,
-        columns: usize,
-        theme: &Theme,
-        out: &mut Vec<Line<'a>>,
-    ) {
-        let title_rows = self.title_rows();
-        let wanted = out.len() + count;
-        if from < title_rows {
-            out.push(Line::styled(fit(&self.title, columns).into_owned(), theme.strong()));
+    /// Some of the section's rows, of which the first may be its title, and the last is blank.
+    fn lines(&self, rows: Range<usize>, sheet: Sheet, out: &mut Vec<Line<'a>>) {
+        let Sheet { left, columns, needle, theme } = sheet;
+        let (titles, blank) = (self.title_rows(), self.rows() - 1);
+        if rows.start < titles {
+            let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
+            out.push(found::mark(title, needle, theme));
         }
-        let skip = from.saturating_sub(title_rows);
-        let take = wanted - out.len();
+        let skip = rows.start.saturating_sub(titles);
+        let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
-                out.extend(lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns)));
+                let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
+                out.extend(lines.map(|line| found::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
-                let brush = Brush { theme, ink: &plain, search: "", columns, left, digits: view.digits() };
-                let rows = view.rows().iter().skip(skip).take(take);
-                out.extend(rows.map(|row| brush.row(view.diff(), *row, false)));
+                let brush =
+                    Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
+                let seen = view.rows().iter().skip(skip).take(take);
+                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
-                let lines = lines.iter().skip(skip).take(take);
-                out.extend(lines.map(|line| Line::from(run_log::paint(line, left, columns, "", theme))));
+                let seen = lines.iter().skip(skip).take(take);
+                out.extend(seen.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
             }
         }
-        if out.len() < wanted {
+        if rows.end > blank {
             out.push(Line::default());
         }
     }
 }
 
 impl Body<'_> {
+    /// What row `at` says; of a line that is cut, what is seen.
+    fn text(&self, at: usize, columns: usize) -> String {
+        match self {
+            Body::Lines(lines) => {
+                lines.get(at).map(|line| fit_line(line.clone(), columns).to_string()).unwrap_or_default()
+            }
+            Body::Diff(view) => view.text(at),
+            Body::Log(lines) => lines.get(at).map(|line| line.text.clone()).unwrap_or_default(),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Body::Lines(lines) => lines.len(),

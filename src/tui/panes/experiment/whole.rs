@@ -44,9 +44,16 @@ pub fn sections<'a>(
             all.push(Section::new("", lines.collect()));
         }
     }
-    all.push(changes(&whole.diff, &app.panes.experiment.change, "what it changed", columns, theme));
+    let title = titled("what it changed", app);
+    all.push(changes(&whole.diff, &app.panes.experiment.change, &title, columns, theme));
     all.push(Section { title: "run.log".to_owned(), body: Body::Log(&whole.log) });
     Document::new(all)
+}
+
+/// The title of a diff, with how much is shown around its changes where that is unusual.
+pub fn titled(title: &str, app: &App) -> String {
+    let around = app.panes.around.note();
+    if around.is_empty() { title.to_owned() } else { format!("{title} · {around}") }
 }
 
 /// A diff, or why there is none.
@@ -89,7 +96,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, app: &App, columns: us
     let verdict = record.and_then(|r| r.verdict.as_ref());
     if let Some(verdict) = verdict.filter(|v| !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
-        let text = format!("{} {}", verdict.outcome.word(), printable(&verdict.why));
+        let text = format!("{} {}", verdict.word(), printable(&verdict.why));
         out.extend(wrap(&text, columns).into_iter().map(|l| Line::styled(l, style)));
     }
     let mut facts = Vec::new();

@@ -3,7 +3,7 @@
 use super::super::super::app::App;
 use super::super::super::format;
 use super::super::super::table::{Column, Facts};
-use super::super::super::text::printable;
+use super::super::super::text::{fit, printable};
 use super::super::commits::{figure, mark};
 use crate::config::Goal;
 use crate::session::experiment::Experiment;
@@ -31,7 +31,10 @@ pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts
         Column::KernelUs => String::new(),
         Column::Correctness => printable(&row.correctness).into_owned(),
         Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
-        Column::Device => experiment.device.as_deref().map(|d| printable(d).into_owned()).unwrap_or_default(),
+        Column::Device => {
+            let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
+            fit(in_short(&device), width).into_owned()
+        }
         Column::When => experiment.decided.map(|at| format::date(at, &app.zone)).unwrap_or_default(),
         Column::Run => experiment.run.map(|run| run.to_string()).unwrap_or_default(),
         Column::Description => printable(&row.description).into_owned(),
@@ -54,9 +57,14 @@ pub fn description(experiment: &Experiment, facts: &Facts, shows_device: bool) -
     }
 }
 
-/// `cpu (emulated, 2 threads)` is the cpu: that it is emulated the figure says.
-fn in_short(device: &str) -> &str {
-    device.split(" (").next().unwrap_or(device)
+/// What tells a device from others: `NVIDIA GeForce RTX 4090` is the RTX 4090, and `cpu (emulated, 2 threads)` the
+/// cpu: that it is emulated the figure says. One experiment shown whole has the name as it is.
+pub fn in_short(device: &str) -> &str {
+    let mut name = device.split(" (").next().unwrap_or(device);
+    for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
+        name = name.strip_prefix(maker).unwrap_or(name);
+    }
+    name
 }
 
 /// `kernels/rmsnorm/kernel.cu` is about rmsnorm.
@@ -95,5 +103,24 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, app: &Ap
         },
         Column::Device | Column::When | Column::Run => theme.quiet(),
         _ => theme.text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_by_what_tells_it_from_others() {
+        for (name, short) in [
+            ("NVIDIA H200", "H200"),
+            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("Tesla T4", "T4"),
+            ("cpu (emulated, 2 threads)", "cpu"),
+            ("", ""),
+        ] {
+            assert_eq!(in_short(name), short);
+        }
     }
 }

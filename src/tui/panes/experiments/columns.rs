@@ -4,12 +4,16 @@ use super::super::super::app::App;
 use super::super::super::format;
 use super::super::super::table::Column;
 use super::super::super::text::{printable, width};
+use super::cells::in_short;
 
 /// Between two columns.
 pub const GAP: &str = "  ";
 
-/// A description of fewer columns than this makes way for no further column.
+/// A description of fewer columns than this makes way for no further column …
 const DESCRIPTION: usize = 26;
+
+/// … and one of fewer than this for none that says least.
+const SENTENCE: usize = 34;
 
 /// Below this a status is its sign alone.
 const NARROW: usize = 50;
@@ -37,13 +41,15 @@ const FURTHER: [Column; 8] = [
 
 /// As many as fit into so many columns of the screen.
 pub fn choose(room: usize, app: &App) -> Vec<Shown> {
-    let device = app.present_device().and_then(|(device, _)| device).map_or(8, |d| width(&printable(d)));
+    let device = app.present_device().and_then(|(device, _)| device);
+    let device = device.map_or(0, |device| width(in_short(&printable(device))));
     let wide = |column| wide(column, room, device);
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
     for column in FURTHER.into_iter().filter(|column| !app.table.is_silent(*column)) {
-        if left < taken(column) + DESCRIPTION {
+        let says_least = matches!(column, Column::Run | Column::Correctness);
+        if left < taken(column) + if says_least { SENTENCE } else { DESCRIPTION } {
             break;
         }
         left -= taken(column);
@@ -66,7 +72,8 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::KernelUs => 10,
         Column::Correctness => 12,
         Column::Speed => 7,
-        Column::Device => device.clamp(8, 24),
+        // A longer one is cut: the description says more.
+        Column::Device => device.clamp(6, 10),
         Column::When => 16,
         Column::Run => 5,
         Column::Description => 0,

@@ -3,8 +3,8 @@
 
 use super::looks;
 use super::state::{Change, Row, SourceState, wrapped};
+use crate::tui::found::find_all;
 use crate::tui::lay::{Look, lay};
-use crate::tui::log::find_all;
 use crate::tui::source::{Message, Standing, Which};
 use crate::tui::theme::{DiffRole, Theme};
 use harness::report::Severity;

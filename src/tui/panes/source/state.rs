@@ -194,6 +194,44 @@ impl SourceState {
         }
     }
 
+    /// To what is in this row of the room at the last frame, counted from its top; false where nothing is.
+    pub fn click(&mut self, row: usize) -> bool {
+        match self.mode {
+            Mode::File => {
+                let line = match self.rows.get(self.first + row) {
+                    Some(Row::Line(line) | Row::Message { line, .. }) => Some(*line),
+                    Some(Row::Elsewhere { .. }) | None => None,
+                };
+                self.cursor = line.unwrap_or(self.cursor);
+                line.is_some()
+            }
+            Mode::Unified | Mode::Split => {
+                let row = self.view.first() + row;
+                let is_there = row < self.view.rows().len();
+                if is_there {
+                    self.view.go_to(row);
+                }
+                is_there
+            }
+        }
+    }
+
+    /// To one of the rows that [`SourceState::count`] counts.
+    pub fn go_to(&mut self, row: usize) {
+        match self.mode {
+            Mode::File => self.jump(row),
+            Mode::Unified | Mode::Split => self.view.go_to(row),
+        }
+    }
+
+    /// To a line by its number, in a diff to the nearest that it shows.
+    pub fn go_to_line(&mut self, number: usize) {
+        match self.mode {
+            Mode::File => self.jump(number.saturating_sub(1)),
+            Mode::Unified | Mode::Split => self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX)),
+        }
+    }
+
     fn jump(&mut self, line: usize) {
         self.cursor = line.min(self.last());
         self.jumped = true;
@@ -238,7 +276,7 @@ impl SourceState {
     pub fn says(&self, at: usize) -> String {
         match self.mode {
             Mode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
-            Mode::Unified | Mode::Split => self.view.texts(at).collect::<Vec<_>>().join("\n"),
+            Mode::Unified | Mode::Split => self.view.text(at),
         }
     }
 
@@ -304,7 +342,7 @@ pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
     use crate::tui::source::Standing;
     let behind = match message.standing {
         Standing::Fresh => "",
-        Standing::Stale => " (stale: kernel.cu is newer)",
+        Standing::Stale => " (stale: the file is newer)",
         Standing::Lost => " (stale: this line has changed since)",
     };
     let text = format!("{}: {}{behind}", message.word(), message.text);

@@ -1,0 +1,40 @@
+//! What the cpu device cannot run, by its names, and what to do about it.
+
+/// Names that only a GPU can give a meaning to.
+pub(super) fn unsupported(word: &str) -> Option<&'static str> {
+    const TENSOR: &str = "tensor cores cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const BULK: &str =
+        "bulk and asynchronous copies cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const CLUSTER: &str =
+        "thread block clusters cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const TEXTURE: &str =
+        "textures and surfaces cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
+    Some(match word {
+        "wmma" | "mma_sync" | "load_matrix_sync" | "store_matrix_sync" | "fill_fragment" => TENSOR,
+        "memcpy_async" | "cp_async_bulk" | "__pipeline_memcpy_async" | "memcpy_async_tx" => BULK,
+        "this_cluster" | "cluster_group" => CLUSTER,
+        "cudaTextureObject_t" | "cudaSurfaceObject_t" => TEXTURE,
+        "tex1Dfetch" | "tex1D" | "tex2D" | "tex3D" | "surf2Dread" | "surf2Dwrite" => TEXTURE,
+        _ => return None,
+    })
+}
+
+/// Headers of the toolkit with nothing but such names in them.
+pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "mma.h" | "crt/mma.h" => {
+            "tensor cores (mma.h) cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"
+        }
+        "cuda/ptx" => {
+            "inline PTX (cuda/ptx) cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"
+        }
+        "cuda/barrier"
+        | "cuda/pipeline"
+        | "cuda_pipeline.h"
+        | "cuda_awbarrier.h"
+        | "cooperative_groups/memcpy_async.h" => {
+            "asynchronous copies and barriers cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,41 @@
+//! `lab check` on the screen: beside the verdict, and never in its place.
+
+use super::stories::{PASS, check};
+use super::world::World;
+
+const CHECKED: &str =
+    "say check_tools: race | kernel.cu(7): error: [race] a race | check: race found something";
+
+#[test]
+fn a_check_stands_beside_the_verdict_and_is_not_decided() {
+    let story = format!("open; {PASS}; save; {PASS}; press s; {CHECKED}; end fail race_findings is 1");
+    let mut world =
+        check(&story, &["● PASS", "✗ check race found something", "kernel.cu:7", "run 2 · saved"]);
+    world.tell("press c; type fast; press enter");
+    assert!(world.words().contains("run 2 kept"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn of_newer_bytes_a_check_says_nothing() {
+    let story = format!("open; {PASS}; press s; {CHECKED}; end fail race_findings is 1; save; {PASS}");
+    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
+    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+    // Nor where the save came while it went on.
+    let story = format!("open; {PASS}; press s; {CHECKED}; save; {PASS}");
+    let mut world = check(&story, &["● PASS", "run 3 · saved"]);
+    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_check_is_remembered_by_the_next_screen() {
+    let story = format!("open; {PASS}; press s; say check_tools: race | check: race clean; end pass; reopen");
+    check(&story, &["● PASS", "✓ check race clean"]);
+}
+
+#[test]
+fn a_check_waits_for_a_run_and_for_the_built_in_harness() {
+    check("open; press s", &["check: run 1 goes on"]);
+    let mut world = World::new().external();
+    world.tell(&format!("open; press y; {PASS}; press s"));
+    assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));
+}
