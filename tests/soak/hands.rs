@@ -27,7 +27,6 @@ pub const KEYS: &[&str] = &[
     "5",
     "r",
     "x",
-    "e",
     "\x0c",
     "\x1b",
     "\x1b",
