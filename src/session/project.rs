@@ -147,7 +147,7 @@ fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
     match kernels.as_slice() {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no kernel.cu in {}: name one (`lab run path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml",
+            "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml",
             from.display()
         ),
         several => {
