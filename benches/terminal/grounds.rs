@@ -40,6 +40,10 @@ impl Ground {
         vars.extend(
             ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map(|name| (name.to_owned(), home.clone())),
         );
+        // bacon asks cargo where the package is, and a cargo that rustup chose lies beside the home it was installed in.
+        let rustup = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+        let rustup = rustup.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".rustup")));
+        vars.extend(rustup.map(|folder| ("RUSTUP_HOME".to_owned(), folder.to_string_lossy().into_owned())));
         vars
     }
 
