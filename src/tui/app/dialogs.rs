@@ -19,6 +19,7 @@ impl App {
         self.overlays.insert(0, question);
     }
 
+    /// Only what scrolls it or closes it acts: letters that were meant for a search must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
         match self.keymap.find(Place::Screen, key.into()) {
@@ -28,7 +29,8 @@ impl App {
             Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
             Some(Action::Top) => *scroll = 0,
             Some(Action::Bottom) => *scroll = usize::MAX,
-            _ => drop(self.overlays.pop()),
+            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
+            _ => {}
         }
         Vec::new()
     }
