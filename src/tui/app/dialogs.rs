@@ -83,6 +83,8 @@ impl App {
                 match self.overlays.pop() {
                     Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
                     Some(Overlay::Search { pane, before, .. }) => self.put_needle(pane, &before),
+                    Some(Overlay::Keep { draft }) => self.drafts.put_keep(draft),
+                    Some(Overlay::Discard { draft, .. }) => self.drafts.put_discard(draft),
                     Some(overlay) => self.abandon_pick(overlay),
                     None => {}
                 }
