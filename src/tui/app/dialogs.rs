@@ -74,7 +74,13 @@ impl App {
             }
             Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
                 match self.overlays.last_mut().and_then(Overlay::draft) {
-                    Some(draft) => draft.choose(action == Action::NextChoice),
+                    Some(draft) => {
+                        let before = draft.input().value().to_owned();
+                        draft.choose(action == Action::NextChoice);
+                        if draft.input().value() != before {
+                            draft.problem = None;
+                        }
+                    }
                     None => self.on_pick_key(action),
                 }
                 Vec::new()
@@ -90,14 +96,23 @@ impl App {
                 }
                 Vec::new()
             }
-            _ => {
-                if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-                    type_key(input, key);
-                    self.retype_pick();
-                }
-                self.typed()
-            }
+            _ => self.edit(|input| type_key(input, key)),
         }
+    }
+
+    /// Changes the line that is typed into, if any.
+    pub(super) fn edit(&mut self, how: impl FnOnce(&mut Input)) -> Vec<Effect> {
+        if let Some(overlay) = self.overlays.last_mut()
+            && let Some(input) = overlay.input()
+        {
+            let before = input.value().to_owned();
+            how(input);
+            if input.value() != before {
+                overlay.forgive();
+            }
+            self.retype_pick();
+        }
+        self.typed()
     }
 
     fn accept(&mut self) -> Vec<Effect> {
