@@ -7,7 +7,7 @@ mod keys;
 use crate::config;
 use crate::tui::editor;
 use crate::tui::keymap::Keymap;
-use crate::tui::theme::{Wish, said_depth};
+use crate::tui::theme::{Wish, is_path, said_depth};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -101,7 +101,11 @@ impl Settings {
             Err(error) => return Err(format!("cannot read {shown_as}: {error}")),
         };
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Settings::parse(text, &shown_as),
+            Ok(text) => {
+                let mut settings = Settings::parse(text, &shown_as)?;
+                settings.theme = settings.theme.map(|theme| located(theme, file));
+                Ok(settings)
+            }
             Err(error) => {
                 let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let at = config::place(&text, &shown_as, text.len());
@@ -149,6 +153,20 @@ impl Settings {
     pub fn wish(&self) -> Wish {
         Wish { theme: self.theme.clone(), color: self.color.clone(), paint: self.paint }
     }
+}
+
+/// A scheme's path as the file means it: `~/` is the user's home, and what is relative begins where the file lies. A
+/// theme's name stays.
+fn located(theme: String, file: &Path) -> String {
+    if !is_path(&theme) {
+        return theme;
+    }
+    let home = || etcetera::home_dir().ok();
+    let path = match theme.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
+        Some(path) => path,
+        None => file.parent().map_or_else(|| theme.clone().into(), |folder| folder.join(&theme)),
+    };
+    path.to_string_lossy().into_owned()
 }
 
 /// The folder of the user's settings; `None` where nobody knows a home.
@@ -215,6 +233,20 @@ mod tests {
             said.ends_with("config.toml:2:11: this byte is not of UTF-8 text: save the file as UTF-8"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_schemes_path_begins_where_the_file_lies_or_at_home() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(FILE);
+        let theme = |written: &str| {
+            std::fs::write(&file, format!("theme = \"{written}\"\n")).expect("a file");
+            Settings::read(&file).expect("it is in order").theme.expect("a theme")
+        };
+        assert_eq!(theme("nord"), "nord");
+        assert_eq!(theme("/themes/x.yaml"), "/themes/x.yaml");
+        assert_eq!(theme("mine.yaml"), folder.path().join("mine.yaml").display().to_string());
+        assert!(theme("~/x.yaml").starts_with('/') && theme("~/x.yaml").ends_with("/x.yaml"));
     }
 
     #[test]

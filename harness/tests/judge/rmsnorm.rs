@@ -103,7 +103,9 @@ fn a_missing_barrier_shows() {
 fn a_kernel_without_its_launch_statement_is_told_what_to_write() {
     let end = KERNEL.find("LAB_LAUNCH(rmsnorm_f16)").unwrap();
     let judged = folder(&KERNEL[..end]).judge();
-    judged.expect(Exit::NotBuilt).expect_in("stopped", "the source must contain LAB_LAUNCH(rmsnorm_f16) { … }");
+    judged
+        .expect(Exit::NotBuilt)
+        .expect_in("stopped", "the source must contain LAB_LAUNCH(rmsnorm_f16) { … }");
 }
 
 #[test]

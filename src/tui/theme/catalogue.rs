@@ -73,6 +73,11 @@ pub struct Catalogue {
     folder: Option<PathBuf>,
 }
 
+/// Whether a scheme's file is meant, and no theme's name: what has a `/` in it or ends in .yaml or .yml.
+pub fn is_path(wanted: &str) -> bool {
+    wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
+}
+
 impl Catalogue {
     pub fn built_in() -> Self {
         let terminal = Entry { name: TERMINAL.to_owned(), origin: Origin::Terminal, scheme: None };
@@ -118,10 +123,9 @@ impl Catalogue {
         Some(self.entry(name)?.theme(depth, paint))
     }
 
-    /// A theme by its name, or a scheme by its path: what has a `/` in it or ends in .yaml or .yml. The error says
-    /// what to do.
+    /// A theme by its name, or a scheme by its path. The error says what to do.
     pub fn choose(&self, wanted: &str, depth: ColorDepth, paint: bool) -> Result<Theme, String> {
-        if wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml") {
+        if is_path(wanted) {
             let scheme = load(Path::new(wanted))?;
             return Ok(Entry { name: String::new(), origin: Origin::BuiltIn, scheme: Some(scheme) }
                 .theme(depth, paint));

@@ -11,7 +11,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use catalogue::{Catalogue, Entry, Origin};
+pub use catalogue::{Catalogue, Entry, Origin, is_path};
 pub use depth::{ColorDepth, color_depth, said_depth};
 pub use looks::{Looks, Wish};
 pub use rgb::Rgb;
