@@ -28,7 +28,7 @@ pub struct Keep {
     message: String,
     #[command(flatten)]
     trailers: Trailers,
-    /// Another run than the last one
+    /// Another run than the newest of the present bytes
     #[arg(long, value_name = "N")]
     run: Option<u64>,
 }
@@ -36,7 +36,9 @@ pub struct Keep {
 impl Keep {
     fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
         let project = open(self.kernel.kernel.as_deref())?;
-        let run = self.run.map(RunId);
+        // Named once: what the commit says was tested is of the run that is decided, whatever ends meanwhile.
+        let meant = || decide::meant(&project, &Shelf::open(&project)).map(|record| record.start.id);
+        let run = self.run.map(RunId).or_else(meant);
         let message = self.trailers.message(&project, &self.message, run);
         Ok((project, run, message))
     }
@@ -69,10 +71,7 @@ impl Trailers {
             return message;
         }
         let mut shelf = Shelf::open(project);
-        let record = match run {
-            Some(id) => shelf.records().read(id).ok(),
-            None => decide::last(project, &shelf),
-        };
+        let record = run.and_then(|id| shelf.records().read(id).ok());
         let experiments = history::look(project, &mut shelf).experiments;
         // Of bytes that no verdict belongs to nothing was tested.
         let tested = record

@@ -1,7 +1,8 @@
 //! `lab describe`: an experiment in other words.
 
-use super::{complain, open, say};
+use super::{complain, here, say};
 use crate::session::decide;
+use crate::session::project::Project;
 use anyhow::Result;
 use clap::Args;
 use std::process::ExitCode;
@@ -16,7 +17,8 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let project = open(None)?;
+    // Its kernel is that of the experiment.
+    let project = Project::of_any(&here()?)?;
     match decide::describe(&project, &options.commit, &options.message) {
         Ok(described) => {
             let row = &described.row;

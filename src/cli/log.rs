@@ -1,6 +1,6 @@
 //! `lab log`: the experiments, oldest first.
 
-use super::{Kernel, complain, open, say, say_json};
+use super::{Kernel, complain, here, open, say, say_json};
 use crate::session::decide;
 use crate::session::experiment::Experiment;
 use crate::session::project::Project;
@@ -28,7 +28,13 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let meant = open(options.kernel.kernel.as_deref());
+    // All of them can be told where none is meant.
+    let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
+    let project = match meant {
+        Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
+        meant => meant?,
+    };
     if let Some(done) = decide::mend(&project)? {
         complain(&done);
     }
@@ -41,7 +47,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let everything = history.experiments.len();
     // Whose row has no record here may be of any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
-    history.experiments.retain(|e| options.all || ours(e));
+    history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
     let status = status::look(&project, &shelf)?;
     if options.json {
@@ -49,16 +55,17 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let undecided = undecided(&status);
         say_json(&json!({
             "head": status.head.label(),
-            "kernel": project.kernel_name,
+            "kernel": is_meant.then_some(&project.kernel_name),
             "undecided_run": undecided,
             "experiments": experiments,
             "problems": history.problems,
         }));
     } else {
-        say(&format!("{}  {}", project.kernel_name, status.head.label()));
-        history.experiments.iter().for_each(|e| say(&in_words(e, options.all)));
+        let name = if is_meant { &project.kernel_name } else { "every kernel" };
+        say(&format!("{name}  {}", status.head.label()));
+        history.experiments.iter().for_each(|e| say(&in_words(e, options.all || !is_meant)));
         if history.experiments.is_empty() {
-            let this = &project.argument;
+            let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));

@@ -1,6 +1,6 @@
 //! `lab restore`: put an older kernel.cu on disk.
 
-use super::{open, say};
+use super::{here, open, say};
 use crate::session::project::Project;
 use crate::session::repo::short;
 use crate::session::{about, decide};
@@ -19,12 +19,15 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let mut project = open(options.kernel.as_deref())?;
-    let about = about::kernel(&project, &options.commit)?.filter(|kernel| *kernel != project.kernel_name);
-    if let (None, Some(kernel)) = (&options.kernel, &about) {
-        let of_experiment = Project::open(&project.root, Some(Path::new(kernel)));
-        project = of_experiment.with_context(|| format!("{} is about {kernel}", options.commit))?;
-    }
+    let commit = &options.commit;
+    let (project, about) = match &options.kernel {
+        Some(kernel) => {
+            let project = open(Some(kernel))?;
+            let about = about::kernel(&project, commit)?.filter(|about| *about != project.kernel_name);
+            (project, about)
+        }
+        None => (of_experiment(commit)?, None),
+    };
     let restored = decide::restore(&project, &options.commit)?;
     let commit = format!("{} {}", short(&restored.commit), restored.subject);
     if restored.changed {
@@ -32,7 +35,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     } else {
         say(&format!("{} is that of {commit} already", project.kernel_name));
     }
-    if let (Some(_), Some(kernel)) = (&options.kernel, &about) {
+    if let Some(kernel) = &about {
         let commit = &options.commit;
         say(&format!("  {commit} is about {kernel}: `lab restore {commit}` puts that back"));
     }
@@ -41,4 +44,14 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         say(&format!("  the bytes that were on disk are kept as {saved} (`lab restore {saved}`)"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// That of the experiment, also where no kernel is meant here; else the one that is.
+fn of_experiment(commit: &str) -> Result<Project> {
+    let any = Project::of_any(&here()?)?;
+    match about::kernel(&any, commit)? {
+        Some(kernel) => Project::open(&any.root, Some(Path::new(&kernel)))
+            .with_context(|| format!("{commit} is about {kernel}")),
+        None => open(None),
+    }
 }

@@ -10,6 +10,7 @@ use crate::session::project::Project;
 use crate::session::record::Record;
 use crate::session::records::Records;
 use crate::session::run::Reason;
+use crate::session::shelf::{Brief, Shelf};
 use crate::session::supervise as supervisor;
 use crate::session::verdict::{Outcome, Verdict};
 use anyhow::Result;
@@ -173,7 +174,7 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -
     for caveat in &verdict.caveats {
         text += &format!("\n  caveat: {caveat}");
     }
-    let this = &project.argument;
+    let this = project.argument.clone() + &by_number(project, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
         Outcome::Pass if verdict.unmeasured().is_some() => {
@@ -186,6 +187,14 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -
         Outcome::Void => {}
     }
     text
+}
+
+/// What names the run where a decision could be about a newer one of the same bytes: a screen that is open beside judges
+/// what is saved too.
+fn by_number(project: &Project, record: &Record) -> String {
+    let start = &record.start;
+    let newer = |b: &Brief| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
+    if Shelf::runs(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
 }
 
 /// A latency or a throughput is null unless the run is correct.

@@ -17,8 +17,9 @@ const FILE_LIMIT: usize = 512;
 /// Why there is nothing to judge. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD`")]
-    Missing(String),
+    /// And what a command needs after its name to mean it.
+    #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD{1}`")]
+    Missing(String, String),
     #[error("{0} is a folder: name the file in it")]
     Folder(String),
     #[error("{0} is empty: nothing to judge")]
@@ -109,7 +110,7 @@ fn extras(project: &Project) -> impl Iterator<Item = PathBuf> + '_ {
 fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
     let name = || project.kernel_name.clone();
     let about = std::fs::metadata(&project.kernel).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => KernelError::Missing(name()),
+        io::ErrorKind::NotFound => KernelError::Missing(name(), project.argument.clone()),
         _ => KernelError::Unreadable(name(), error),
     })?;
     if about.is_dir() {
@@ -123,7 +124,7 @@ fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
     }
     let bytes = std::fs::read(&project.kernel).map_err(|error| match error.kind() {
         // Between an editor's two renames it may be gone for a moment.
-        io::ErrorKind::NotFound => KernelError::Missing(name()),
+        io::ErrorKind::NotFound => KernelError::Missing(name(), project.argument.clone()),
         _ => KernelError::Unreadable(name(), error),
     })?;
     if bytes.iter().all(u8::is_ascii_whitespace) {

@@ -76,6 +76,13 @@ impl Project {
         })
     }
 
+    /// The project of a command that is about no kernel of its own: the one that is meant here, or else a kernel.cu of
+    /// this folder stands in, there or not.
+    pub fn of_any(from: &Path) -> Result<Project> {
+        Project::open(from, None)
+            .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
+    }
+
     /// What the kernel goes by on the screen: the name of its folder.
     pub fn name(&self) -> String {
         let folder = self.problem_dir.file_name().unwrap_or(self.problem_dir.as_os_str());
@@ -147,7 +154,7 @@ fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
     match kernels.as_slice() {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no kernel.cu in {}: name one (`lab run path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml",
+            "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml",
             from.display()
         ),
         several => {

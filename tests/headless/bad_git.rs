@@ -189,7 +189,7 @@ fn a_work_tree_of_its_own() {
 #[test]
 fn a_commit_that_is_not_there() {
     let lab = Lab::new();
-    lab.lab("restore deadbeef").is(1).says("there is no commit 'deadbeef': `lab log` lists");
+    lab.lab("restore deadbeef").is(1).says("there is no commit 'deadbeef': `lab log --all` lists");
     lab.write("other", "x");
     lab.git("checkout -q --orphan empty");
     lab.git("rm -q --cached kernel.cu");

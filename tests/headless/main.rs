@@ -7,6 +7,7 @@ mod bad_git;
 mod bad_harness;
 mod bad_kernel;
 mod bad_ledger;
+mod beside;
 mod built_in;
 mod check;
 mod circle;

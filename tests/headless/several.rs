@@ -93,3 +93,51 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
         .says("already")
         .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that back"));
 }
+
+/// No lab.toml at the root, and no kernel there: that of kernels/x has to be named.
+fn below() -> Lab {
+    let lab = Lab::empty();
+    fs::create_dir_all(lab.path("kernels/x")).unwrap();
+    lab.passing(1000.0);
+    fs::rename(lab.path("harness.py"), lab.path("kernels/x/harness.py")).unwrap();
+    lab.write("kernels/x/kernel.cu", "// the first\n");
+    lab_in(&lab, "kernels/x", "init").is(0);
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    assert!(!lab.path("lab.toml").exists());
+    lab
+}
+
+/// What a text tells to type, as in (`lab restore abc1234`).
+fn told_command(told: &Told, name: &str) -> String {
+    let (_, command) = told.out.split_once(&format!("(`lab {name} ")).unwrap_or_else(|| panic!("{told:?}"));
+    format!("{name} {}", command.split_once('`').unwrap().0)
+}
+
+#[test]
+fn what_is_advised_works_where_no_kernel_is_meant() {
+    let lab = below();
+    lab.lab("keep -m x").is(1).says("no kernel.cu in").says("name one in the command (`path/to/kernel.cu`)");
+    lab.lab("log").is(1).says("no kernel.cu in");
+    lab.lab("log --all").is(0).says("every kernel  main @").says("no experiment yet: `lab run KERNEL`");
+    lab.write("kernels/x/kernel.cu", "// tried\n");
+    lab.lab("run kernels/x").is(0);
+    let discarded = lab.lab("discard kernels/x -m tried").is(0);
+    let restore = told_command(&discarded, "restore");
+    lab.write("kernels/x/kernel.cu", "// on disk\n");
+    let restored = lab.lab(&restore).is(0).says("kernels/x/kernel.cu is now that of");
+    assert_eq!(lab.read("kernels/x/kernel.cu"), "// tried\n");
+    // Bytes that were saved say whose they are, too; and so does the number of the run.
+    lab.lab(&told_command(&restored, "restore")).is(0);
+    assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
+    lab.lab("restore 1").is(0).says("kernels/x/kernel.cu is now that of");
+    lab.lab("restore HEAD").is(1).says("no kernel.cu in");
+    lab.lab("describe 1 -m better").is(0).says("is now 'better', and was 'tried'");
+    lab.lab("log --all").is(0).says("kernels/x/kernel.cu  better");
+    assert_eq!(lab.lab("log --all --json").is(0).json()["kernel"], serde_json::Value::Null);
+    // And of a kernel that is gone.
+    fs::remove_file(lab.path("kernels/x/kernel.cu")).unwrap();
+    lab.lab("run kernels/x").is(2).says("`lab restore HEAD kernels/x`");
+    lab.lab("restore HEAD kernels/x").is(0);
+    assert_eq!(lab.read("kernels/x/kernel.cu"), "// the first\n");
+}

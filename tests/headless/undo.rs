@@ -184,6 +184,16 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     lab.lab("log").is(0).says("is done");
     assert_eq!((lab.read("kernel.cu"), lab.rows().len()), ("// newer\n".into(), 0));
 
+    // The next lab is at another kernel: the bytes come back where they were.
+    let lab = judged();
+    lab.lab("discard -m worse").is(0);
+    lab.write(".lab/unfinished.json", r#"{"what": "undo", "run": 1, "on_disk": null}"#);
+    std::fs::remove_file(lab.path("kernel.cu")).unwrap();
+    lab.write("other.cu", "// another\n");
+    lab.lab("log other.cu").is(0).says("is done");
+    assert_eq!(lab.read("kernel.cu"), lab.read(".lab/runs/1/kernel.cu"));
+    assert_eq!((lab.read("other.cu"), lab.rows().len()), ("// another\n".into(), 0));
+
     lab.write(".lab/unfinished.json", "{ half");
     lab.lab("keep -m x").is(1).says("is damaged: look what it says, and remove it");
 }

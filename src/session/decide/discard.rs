@@ -29,7 +29,9 @@ pub fn discard(
         ));
     };
     let present = present(project)?;
-    let record = pick(project, records, run)?.filter(judged);
+    let picked = pick(project, records, run)?;
+    let goes_on = picked.as_ref().filter(|record| record.verdict.is_none()).map(|record| record.start.id);
+    let record = picked.filter(judged);
     let same =
         present.as_deref().map(|b| repo::blob_id(project, name, b)).transpose()?.as_ref() == Some(&incumbent);
     let Some(mut record) = record else {
@@ -37,8 +39,9 @@ pub fn discard(
             return no(format!("{name} is the incumbent's: there is nothing to discard"));
         }
         if !confirmed {
+            let goes_on = goes_on.map(|id| format!(" (run {id} still goes on)")).unwrap_or_default();
             return Err(Refusal::Ask(format!(
-                "no verdict belongs to the present bytes of {name}: `lab discard{} -m TEXT --unjudged` saves them \
+                "no verdict belongs to the present bytes of {name}{goes_on}: `lab discard{} -m TEXT --unjudged` saves them \
                  and puts the incumbent back all the same, without a row",
                 project.argument
             )));

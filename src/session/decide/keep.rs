@@ -15,7 +15,7 @@ use anyhow::Result;
 use std::fs;
 use std::result::Result as StdResult;
 
-/// Commits the bytes that `run` (`None`: the last one) judged, and writes their row, once they have passed on what was
+/// Commits the bytes that `run` (`None`: [`meant`](super::meant)) judged, and writes their row, once they have passed on what was
 /// held out.
 pub fn keep(
     project: &Project,

@@ -84,7 +84,7 @@ pub fn judged(record: &Record) -> bool {
     !void && record.decision.as_ref().is_none_or(|d| d.commit.is_none())
 }
 
-/// The run that is meant; without a name the last one of this kernel.
+/// The run that is meant; without a name that of [`meant`].
 fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
     match run {
         Some(id) => {
@@ -101,8 +101,20 @@ fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<O
             }
             Ok(Some(record))
         }
-        None => Ok(last(project, &Shelf::open(project))),
+        None => Ok(meant(project, &Shelf::open(project))),
     }
+}
+
+/// The run that a decision without a number is about: the newest that judged exactly the present bytes. Another of the
+/// same bytes that still goes on (of a screen that is open beside) is waited for only where none has ended. Of bytes that
+/// nothing judged it is the last run, and its decision will say what is newer.
+pub fn meant(project: &Project, shelf: &Shelf) -> Option<Record> {
+    let present = inputs::read(project).ok().map(|inputs| inputs.fingerprint);
+    let ours = |b: &Brief| b.judges(project) && Some(&b.fingerprint) == present.as_ref();
+    // Without an ending its lab died before it.
+    let told = |b: &Brief| b.ending.is_some() && b.outcome() != Some(Outcome::Void);
+    let judged = shelf.find(|b| ours(b) && told(b));
+    judged.or_else(|| shelf.find(|b| ours(b) && b.verdict.is_none())).or_else(|| last(project, shelf))
 }
 
 /// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over

@@ -15,6 +15,7 @@ use crate::session::room;
 use crate::session::run::RunId;
 use crate::session::shelf::Shelf;
 use anyhow::{Context, Result};
+use std::path::Path;
 use std::result::Result as StdResult;
 
 /// A decision that can be taken back now.
@@ -114,6 +115,10 @@ pub(super) fn complete(
     on_disk: Option<&str>,
 ) -> Result<String> {
     let record = deciding.records.read(run)?;
+    // This lab may be at another kernel than the one that ended halfway.
+    let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
+    let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
+    let project = of_run.as_ref().unwrap_or(project);
     let kept = record.decision.as_ref().filter(|d| d.made == Some(true)).and_then(|d| d.commit.as_deref());
     if let Some(commit) = kept
         && repo::leads_to_head(project, commit)?

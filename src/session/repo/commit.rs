@@ -54,7 +54,8 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
     let id = form::store(&repo, name, bytes)?;
     if id.to_string() != blob {
         bail!(
-            "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run`, then keep"
+            "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
+            project.argument
         );
     }
     let head = head_commit(&repo)?;

@@ -146,7 +146,7 @@ fn find<'r>(repo: &'r Repository, name: &str) -> Result<git2::Commit<'r>> {
     let commit = object.and_then(|o| o.peel_to_commit());
     commit.map_err(|e| match e.code() {
         ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
-        _ => anyhow!("there is no commit '{name}': `lab log` lists the experiments with their commits"),
+        _ => anyhow!("there is no commit '{name}': `lab log --all` lists the experiments with their commits"),
     })
 }
 
