@@ -26,6 +26,8 @@ pub struct Draft {
     fields: Vec<Field>,
     at: usize,
     open: bool,
+    /// What the verdict said when it was last filled in: as long as nobody typed otherwise, a newer one takes its place.
+    tested: String,
     /// Why it was not accepted.
     pub problem: Option<String>,
 }
@@ -43,8 +45,21 @@ impl Draft {
             fields: std::iter::once(subject).chain(trailers).collect(),
             at: 0,
             open: false,
+            tested,
             problem: None,
         }
+    }
+
+    /// The same words about another run, or again about this one: begun anew at the end of the subject.
+    fn about(mut self, run: RunId, tested: String) -> Self {
+        (self.run, self.at, self.problem) = (run, 0, None);
+        for field in &mut self.fields {
+            let text = field.input.value().to_owned();
+            let is_untouched = field.key == Some(Key::Tested) && text == self.tested;
+            field.input = Input::new(if is_untouched { tested.clone() } else { text });
+        }
+        self.tested = tested;
+        self
     }
 
     /// The line that is typed into.
@@ -142,6 +157,44 @@ impl Draft {
     }
 }
 
+/// What was typed and is not used yet: a dialog that was closed or refused goes on with it.
+#[derive(Debug, Default)]
+pub struct Drafts {
+    keep: Option<Draft>,
+    discard: Option<Draft>,
+}
+
+impl Drafts {
+    /// The words of the last keep that came to nothing, else none.
+    pub fn keep(&self, run: RunId, tested: String) -> Draft {
+        again(&self.keep, run, tested)
+    }
+
+    pub fn discard(&self, run: RunId, tested: String) -> Draft {
+        again(&self.discard, run, tested)
+    }
+
+    pub fn put_keep(&mut self, draft: Draft) {
+        self.keep = Some(draft);
+    }
+
+    pub fn put_discard(&mut self, draft: Draft) {
+        self.discard = Some(draft);
+    }
+
+    /// What they were about is decided.
+    pub fn clear(&mut self) {
+        *self = Drafts::default();
+    }
+}
+
+fn again(kept: &Option<Draft>, run: RunId, tested: String) -> Draft {
+    match kept.clone() {
+        Some(draft) => draft.about(run, tested),
+        None => Draft::new(run, tested),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +210,32 @@ mod tests {
         assert_eq!(draft.shown().0.len(), 1);
         assert_eq!(draft.filled(), ["Tested"]);
         assert_eq!(draft.message("").render(), "two rows a block\n\nTested: NVIDIA H200, 2 of 2 gates\n");
+    }
+
+    #[test]
+    fn what_was_not_used_is_there_again_and_tested_is_of_the_newer_run() {
+        let mut drafts = Drafts::default();
+        let mut draft = drafts.keep(RunId(7), "170 sps".into());
+        typed(&mut draft, "two rows");
+        draft.step(true);
+        typed(&mut draft, "48 kB");
+        draft.problem = Some("refused".into());
+        drafts.put_keep(draft);
+        let mut draft = drafts.keep(RunId(8), "180 sps".into());
+        assert_eq!((draft.run, draft.problem.clone(), draft.is_open()), (RunId(8), None, true));
+        assert_eq!(draft.message("").render(), "two rows\n\nConstraint: 48 kB\nTested: 180 sps\n");
+        draft.input().handle(tui_input::InputRequest::InsertChar('!'));
+        assert_eq!(draft.subject(), "two rows!", "typing goes on at the end of the subject");
+        assert_eq!(drafts.discard(RunId(8), String::new()).subject(), "", "a discard has words of its own");
+        // What was typed over the verdict's words stays, also where it is nothing.
+        draft.step(false);
+        draft.step(false);
+        typed(&mut draft, "");
+        drafts.put_keep(draft);
+        let draft = drafts.keep(RunId(9), "190 sps".into());
+        assert_eq!(draft.message("").render(), "two rows!\n\nConstraint: 48 kB\n");
+        drafts.clear();
+        assert_eq!(drafts.keep(RunId(9), String::new()).subject(), "");
     }
 
     #[test]

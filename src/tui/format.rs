@@ -26,7 +26,7 @@ pub fn count(value: f64) -> String {
     if size >= 1e-4 { format!("{value:.4}") } else { format!("{value:.2e}") }
 }
 
-/// `165210.4` is `165.2k`: for axes and narrow columns.
+/// `165210.4` is `165.2k` and `1650.3` is `1,650`, which is no wider: for axes and narrow columns.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     let (part, unit) = match size {
@@ -34,15 +34,16 @@ pub fn short(value: f64) -> String {
         s if s >= 999.95e9 => return format!("{value:.1e}"),
         s if s >= 999.95e6 => (value / 1e9, "G"),
         s if s >= 999.95e3 => (value / 1e6, "M"),
-        s if s >= 1e3 => (value / 1e3, "k"),
+        s if s >= 9999.5 => (value / 1e3, "k"),
+        s if s >= 999.5 => return thousands(value.round()),
         s if s >= 100.0 => return format!("{value:.0}"),
         s if s >= 1.0 => (value, ""),
         0.0 => return "0".to_owned(),
         s if s >= 1e-3 => return format!("{value:.3}"),
         _ => return format!("{value:.1e}"),
     };
-    let text = format!("{part:.1}");
-    format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
+    let text = if part.abs() < 9.995 { format!("{part:.2}") } else { format!("{part:.1}") };
+    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// The value of a gate or its limit: whole numbers as they are, the rest with two digits.
@@ -119,6 +120,9 @@ mod tests {
         assert_eq!(counts, ["165,210", "1,234,567", "42.00", "0.0042", "0", "1.00e-7", "NaN", "-5,432"]);
         let shorts: Vec<String> = [165210.4, 42000.0, 999.0, 1.5, 0.25, 2.5e9, 999_960.0].map(short).to_vec();
         assert_eq!(shorts, ["165.2k", "42k", "999", "1.5", "0.250", "2.5G", "1M"]);
+        let near = [1650.3, 1550.0, 999.7, 9999.4, 9999.6, -1234.0, 1.55e6, 1.55, 9.996, 99.96].map(short);
+        let wanted = ["1,650", "1,550", "1,000", "9,999", "10k", "-1,234", "1.55M", "1.55", "10", "100"];
+        assert_eq!(near, wanted, "two that differ by a tenth read as two");
         let gates: Vec<String> = [0.0, 2.1e-6, 1024.0, 0.125, f64::NAN].map(gate).to_vec();
         assert_eq!(gates, ["0", "2.1e-6", "1,024", "0.125", "NaN"]);
     }

@@ -100,6 +100,15 @@ impl Overlay {
         }
     }
 
+    /// What was said against a message counts no longer, once it is another.
+    pub fn forgive(&mut self) {
+        match self {
+            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => draft.problem = None,
+            Overlay::Describe { problem, .. } => *problem = None,
+            _ => {}
+        }
+    }
+
     /// The list below the line, if there is one.
     pub fn pick(&mut self) -> Option<&mut Pick> {
         match self {

@@ -156,6 +156,14 @@ impl Table {
         self.sort_by(column, column.is_descending(goal), history);
     }
 
+    /// By this column, its best first; the other way round where it is sorted by it already.
+    pub fn sort_by_head(&mut self, column: Column, history: &[Experiment], goal: Goal) {
+        match self.sort.column == column {
+            true => self.reverse(history),
+            false => self.sort_by(column, column.is_descending(goal), history),
+        }
+    }
+
     pub fn reverse(&mut self, history: &[Experiment]) {
         self.sort_by(self.sort.column, !self.sort.descending, history);
     }

@@ -92,7 +92,7 @@ const STORIES: &[Story] = &[
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is heard"), ""),
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
-    story(Judged, "help", Text("Everywhere"), "x"),
+    story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
     story(Judged, "palette", Text("every action with its key"), CTRL_C),
     then(Judged, (":", "every action with its key"), "abandon", Gone("every action with its key"), ""),

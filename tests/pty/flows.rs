@@ -13,7 +13,7 @@ fn save_see_the_verdict_and_keep() {
     lab.press("twice as fast\r").see("run 2 kept as");
     assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "twice as fast\n");
     assert_eq!(bench.git(&["show", "HEAD:kernel.cu"]), "speed 2000\n");
-    lab.see("2k  twice as fast");
+    lab.see("2,000  twice as fast");
     let rows = std::fs::read_to_string(bench.repo().join("results.tsv")).unwrap();
     assert!(rows.lines().any(|row| row.contains("2000") && row.ends_with("keep\ttwice as fast")), "{rows}");
     lab.press("q");
@@ -118,7 +118,7 @@ fn what_is_done_beside_the_screen_is_seen() {
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps").see("run 3 · saved");
     bench.lab(&["keep", "-m", "kept beside"]);
-    lab.see("2k  kept beside").see("c commit (kept already)");
+    lab.see("2,000  kept beside").see("c commit (kept already)");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }

@@ -51,8 +51,9 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_when_it_is_to_be_kept() {
 
     bench.save_by_rename(&kernel.replacen("THREADS = 128", "THREADS = 64", 1));
     lab.see("run 3 · saved").see_verdict("● PASS");
-    lab.press("c").see("What did you try?");
-    lab.press("two warps\r").see("run 3 kept as");
+    // What was typed for the refused one is there again, and Ctrl-U clears it.
+    lab.press("c").see("knows the pool");
+    lab.press("\x15two warps\r").see("run 3 kept as");
     assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "two warps\n");
     lab.press("q");
     assert_eq!(lab.end(), 0);

@@ -55,6 +55,10 @@ fn a_trailer_of_few_words_takes_no_other() {
     );
     assert!(words.contains("› Confidence certain"), "its line is the one that is typed into: {words}");
     assert!(words.contains("↓ next word"), "{words}");
+    world.tell("press left");
+    assert!(world.words().contains("✗ Confidence"), "it is as wrong as before: {}", world.screen(160, 45));
+    world.tell("press ctrl-u; type l");
+    assert!(!world.words().contains("✗ Confidence"), "it is another: {}", world.screen(160, 45));
     world.tell("press ctrl-u; press down; press down; press tab; press up; press enter");
     let wanted = format!("float4 stores; Confidence: medium; Scope-risk: broad; Tested: {TESTED}");
     assert_eq!(message(&world), wanted);

@@ -72,3 +72,17 @@ fn a_device_that_tells_nothing_says_why() {
     let words = world.words();
     assert!(words.contains("does not tell its state: libnvidia-ml.so.1 was not found"), "{words}");
 }
+
+#[test]
+fn an_external_harness_is_told_how_to_name_its_gpu() {
+    let mut world = World::new().external();
+    world.tell("open; press y; press 5");
+    let told =
+        |world: &mut World| world.words().contains("names no GPU unless it prints `device_uuid: GPU-…`");
+    assert!(told(&mut world), "{}", world.screen(160, 45));
+    world.tell("say device: NVIDIA H200 | correctness: pass; end pass 5");
+    assert!(told(&mut world), "a name alone says not which one it is: {}", world.screen(160, 45));
+    world.tell("save; say device_uuid: GPU-1 | correctness: pass; end pass 5");
+    assert!(!told(&mut world), "{}", world.screen(160, 45));
+    assert_eq!(world.asked, [r#"LookAt(Some("GPU-1"))"#]);
+}

@@ -18,7 +18,7 @@ fn see(world: &mut World, text: &str) {
 }
 
 /// Where a text is on the large screen.
-fn place(world: &mut World, text: &str) -> (usize, usize) {
+pub fn place(world: &mut World, text: &str) -> (usize, usize) {
     let screen = world.screen(160, 45);
     let found = screen.lines().enumerate().find_map(|(y, line)| {
         let at = line.find(text)?;

@@ -75,6 +75,40 @@ fn a_decision_that_fails_says_all_of_why() {
 }
 
 #[test]
+fn a_message_that_was_not_used_is_there_again() {
+    let story = format!("open; {PASS}; save; {PASS}; press c; type two rows; press tab; type 48 kB");
+    for (why, goes_on) in [
+        ("left", "press esc; press c; type  a warp"),
+        ("a newer run", "save; press enter esc; say correctness: pass; end pass 5; press c; type  a warp"),
+    ] {
+        let mut world = World::new();
+        world.tell(&format!("{story}; {goes_on}"));
+        let words = world.words();
+        assert!(words.contains("two rows a warp") && words.contains("48 kB"), "{why}: {words}");
+        world.tell("press enter");
+        let experiment = &world.history[0];
+        assert_eq!(experiment.row.description, "two rows a warp", "{why}");
+        // Used, it is gone.
+        world.tell(&format!("save; {PASS}; press c"));
+        assert!(!world.words().contains("48 kB"), "{}", world.screen(160, 45));
+    }
+    let mut world = World::new();
+    world.refusal = Some("git's index is locked".into());
+    world.tell(&format!("{story}; press enter"));
+    assert!(world.words().contains("Commit: not now"), "{}", world.screen(160, 45));
+    world.tell("press esc; press c");
+    assert!(
+        world.words().contains("two rows") && world.words().contains("48 kB"),
+        "{}",
+        world.screen(160, 45)
+    );
+    // Its line is emptied as any other; a discard has its own words.
+    world.tell("press ctrl-u esc; press d; type no gain; press esc d");
+    let words = world.words();
+    assert!(words.contains("no gain") && !words.contains("two rows"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_save_is_not_forgotten_over_a_run_of_older_bytes() {
     let mut world = World::new();
     world.slow = true;

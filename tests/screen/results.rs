@@ -1,5 +1,6 @@
 //! The view Results: the table of experiments, one whole, two side by side.
 
+use super::hands::place;
 use super::states::{check, check_at};
 use super::world::World;
 use lab::session::experiment::Status;
@@ -230,4 +231,33 @@ fn the_topmost_row_can_be_copied_before_any_is_chosen() {
     let mut world = world();
     world.tell("press y");
     assert!(world.words().contains("copied c0fff0c"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_click_on_the_head_of_a_column_sorts_by_it() {
+    let mut world = world();
+    world.tell("config mouse = true");
+    let click = |world: &mut World, text: &str, beside: usize| {
+        let (x, y) = place(world, text);
+        world.tell(&format!("click {} {y}", x + beside));
+    };
+    let see =
+        |world: &mut World, text: &str| assert!(world.words().contains(text), "{}", world.screen(160, 45));
+    see(&mut world, "by when ▼");
+    click(&mut world, "vs best", 0);
+    see(&mut world, "by vs best ▼");
+    click(&mut world, "vs best▼", 0);
+    see(&mut world, "by vs best ▲");
+    // A text begins with its first letter.
+    click(&mut world, "description", 3);
+    see(&mut world, "by description ▲");
+    // Between two columns is nothing.
+    click(&mut world, "vs best", "vs best ".len());
+    see(&mut world, "by description ▲");
+    // A dialog lies over the heads, and another view has none there.
+    let (x, y) = place(&mut world, "vs best");
+    world.tell(&format!("press :; click {x} {y}; press esc; press 4"));
+    see(&mut world, "Commit");
+    world.tell(&format!("click {x} {y}; press 3"));
+    see(&mut world, "by description ▲");
 }

@@ -168,6 +168,17 @@ fn escape_and_ctrl_c_leave_a_dialog_and_not_the_screen() {
 }
 
 #[test]
+fn what_is_typed_into_the_help_decides_nothing() {
+    let story = format!("open; {PASS}; save; {PASS}; press ?; type /undo; press d p x space tab");
+    for close in ["esc", "q", "?", "enter", "f1"] {
+        let mut world = check(&story, &["the view Bench", "Esc closes"]);
+        world.tell(&format!("press {close}"));
+        assert!(world.app.overlays.is_empty(), "{close} closes it");
+        assert!(world.asked.is_empty() && world.history.is_empty() && !world.app.paused);
+    }
+}
+
+#[test]
 fn an_idle_screen_wants_no_clock() {
     let world = check(&format!("open; {PASS}"), &[]);
     assert_eq!(world.app.wakes_at(), None);

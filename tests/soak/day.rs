@@ -11,6 +11,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// Ctrl-U: the words of a discard that came to nothing are there again.
+const CLEAR: &str = "\x15";
+
 type Deed = fn(&mut Day);
 
 /// What is seen to its end, each by its name.
@@ -175,7 +178,7 @@ impl<'a> Day<'a> {
         let kernel = self.judge(word);
         self.ask(if keeps { "c" } else { "d" });
         let description = format!("tried-{}.", kernel.number);
-        self.lab.press(&format!("{description}\r"));
+        self.lab.press(&format!("{CLEAR}{description}\r"));
         let before = self.books.ledger();
         self.see_row(&before, &description, if keeps { "kept as" } else { "discarded" });
         self.books.enter(self.bench, kernel, keeps, description);
@@ -204,7 +207,7 @@ impl<'a> Day<'a> {
         let kernel = self.judge("off");
         self.ask("d");
         let description = format!("tried-{}.", kernel.number);
-        self.lab.press(&format!("{description}\r"));
+        self.lab.press(&format!("{CLEAR}{description}\r"));
         std::thread::sleep(Duration::from_millis(self.random.below(8)));
         let (later, bench) = (self.save_one("speed"), self.bench);
         let is_gone =

@@ -22,7 +22,8 @@ impl App {
     /// Asks for the words that the keep is written down with.
     pub(super) fn describe_keep(&mut self) {
         let Some(last) = &self.last else { return };
-        self.overlays.push(Overlay::Keep { draft: self.draft(last.start.id) });
+        let run = last.start.id;
+        self.overlays.push(Overlay::Keep { draft: self.drafts.keep(run, self.said_of(run)) });
     }
 
     /// Asks for the words of a discard; first, where other bytes than the judged ones would go, whether they may.
@@ -59,13 +60,14 @@ impl App {
     }
 
     pub(super) fn open_discard(&mut self, run: RunId, confirmed: bool) {
-        self.overlays.push(Overlay::Discard { draft: self.draft(run), confirmed });
+        let draft = self.drafts.discard(run, self.said_of(run));
+        self.overlays.push(Overlay::Discard { draft, confirmed });
     }
 
-    /// An empty message about a run, with what its verdict says.
-    fn draft(&self, run: RunId) -> Draft {
+    /// What the verdict of the last run says, where it is this one.
+    fn said_of(&self, run: RunId) -> String {
         let record = self.last.as_ref().map(|last| &*last.record).filter(|record| record.start.id == run);
-        Draft::new(run, record.map(|record| self.tested(record)).unwrap_or_default())
+        record.map(|record| self.tested(record)).unwrap_or_default()
     }
 
     fn tested(&self, record: &Record) -> String {
@@ -85,7 +87,10 @@ impl App {
             return Vec::new();
         }
         self.deciding = Some(Deciding::Keep);
-        vec![Effect::Ask(Request::Keep { run: draft.run, message: draft.message("") })]
+        let request = Request::Keep { run: draft.run, message: draft.message("") };
+        // It may be refused yet.
+        self.drafts.put_keep(draft);
+        vec![Effect::Ask(request)]
     }
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
@@ -97,14 +102,18 @@ impl App {
         }
         self.deciding = Some(Deciding::Discard);
         let message = draft.message(&self.own_words());
-        vec![Effect::Ask(Request::Discard { run: draft.run, message, confirmed })]
+        let request = Request::Discard { run: draft.run, message, confirmed };
+        self.drafts.put_discard(draft);
+        vec![Effect::Ask(request)]
     }
 
     /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
     fn not_any_more(&self, action: Action, run: RunId) -> Option<String> {
         let last = self.last.as_ref().map(|last| last.start.id);
         if last != Some(run) {
-            return Some("a newer run has judged newer bytes: close this and look again".to_owned());
+            return Some(
+                "a newer run has judged newer bytes: close this and look again; your words stay".to_owned(),
+            );
         }
         self.usable(action).err()
     }

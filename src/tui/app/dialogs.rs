@@ -19,6 +19,7 @@ impl App {
         self.overlays.insert(0, question);
     }
 
+    /// Only what scrolls it or closes it acts: letters that were meant for a search must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
         match self.keymap.find(Place::Screen, key.into()) {
@@ -28,7 +29,8 @@ impl App {
             Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
             Some(Action::Top) => *scroll = 0,
             Some(Action::Bottom) => *scroll = usize::MAX,
-            _ => drop(self.overlays.pop()),
+            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
+            _ => {}
         }
         Vec::new()
     }
@@ -72,7 +74,13 @@ impl App {
             }
             Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
                 match self.overlays.last_mut().and_then(Overlay::draft) {
-                    Some(draft) => draft.choose(action == Action::NextChoice),
+                    Some(draft) => {
+                        let before = draft.input().value().to_owned();
+                        draft.choose(action == Action::NextChoice);
+                        if draft.input().value() != before {
+                            draft.problem = None;
+                        }
+                    }
                     None => self.on_pick_key(action),
                 }
                 Vec::new()
@@ -81,19 +89,30 @@ impl App {
                 match self.overlays.pop() {
                     Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
                     Some(Overlay::Search { pane, before, .. }) => self.put_needle(pane, &before),
+                    Some(Overlay::Keep { draft }) => self.drafts.put_keep(draft),
+                    Some(Overlay::Discard { draft, .. }) => self.drafts.put_discard(draft),
                     Some(overlay) => self.abandon_pick(overlay),
                     None => {}
                 }
                 Vec::new()
             }
-            _ => {
-                if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-                    type_key(input, key);
-                    self.retype_pick();
-                }
-                self.typed()
-            }
+            _ => self.edit(|input| type_key(input, key)),
         }
+    }
+
+    /// Changes the line that is typed into, if any.
+    pub(super) fn edit(&mut self, how: impl FnOnce(&mut Input)) -> Vec<Effect> {
+        if let Some(overlay) = self.overlays.last_mut()
+            && let Some(input) = overlay.input()
+        {
+            let before = input.value().to_owned();
+            how(input);
+            if input.value() != before {
+                overlay.forgive();
+            }
+            self.retype_pick();
+        }
+        self.typed()
     }
 
     fn accept(&mut self) -> Vec<Effect> {

@@ -149,6 +149,10 @@ impl App {
         self.whole = None;
         match result {
             Ok(decided) => {
+                // What was decided by rule used nobody's words.
+                if !by_rule {
+                    self.drafts.clear();
+                }
                 self.say_decided(&decided);
                 self.put_back = (decided.status != Decision::Keep).then_some(PutBack::Incumbent);
                 if let Some(last) = self.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {

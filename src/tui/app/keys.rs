@@ -61,13 +61,8 @@ impl App {
         // A terminal pastes line ends as carriage returns.
         let text = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
         let text = text.collect::<Vec<_>>().join(" ");
-        if let Some(input) = self.overlays.last_mut().and_then(Overlay::input) {
-            for letter in printable(&text).chars() {
-                insert(input, letter);
-            }
-            self.retype_pick();
-        }
-        self.typed()
+        let text = printable(&text);
+        self.edit(|input| text.chars().for_each(|letter| insert(input, letter)))
     }
 
     pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {

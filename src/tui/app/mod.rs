@@ -22,6 +22,7 @@ mod state;
 mod usable;
 
 use super::chart::Glyphs;
+use super::draft::Drafts;
 use super::effect::Effect;
 use super::event::Event;
 use super::keymap::Keymap;
@@ -124,6 +125,8 @@ pub struct App {
     pub log: LogView,
     pub panes: Panes,
     pub overlays: Vec<Overlay>,
+    /// What was typed for a keep or a discard that was not done.
+    drafts: Drafts,
     pub message: StatusLine,
     /// Something changed since the last frame.
     pub dirty: bool,
@@ -176,6 +179,7 @@ impl App {
             log: LogView::default(),
             panes: Panes::default(),
             overlays: Vec::new(),
+            drafts: Drafts::default(),
             message: StatusLine::default(),
             dirty: true,
             urgent: true,

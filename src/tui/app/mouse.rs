@@ -43,7 +43,8 @@ impl App {
     }
 
     /// Does what a name of a view, or a hint, stands for, or takes hold of a border; anywhere else it focuses the
-    /// pane, and selects what is there: the row of a list, the line of the source, the experiment of the chart.
+    /// pane, and selects what is there: the row of a list, the line of the source, the experiment of the chart; the head
+    /// of a column sorts by it.
     fn click(&mut self, at: Position) -> Vec<Effect> {
         self.message.acknowledge();
         if let Some((_, action)) = self.panes.buttons.iter().find(|(area, _)| area.contains(at)) {
@@ -70,6 +71,11 @@ impl App {
                 None => Vec::new(),
             },
             _ => {
+                let head =
+                    self.panes.heads.iter().find(|(area, _)| pane == Pane::Experiments && area.contains(at));
+                if let Some((_, column)) = head.copied() {
+                    return self.sort_by_head(column);
+                }
                 let list = self.panes.lists.iter().find(|list| list.pane == pane && list.rows.contains(at));
                 let Some(list) = list else { return Vec::new() };
                 let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);

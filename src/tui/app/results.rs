@@ -8,7 +8,7 @@ use super::super::overlay::Overlay;
 use super::super::panes::Pane;
 use super::super::reader::Wish;
 use super::super::status::Level;
-use super::super::table::Filter;
+use super::super::table::{Column, Filter};
 use super::super::text::printable;
 use super::{App, Deciding, PutBack};
 use crate::session::decide::{Described, Refusal};
@@ -20,6 +20,11 @@ use tui_input::Input;
 impl App {
     pub(super) fn sort_by_next(&mut self) -> Vec<Effect> {
         self.table.sort_by_next(&self.history, self.setup.goal);
+        self.want_whole()
+    }
+
+    pub(super) fn sort_by_head(&mut self, column: Column) -> Vec<Effect> {
+        self.table.sort_by_head(column, &self.history, self.setup.goal);
         self.want_whole()
     }
 

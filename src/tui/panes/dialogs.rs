@@ -257,12 +257,13 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
     let first = scroll.min(last);
     let shown: Vec<Line> = lines.into_iter().skip(first).collect();
     frame.render_widget(Paragraph::new(shown), inner);
+    let mut hint = format!(" {} closes ", app.keymap.way(Action::Close));
     if last > first {
-        let more = fit(&format!(" {} for more ", app.keymap.way(Action::Down)), usize::from(inner.width))
-            .into_owned();
-        let place = Rect { y: inner.bottom(), height: 1, ..inner };
-        if place.y < area.bottom() {
-            frame.render_widget(Line::styled(more, theme.quiet()).right_aligned(), place);
-        }
+        hint = format!(" {} for more ·{hint}", app.keymap.way(Action::Down));
+    }
+    let place = Rect { y: inner.bottom(), height: 1, ..inner };
+    if place.y < area.bottom() {
+        let hint = fit(&hint, usize::from(inner.width)).into_owned();
+        frame.render_widget(Line::styled(hint, theme.quiet()).right_aligned(), place);
     }
 }

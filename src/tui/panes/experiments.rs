@@ -59,7 +59,9 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
     }
     let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), app);
     if inner.height > 2 {
-        frame.render_widget(header(&shown, app), Rect { height: 1, ..inner });
+        let head = Rect { height: 1, ..inner };
+        frame.render_widget(header(&shown, app), head);
+        app.panes.heads = heads(&shown, head);
         inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     }
     let rows = usize::from(inner.height);
@@ -116,6 +118,17 @@ fn draw_filter(frame: &mut Frame, inner: &mut Rect, app: &App) {
         at.y += 1;
         frame.render_widget(Line::styled(line, style), at);
     }
+}
+
+/// Where the head of each column is, for a click: between two is nothing.
+fn heads(shown: &[Shown], area: Rect) -> Vec<(Rect, Column)> {
+    let mut from = GUTTER;
+    let place = |&Shown { column, width }: &Shown| {
+        let x = area.x.saturating_add(from as u16);
+        from += width + columns::GAP.len();
+        (Rect { x, width: width as u16, ..area }.intersection(area), column)
+    };
+    shown.iter().map(place).collect()
 }
 
 fn header(shown: &[Shown], app: &App) -> Line<'static> {

@@ -82,6 +82,10 @@ fn absent(app: &App) -> String {
             "the emulated cpu device has no clocks, no temperature and no power to tell".to_owned()
         }
         (None, _) if app.gpu().is_some() => "reading …".to_owned(),
+        _ if app.setup.external.is_some() => {
+            "an external harness names no GPU unless it prints `device_uuid: GPU-…`, as `nvidia-smi -L` lists it"
+                .to_owned()
+        }
         _ if !matches!(app.running, Running::No) => {
             "no run has named its GPU yet: the one that goes on will".to_owned()
         }

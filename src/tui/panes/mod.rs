@@ -53,6 +53,7 @@ use super::diff::Around;
 use super::found;
 use super::keymap::Action;
 use super::overlay::Overlay;
+use super::table::Column;
 use super::text::printable;
 use super::theme::Theme;
 use super::views::split::{Border, Shares, Split};
@@ -157,6 +158,8 @@ pub struct Panes {
     pub borders: Vec<Border>,
     pub lists: Vec<List>,
     pub buttons: Vec<Button>,
+    /// The heads of the table's columns.
+    pub heads: Vec<(Rect, Column)>,
     /// Rows of the focused pane at the last frame.
     height: usize,
     /// At the last frame nothing could be shown.
@@ -205,6 +208,7 @@ impl Panes {
         self.borders.clear();
         self.lists.clear();
         self.buttons.clear();
+        self.heads.clear();
     }
 
     pub fn height(&self) -> usize {
