@@ -215,6 +215,18 @@ fn the_help_says_all_of_it_on_a_small_screen() {
 }
 
 #[test]
+fn from_the_end_of_the_help_one_goes_back_row_by_row() {
+    let mut world = World::new();
+    world.tell("open; press ? G");
+    let end = world.screen(80, 24);
+    world.tell("press k");
+    let before = world.screen(80, 24);
+    assert_ne!(before, end, "one row up");
+    world.tell("press j j j");
+    assert_eq!(world.screen(80, 24), end);
+}
+
+#[test]
 fn a_commit_of_another_kernel_shows_no_figure() {
     let mut world = World::new().with_history();
     world.tell("open; end pass 5");

@@ -23,10 +23,18 @@ const WINDOW: u16 = 84;
 /// Keys and what they do need more.
 const HELP_WINDOW: u16 = 104;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
-    let Some(top) = app.overlays.last() else { return };
-    match top {
-        Overlay::Help { scroll } => help(frame, area, *scroll, app),
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let first = top(frame, area, app);
+    // Beyond the help's end there is nothing to come back from.
+    if let (Some(first), Some(Overlay::Help { scroll })) = (first, app.overlays.last_mut()) {
+        *scroll = first;
+    }
+}
+
+/// Draws what is on top; of the help, its first row in sight.
+fn top(frame: &mut Frame, area: Rect, app: &App) -> Option<usize> {
+    match app.overlays.last()? {
+        Overlay::Help { scroll } => return Some(help(frame, area, *scroll, app)),
         Overlay::Keep { draft } => {
             let held = |last: &Judged| {
                 let incumbent = app.status.as_ref().and_then(|status| status.incumbent.as_ref());
@@ -77,6 +85,7 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &App) {
         // Drawn by the pane that is searched.
         Overlay::Search { .. } | Overlay::Filter { .. } => {}
     }
+    None
 }
 
 /// A box in the middle; returns the room inside.
@@ -223,7 +232,8 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
     frame.set_cursor_position(cursor(area, column));
 }
 
-fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
+/// The row that is its first one in sight.
+fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) -> usize {
     let theme = &app.theme;
     let labels = |binding: &Binding| match app.keymap.keys(binding.action) {
         none if none.is_empty() => app.keymap.way(binding.action),
@@ -266,4 +276,5 @@ fn help(frame: &mut Frame, area: Rect, scroll: usize, app: &App) {
         let hint = fit(&hint, usize::from(inner.width)).into_owned();
         frame.render_widget(Line::styled(hint, theme.quiet()).right_aligned(), place);
     }
+    first
 }
