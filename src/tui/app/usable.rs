@@ -132,9 +132,13 @@ impl App {
         }
     }
 
-    /// What the session says of this very run, where it was asked since.
+    /// What the session says of this very run, where it was asked since. One that came to nothing it passes over: then what
+    /// it said before holds.
     pub(super) fn known_status(&self, last: &Judged) -> Option<&SessionStatus> {
-        self.status.as_ref().filter(|s| s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
+        let is_void = last.verdict.outcome == Outcome::Void;
+        self.status
+            .as_ref()
+            .filter(|s| is_void || s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
     }
 
     pub(super) fn is_calm(&self) -> Result<(), String> {
