@@ -1,3 +1,3 @@
 fn main() -> std::process::ExitCode {
-    lab::cli::main()
+    crate::cli::main()
 }

@@ -1,11 +1,11 @@
 //! `lab probe`: what the device can do, measured anew.
 
 use super::{code, complain, say};
-use crate::session::figures::figure;
 use clap::Args;
-use harness::device::Target;
-use harness::process::Exit;
-use harness::process::judge::{self, probing};
+use lab_core::text::figures::figure;
+use lab_judge::judge::{self, probing};
+use lab_protocol::Exit;
+use lab_protocol::Target;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
