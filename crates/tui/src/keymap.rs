@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn keys_md_is_up_to_date() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/KEYS.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../KEYS.md");
         if std::env::var_os("LAB_WRITE_KEYS").is_some() {
             std::fs::write(path, manual()).expect("KEYS.md is writable where one asks for it");
         }
