@@ -7,7 +7,7 @@ mod support;
 #[path = "judge/toy.rs"]
 mod toy;
 
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::{Exit, Target};
 use std::path::{Path, PathBuf};
 use support::{Folder, options, run};
@@ -23,7 +23,7 @@ fn committed(name: &str) -> PathBuf {
 #[track_caller]
 fn on_a_gpu(body: &str, wanted: &[&str]) {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &kernel(body))]);
-    let judged = run(Options { device: Target::Cuda(0), check: Some(Vec::new()), ..folder.options() });
+    let judged = run(JudgeOptions { device: Target::Cuda(0), check: Some(Vec::new()), ..folder.options() });
     let tool = |message: &str| message.split(']').next().unwrap().trim_start_matches('[').to_owned();
     let diagnostics = judged.report.diagnostics().iter();
     let mut found: Vec<String> = diagnostics
@@ -50,7 +50,8 @@ fn on_a_gpu_each_tool_names_the_line_of_its_mistake() {
 fn on_a_gpu_the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
         let folder = committed(name);
-        let judged = run(Options { device: Target::Cuda(0), check: Some(Vec::new()), ..options(&folder) });
+        let judged =
+            run(JudgeOptions { device: Target::Cuda(0), check: Some(Vec::new()), ..options(&folder) });
         judged.expect(Exit::Passed).expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
     }
 }

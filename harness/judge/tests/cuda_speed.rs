@@ -6,7 +6,7 @@
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::{Measure, Report, Speed};
@@ -56,7 +56,7 @@ fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
     let path = folder.path().join("candidate.cu");
     std::fs::write(&path, kernel).unwrap();
     let options = folder.options();
-    support::run(Options {
+    support::run(JudgeOptions {
         device: Target::Cuda(0),
         kernel: Some(path),
         incumbent: incumbent.map(PathBuf::from),

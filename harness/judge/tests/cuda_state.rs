@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, DeviceInfo, Image, Order, cuda};
-use lab_judge::device_lock::{DeviceLock, Use};
+use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::Correctness;
 use lab_judge::probe::bounds::{self, Cache, Demand};
-use lab_judge::probe::{self, Figures};
+use lab_judge::probe::{self, DeviceFigures};
 use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
 use lab_protocol::report::{Report, Writer};
@@ -68,8 +68,8 @@ fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg]
 }
 
 /// Measured once for all tests of this process.
-fn figures(worker: &mut Worker, module: ModuleId) -> Figures {
-    static FIGURES: OnceLock<Figures> = OnceLock::new();
+fn figures(worker: &mut Worker, module: ModuleId) -> DeviceFigures {
+    static FIGURES: OnceLock<DeviceFigures> = OnceLock::new();
     *FIGURES.get_or_init(|| {
         let began = Instant::now();
         let figures = probe::measure(worker, module, &mut || false).unwrap().unwrap();
@@ -118,7 +118,8 @@ fn the_state_is_read_while_a_kernel_runs() {
 fn the_probes_figures_are_plausible() {
     let (mut worker, module, _kept) = gpu();
     let info = worker.info().clone();
-    let Figures { copy, l2, fma, tensor, l2_round_trip, launch, exchange } = figures(&mut worker, module);
+    let DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange } =
+        figures(&mut worker, module);
     assert!(info.uuid.len() == 40 && info.l2_bytes >= 1 << 20, "{info:?}");
     // What no GPU that this is for lies outside of.
     assert!((2e11..2e13).contains(&copy) && l2 > copy, "copy {copy:e}, L2 {l2:e}");
@@ -135,7 +136,12 @@ fn the_probes_figures_are_plausible() {
     }
 }
 
-fn judged(figures: &Figures, info: &DeviceInfo, demand: &Demand, seconds: f64) -> (Correctness, Report) {
+fn judged(
+    figures: &DeviceFigures,
+    info: &DeviceInfo,
+    demand: &Demand,
+    seconds: f64,
+) -> (Correctness, Report) {
     let (reader, writer) = io::pipe().unwrap();
     let mut out = Writer::new(writer);
     let demands = std::slice::from_ref(demand);
@@ -207,7 +213,7 @@ fn the_lock_is_the_gpus_own() {
     let lock = DeviceLock::of(worker.info(), folder.path()).unwrap();
     let twin =
         DeviceLock::of(&DeviceInfo { name: "another name".into(), ..worker.info().clone() }, folder.path());
-    let held = lock.take(Use::Measuring, Duration::from_secs(60), || Ok(())).unwrap();
+    let held = lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())).unwrap();
     assert!(held.is_some());
-    assert!(twin.unwrap().try_take(Use::Launching).unwrap().is_none(), "it is named by the identifier");
+    assert!(twin.unwrap().try_take(DeviceUse::Launching).unwrap().is_none(), "it is named by the identifier");
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, Judged, options, run};
 use crate::toy::{PROBLEM, SHARED, kernel};
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Tool;
 
@@ -152,7 +152,7 @@ fn a_wild_store_ends_the_kernel_and_is_found_all_the_same() {
 fn the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
-        let judged = run(Options { check: Some(Vec::new()), ..options(&folder) });
+        let judged = run(JudgeOptions { check: Some(Vec::new()), ..options(&folder) });
         judged.expect(Exit::Passed).expect_in("check", "address, race clean");
         assert!(judged.report.diagnostics().is_empty(), "{}", judged.log);
     }
