@@ -1,7 +1,7 @@
 //! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for compiling the
 //! syntax, for a thousand lines never seen before, and for the same lines after an edit of one.
 
-use lab::tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{Cache, Highlighter};
 use std::time::Instant;
 
 const LINES: usize = 1000;

@@ -1,7 +1,6 @@
-//! `lab`: a terminal workbench for CUDA kernel experiments. See ARCHITECTURE.md for the house.
+//! `lab`: a terminal workbench for CUDA kernel experiments. ARCHITECTURE.md shows the crates.
+//!
+//! This package holds the command line ([`cli`]) and the threads that connect the screen with the core ([`screen`]).
 
 pub mod cli;
-pub mod config;
-pub mod session;
-pub mod settings;
-pub mod tui;
+pub mod screen;

@@ -3,13 +3,13 @@
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
-use lab::session::experiment::{Row, Status};
-use lab::session::project::Project;
-use lab::session::record::{Decision, InputFile, Record};
-use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
-use lab::session::shelf::Shelf;
-use lab::session::verdict::{Outcome, Verdict};
-use lab::session::{ledger, repo};
+use lab_core::project::Project;
+use lab_core::run::experiment::{Row, Status};
+use lab_core::run::record::{Decision, InputFile, Record};
+use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab_core::store::index::Shelf;
+use lab_core::{ledger, repo};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -228,7 +228,11 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
         seconds: Some(1.0),
         ending: Some(Ending::Exited(0)),
         verdict: Some(Verdict {
-            objective: Some(harness::report::Measure { value: row.throughput_sps, low: None, high: None }),
+            objective: Some(lab_protocol::report::Measure {
+                value: row.throughput_sps,
+                low: None,
+                high: None,
+            }),
             kernel_us: Some(row.kernel_us),
             ..Verdict::bare(Outcome::Pass, "")
         }),

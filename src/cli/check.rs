@@ -2,19 +2,19 @@
 
 use super::run::{end_on_signals, say_batch};
 use super::{Kernel, code, complain, open, say, say_json};
-use crate::session::execute::{self, NotRun, Told};
-use crate::session::order::Order;
-use crate::session::process::Control;
-use crate::session::project::Project;
-use crate::session::record::Record;
-use crate::session::records::Records;
-use crate::session::run::Reason;
-use crate::session::verdict::{Outcome, Verdict};
 use clap::Args;
-use harness::device::Target;
-use harness::process::Exit;
-use harness::process::check::{Tool, names};
-use harness::report::Report;
+use lab_core::project::Project;
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::process::Control;
+use lab_core::runner::spec::Order;
+use lab_core::store::Records;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::Report;
+use lab_protocol::{Tool, tool_names as names};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub fn main(options: &Options) -> ExitCode {
         Ok(project) => project,
         Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
     };
-    let device = options.device.unwrap_or(project.config.device).resolve();
+    let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
     if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
         let there = names(Tool::of(device));
         return failed(

@@ -1,20 +1,21 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
 use super::{Kernel, complain, open, say};
-use crate::session::auto::{self, Auto};
-use crate::session::decide::{self, Decided, Refusal};
-use crate::session::held_out::Asked;
-use crate::session::message::{self, Key, Message, Trailer};
-use crate::session::order::own_program;
-use crate::session::process::Control;
-use crate::session::project::Project;
-use crate::session::record::Record;
-use crate::session::repo::{self, short};
-use crate::session::run::RunId;
-use crate::session::shelf::Shelf;
-use crate::session::{history, trailers};
 use anyhow::Result;
 use clap::Args;
+use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::{self, Decided, Refusal};
+use lab_core::history;
+use lab_core::history::tested as trailers;
+use lab_core::message::{self, Key, Message, Trailer};
+use lab_core::project::Project;
+use lab_core::repo::{self, short};
+use lab_core::run::RunId;
+use lab_core::run::record::Record;
+use lab_core::runner::held_out::Asked;
+use lab_core::runner::process::Control;
+use lab_core::runner::spec::own_program;
+use lab_core::store::index::Shelf;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! `lab describe`: an experiment in other words.
 
 use super::{complain, here, say};
-use crate::session::decide;
-use crate::session::project::Project;
 use anyhow::Result;
 use clap::Args;
+use lab_core::decide;
+use lab_core::project::Project;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]

@@ -1,13 +1,15 @@
 //! `lab doctor`: what is here and what is missing, each with its remedy.
 
 use super::{here, say, screen};
-use crate::session::project::Project;
-use crate::session::{repo, trust};
-use crate::settings::{self, Settings};
-use crate::tui::theme::Wish;
 use anyhow::Result;
-use harness::device::{self, Finding, Target};
-use harness::process::check;
+use lab_core::project::Project;
+use lab_core::project::trust;
+use lab_core::repo;
+use lab_device::{self as device, Finding};
+use lab_judge::check;
+use lab_protocol::Target;
+use lab_tui::settings::{self, Settings};
+use lab_tui::theme::Wish;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -19,14 +21,14 @@ pub fn main() -> Result<ExitCode> {
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
     let devices = device::findings();
-    let runs_somewhere = cpu.ok || Target::Auto.resolve() != Target::Cpu;
+    let runs_somewhere = cpu.ok || lab_device::resolve(Target::Auto) != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
-    let checks = check::equipment(Target::Auto.resolve() != Target::Cpu);
+    let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
     let rest = [project(&folder), settings(), terminal(), watching(&folder)];
     for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&checks).chain(&rest) {
         show(finding);
     }
-    let target = match Target::Auto.resolve() {
+    let target = match lab_device::resolve(Target::Auto) {
         Target::Cpu => {
             "cpu (emulated: its verdicts on correctness are real, its times say nothing)".to_owned()
         }

@@ -2,10 +2,10 @@
 
 use super::code;
 use clap::Args;
-use harness::device::Target;
-use harness::measure::plan::{Plan, Trials};
-use harness::process::check::Tool;
-use harness::process::judge;
+use lab_judge::judge;
+use lab_judge::measure::plan::{Plan, Trials};
+use lab_protocol::Target;
+use lab_protocol::Tool;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -85,7 +85,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub fn main(given: Options) -> ExitCode {
-    let mut options = judge::Options::new(given.folder);
+    let mut options = lab_judge::Options::new(given.folder);
     options.kernel = given.kernel;
     options.shown_as = given.shown_as;
     options.device = given.device;
@@ -108,9 +108,9 @@ pub fn main(given: Options) -> ExitCode {
 }
 
 pub fn compiler() -> ExitCode {
-    harness::process::compiler::main()
+    lab_judge::compiler::main()
 }
 
 pub fn worker() -> ExitCode {
-    harness::process::worker::main()
+    lab_judge::worker::main()
 }

@@ -1,11 +1,12 @@
 //! `lab init`: writes a lab.toml for what is here, and asks nothing that it can find out.
 
 use super::{here, say};
-use crate::config::{Config, FILE};
-use crate::session::project::{quote, sources_in};
-use crate::session::{repo, trust};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use lab_core::config::{Config, FILE};
+use lab_core::project::trust;
+use lab_core::project::{quote, sources_in};
+use lab_core::repo;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! `lab log`: the experiments, oldest first.
 
 use super::{Kernel, complain, here, open, say, say_json};
-use crate::session::decide;
-use crate::session::experiment::Experiment;
-use crate::session::project::Project;
-use crate::session::shelf::Shelf;
-use crate::session::status::{self, Status};
-use crate::session::{history, repo};
 use anyhow::Result;
 use clap::Args;
+use lab_core::decide;
+use lab_core::project::Project;
+use lab_core::run::experiment::Experiment;
+use lab_core::status::{self, Status};
+use lab_core::store::index::Shelf;
+use lab_core::{history, repo};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
 //! `lab measure`: judges the present bytes with the full discipline, and says all its figures.
 
 use super::run::{self, Options};
-use crate::session::figures::figure;
-use crate::session::record::Record;
-use crate::session::run::Reason;
-use harness::report::{Comparison, Measure, attribute, first_word};
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::text::figures::figure;
+use lab_protocol::report::{Comparison, Measure, attribute, first_word};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

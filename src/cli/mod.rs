@@ -16,11 +16,11 @@ mod theme;
 mod trust;
 mod undo;
 
-use crate::session::project::Project;
-use crate::tui::theme::Wish;
-use ::harness::process::Exit;
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
+use lab_core::project::Project;
+use lab_protocol::Exit;
+use lab_tui::theme::Wish;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,11 +1,11 @@
 //! `lab probe`: what the device can do, measured anew.
 
 use super::{code, complain, say};
-use crate::session::figures::figure;
 use clap::Args;
-use harness::device::Target;
-use harness::process::Exit;
-use harness::process::judge::{self, probing};
+use lab_core::text::figures::figure;
+use lab_judge::judge::probing;
+use lab_protocol::Exit;
+use lab_protocol::Target;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -17,7 +17,7 @@ pub struct Options {
 
 /// Exits with 0 where there are figures, else with 3.
 pub fn main(given: &Options) -> ExitCode {
-    let mut options = judge::Options::new(".");
+    let mut options = lab_judge::Options::new(".");
     options.device = given.device;
     match probing::probe(&options) {
         Ok(probed) => {

@@ -1,11 +1,12 @@
 //! `lab restore`: put an older kernel.cu on disk.
 
 use super::{here, open, say};
-use crate::session::project::Project;
-use crate::session::repo::short;
-use crate::session::{about, decide};
 use anyhow::{Context, Result};
 use clap::Args;
+use lab_core::decide;
+use lab_core::history::resolve_kernel as about;
+use lab_core::project::Project;
+use lab_core::repo::short;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

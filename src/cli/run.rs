@@ -1,23 +1,23 @@
 //! `lab run`: judge the present bytes once. And the hidden `lab supervise`.
 
 use super::{Kernel, code, complain, open, say, say_json};
-use crate::session::execute::{self, NotRun, Told};
-use crate::session::figures;
-use crate::session::follow::Batch;
-use crate::session::order::Order;
-use crate::session::process::Control;
-use crate::session::project::Project;
-use crate::session::record::Record;
-use crate::session::records::Records;
-use crate::session::run::Reason;
-use crate::session::shelf::{Brief, Shelf};
-use crate::session::supervise as supervisor;
-use crate::session::verdict::{Outcome, Verdict};
 use anyhow::Result;
 use clap::Args;
-use harness::device::Target;
-use harness::process::Exit;
-use harness::report::parse;
+use lab_core::project::Project;
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::follow::Batch;
+use lab_core::runner::process::Control;
+use lab_core::runner::spec::Order;
+use lab_core::runner::supervise as supervisor;
+use lab_core::store::Records;
+use lab_core::store::index::{Brief, Shelf};
+use lab_core::text::figures;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::parse;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;

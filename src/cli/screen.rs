@@ -1,17 +1,19 @@
 //! `lab` without a subcommand, in a terminal: the screen.
 
 use super::{code, complain};
-use crate::session::project::Project;
-use crate::session::{repo, screen_lock};
-use crate::settings::{self, Settings};
-use crate::tui::chart::Glyphs;
-use crate::tui::desk::Opening;
-use crate::tui::drawer::{Cupboard, Preferences};
-use crate::tui::layout::{self, Layout};
-use crate::tui::screen::{self, User};
-use crate::tui::theme::{Catalogue, Looks, Wish};
+use crate::screen::repository_worker::Opening;
+use crate::screen::settings_worker::Cupboard;
+use crate::screen::{self, User};
 use anyhow::{Context, Error, Result, bail};
-use harness::process::Exit;
+use lab_core::project::Project;
+use lab_core::project::screen_lock;
+use lab_core::repo;
+use lab_protocol::Exit;
+use lab_tui::chart::Glyphs;
+use lab_tui::layout::{self, Layout};
+use lab_tui::request::Preferences;
+use lab_tui::settings::{self, Settings};
+use lab_tui::theme::{Catalogue, Looks, Wish};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,11 +1,11 @@
 //! `lab theme`: the colour schemes there are, and what one looks like in this terminal.
 
 use super::{Looks, complain, say, screen};
-use crate::tui::highlight::{Cache, Highlighter, SyntaxRole};
-use crate::tui::text::{pad, printable, width};
-use crate::tui::theme::{self, Catalogue, ColorDepth, DiffRole, Origin, Theme};
 use anyhow::{Error, Result};
 use clap::Args;
+use lab_tui::highlight::{Cache, Highlighter, SyntaxRole};
+use lab_tui::text::{pad, printable, width};
+use lab_tui::theme::{self, Catalogue, ColorDepth, DiffRole, Origin, Theme};
 use ratatui::style::{Color, Modifier, Style};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub struct Options {
 const WIDTH: usize = 96;
 
 /// A kernel with one piece of each role.
-const SAMPLE: &str = include_str!("../tui/theme/sample.cu");
+const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let Some(name) = &options.name else {

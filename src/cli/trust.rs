@@ -1,9 +1,10 @@
 //! `lab trust`: let the harness command of this lab.toml run.
 
 use super::{here, say};
-use crate::config::{Config, FILE};
-use crate::session::{repo, trust};
 use anyhow::{Context, Result};
+use lab_core::config::{Config, FILE};
+use lab_core::project::trust;
+use lab_core::repo;
 use std::process::ExitCode;
 
 /// Works without a kernel: lab.toml alone is trusted.

@@ -1,10 +1,10 @@
 //! `lab undo`: the last keep or discard is taken back.
 
 use super::{Kernel, complain, open, say};
-use crate::session::decide;
-use crate::session::repo::short;
 use anyhow::Result;
 use clap::Args;
+use lab_core::decide;
+use lab_core::repo::short;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]

@@ -1,10 +1,10 @@
 //! What the repository tells of its commits: pages of the log, the graph, one commit whole.
 
 use crate::lab::Lab;
-use lab::session::message::Key;
-use lab::session::project::Project;
-use lab::session::repo::{self, ChangeKind, Graph, LabelKind, Marks};
-use lab::tui::diff::Around;
+use lab_core::message::Key;
+use lab_core::project::Project;
+use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks};
+use lab_tui::diff::Around;
 
 fn project(lab: &Lab) -> Project {
     Project::open(&lab.repo, None).unwrap()
@@ -51,7 +51,7 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     lab.lab("keep -m kept").is(0);
 
     let project = project(&lab);
-    let experiments = lab::session::history::history(&project).unwrap().experiments;
+    let experiments = lab_core::history::history(&project).unwrap().experiments;
     let marks = Marks::of(&experiments);
     let mut graph = Graph::open(&project).unwrap();
     let mut entries = Vec::new();

@@ -1,8 +1,8 @@
 //! An experiment in other words: the record, the note, and one line of results.tsv.
 
 use crate::lab::{Lab, finish};
-use lab::session::experiment::{Row, Status};
-use lab::session::ledger::{self, Edit};
+use lab_core::ledger::{self, Edit};
+use lab_core::run::experiment::{Row, Status};
 use std::path::Path;
 
 /// Run 1 was kept, run 2 discarded.

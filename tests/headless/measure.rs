@@ -2,12 +2,12 @@
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
 use crate::lab::{Lab, finish};
-use lab::session::execute::execute;
-use lab::session::order::Order;
-use lab::session::process::Control;
-use lab::session::project::Project;
-use lab::session::record::Record;
-use lab::session::run::Reason;
+use lab_core::project::Project;
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::runner::execute::execute;
+use lab_core::runner::process::Control;
+use lab_core::runner::spec::Order;
 use std::path::Path;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.

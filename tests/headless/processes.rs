@@ -77,9 +77,9 @@ fn two_labs_at_once_get_two_runs() {
 #[test]
 fn a_second_screen_is_refused_and_commands_work_beside_the_first() {
     let lab = Lab::new();
-    let project = lab::session::project::Project::open(&lab.repo, None).unwrap();
-    let first = lab::session::screen_lock::take(&project).unwrap();
-    let second = lab::session::screen_lock::take(&project).unwrap_err().to_string();
+    let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
+    let first = lab_core::project::screen_lock::take(&project).unwrap();
+    let second = lab_core::project::screen_lock::take(&project).unwrap_err().to_string();
     assert!(second.contains(&format!(
         "a screen is open on {} already (process {})",
         lab.repo.display(),
@@ -89,5 +89,5 @@ fn a_second_screen_is_refused_and_commands_work_beside_the_first() {
     lab.lab("run").is(0);
     lab.lab("keep -m beside").is(0);
     drop(first);
-    lab::session::screen_lock::take(&project).unwrap();
+    lab_core::project::screen_lock::take(&project).unwrap();
 }

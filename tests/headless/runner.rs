@@ -1,10 +1,10 @@
 //! The runner as the screen uses it. The built-in harness is a script here.
 
 use crate::lab::Lab;
-use lab::session::project::Project;
-use lab::session::run::{Ending, Reason};
-use lab::session::runner::{RunEvent, Runner};
-use lab::session::verdict::Outcome;
+use lab_core::project::Project;
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Ending, Reason};
+use lab_core::runner::{RunEvent, Runner};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn next(events: &Receiver<RunEvent>) -> RunEvent {
 }
 
 #[track_caller]
-fn ended(events: &Receiver<RunEvent>) -> lab::session::record::Record {
+fn ended(events: &Receiver<RunEvent>) -> lab_core::run::record::Record {
     loop {
         if let RunEvent::Ended(record) = next(events) {
             return *record;

@@ -1,11 +1,12 @@
 //! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what a run judged.
 
 use super::lab::Lab;
-use lab::session::experiment::Key;
-use lab::session::project::Project;
-use lab::session::run::RunId;
-use lab::tui::diff::{Around, Moved};
-use lab::tui::source::{Against, Asked, Source, read};
+use lab::screen::source_files::read;
+use lab_core::project::Project;
+use lab_core::run::RunId;
+use lab_core::run::experiment::Key;
+use lab_tui::diff::{Around, Moved};
+use lab_tui::source::{Against, Asked, Source};
 
 fn look(lab: &Lab, against: Against) -> Source {
     let project = Project::open(&lab.repo, None).unwrap();

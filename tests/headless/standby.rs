@@ -2,13 +2,13 @@
 //! built-in harness is a script here.
 
 use crate::lab::{Lab, until};
-use lab::session::order::Order;
-use lab::session::project::Project;
-use lab::session::record::Record;
-use lab::session::run::Reason;
-use lab::session::runner::{RunEvent, Runner};
-use lab::session::standby::Standby;
-use lab::session::verdict::Outcome;
+use lab_core::project::Project;
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::Outcome;
+use lab_core::runner::spec::Order;
+use lab_core::runner::standby::Standby;
+use lab_core::runner::{RunEvent, Runner};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -35,9 +35,9 @@ fn trust_ends_with_the_content() {
 #[test]
 fn a_yes_is_for_the_command_that_was_shown() {
     let lab = Lab::new();
-    let project = lab::session::project::Project::open(&lab.repo, None).unwrap();
+    let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
     lab.write("lab.toml", "harness = \"something else\"\n");
-    let refused = lab::session::trust::grant(&project).unwrap_err().to_string();
+    let refused = lab_core::project::trust::grant(&project).unwrap_err().to_string();
     assert!(refused.contains("changed just now: look at its harness command again"), "{refused}");
 }
 

@@ -1,8 +1,8 @@
 //! Every way that an editor saves is heard, and nothing else is.
 
 use crate::lab::Lab;
-use lab::session::project::Project;
-use lab::session::watch::{self, WatchEvent, Watcher};
+use lab_core::project::Project;
+use lab_core::watch::{self, WatchEvent, Watcher};
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};

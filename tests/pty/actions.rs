@@ -2,8 +2,8 @@
 //! An action that has no line here, of its own or of another test, makes this fail.
 
 use super::bench::{Bench, Lab, long_kernel};
-use lab::tui::keymap::{Keymap, TABLE};
-use lab::tui::text::width;
+use lab_tui::keymap::{Keymap, TABLE};
+use lab_tui::text::width;
 use std::path::Path;
 
 /// The screen that a story is played on; one is opened for all stories of a kind, which follow each other.

@@ -1,8 +1,8 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
 use super::bench::{Bench, child, children, is_alive, wait_until_gone};
-use lab::tui::event::Event;
-use lab::tui::terminal::{Guard, install_panic_hook};
+use lab::screen::terminal::{Guard, install_panic_hook};
+use lab_tui::event::Event;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The throughput chart: of real experiments, of odd ones, of very many.
 
 use super::world::World;
-use lab::session::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
+use lab_core::run::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
 use std::time::{Duration, Instant};
 
 /// Was wrong: its figure says nothing.
@@ -99,7 +99,7 @@ fn the_verdict_that_waits_has_an_interval_and_the_device_its_bounds() {
 #[test]
 fn without_braille_the_chart_is_ascii() {
     let mut world = World::new().with_history();
-    world.app.glyphs = lab::tui::chart::Glyphs::Ascii;
+    world.app.glyphs = lab_tui::chart::Glyphs::Ascii;
     check("ascii", world.tell("open; press tab z k k k"));
 }
 

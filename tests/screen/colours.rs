@@ -1,7 +1,7 @@
 //! Colours say the same as the words beside them, and nothing hangs on them.
 
 use super::world::World;
-use lab::tui::theme::{ColorDepth, Theme};
+use lab_tui::theme::{ColorDepth, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 

@@ -2,9 +2,9 @@
 
 use super::states::check;
 use super::world::World;
-use harness::device::gauge::{Brake, Process, Reading};
-use lab::tui::event::Event;
-use lab::tui::monitor::Heard;
+use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
+use lab_tui::event::Event;
+use lab_tui::request::Heard;
 
 pub const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
     compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | stage: verify | \
@@ -25,7 +25,7 @@ pub fn readings(world: &mut World, count: u32) {
             temperature_c: Some(30 + second.min(40) / 2),
             power_w: Some(if second < 20 { 75.5 } else { 320.25 }),
             idle: second < 20,
-            brakes: if second < 20 { vec![] } else { vec![Brake::SwPowerCap] },
+            throttle_reasons: if second < 20 { vec![] } else { vec![ThrottleReason::SwPowerCap] },
             memory: Some((12 << 30, 139 << 30)),
             processes: Some(vec![other.clone(), own.clone()]),
         };

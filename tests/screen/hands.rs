@@ -1,9 +1,9 @@
 //! What a person's hands find: keys of their own, the palette, searching, copying, the mouse, borders, a call.
 
 use super::world::World;
-use lab::tui::keymap::TABLE;
-use lab::tui::theme::{ColorDepth, Theme};
-use lab::tui::views::View;
+use lab_tui::keymap::TABLE;
+use lab_tui::theme::{ColorDepth, Theme};
+use lab_tui::views::View;
 
 const PASS: &str = "say correctness: pass; end pass 1000";
 
@@ -22,7 +22,7 @@ pub fn place(world: &mut World, text: &str) -> (usize, usize) {
     let screen = world.screen(160, 45);
     let found = screen.lines().enumerate().find_map(|(y, line)| {
         let at = line.find(text)?;
-        Some((lab::tui::text::width(&line[..at]), y))
+        Some((lab_tui::text::width(&line[..at]), y))
     });
     found.unwrap_or_else(|| panic!("nobody sees `{text}`:\n{screen}"))
 }
@@ -82,9 +82,9 @@ fn the_palette_says_why_something_cannot_be_used() {
 fn the_palette_finds_every_action_by_its_name() {
     let mut world = world("");
     for binding in TABLE {
-        let offers = lab::tui::palette::offers(&world.app, binding.name);
+        let offers = lab_tui::palette::offers(&world.app, binding.name);
         let performed =
-            !matches!(binding.place, lab::tui::keymap::Place::Input | lab::tui::keymap::Place::Question);
+            !matches!(binding.place, lab_tui::keymap::Place::Input | lab_tui::keymap::Place::Question);
         assert_eq!(
             offers.first().is_some_and(|o| o.binding.action == binding.action),
             performed,
@@ -272,7 +272,7 @@ fn a_border_is_dragged_and_remembered() {
     assert_eq!(place(&mut other, "┬").0, 90);
     let narrow = other.screen(120, 40);
     let line = narrow.lines().find(|line| line.contains('┬')).unwrap();
-    assert_eq!(lab::tui::text::width(&line[..line.find('┬').unwrap()]), 68);
+    assert_eq!(lab_tui::text::width(&line[..line.find('┬').unwrap()]), 68);
     world.tell("press :; type reset; press enter");
     assert_eq!(place(&mut world, "┬").0, 70);
     assert!(world.layout.shares.is_empty());

@@ -2,11 +2,11 @@
 
 use super::stories::{PASS, check};
 use super::world::World;
-use lab::session::decide::Refusal;
-use lab::session::run::{Reason, RunId};
-use lab::session::verdict::Outcome;
-use lab::tui::app::Running;
-use lab::tui::event::Event;
+use lab_core::decide::Refusal;
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Reason, RunId};
+use lab_tui::app::Running;
+use lab_tui::event::Event;
 
 #[test]
 fn save_pass_and_keep() {

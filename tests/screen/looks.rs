@@ -1,10 +1,10 @@
 //! Source in colour: what each piece of a sample is, and what that looks like in each depth of colour.
 
-use lab::tui::highlight::{Cache, Highlighter, SyntaxRole};
-use lab::tui::theme::{ColorDepth, DiffRole, Theme};
+use lab_tui::highlight::{Cache, Highlighter, SyntaxRole};
+use lab_tui::theme::{ColorDepth, DiffRole, Theme};
 use ratatui::style::{Color, Style};
 
-const SAMPLE: &str = include_str!("../../src/tui/theme/sample.cu");
+const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
 /// A letter under each byte that is more than plain.
 fn letter(role: SyntaxRole) -> char {

@@ -3,7 +3,7 @@
 use super::hands::place;
 use super::states::{check, check_at};
 use super::world::World;
-use lab::session::experiment::Status;
+use lab_core::run::experiment::Status;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
 

@@ -2,7 +2,7 @@
 
 use super::states::check;
 use super::world::World;
-use lab::tui::theme::{ColorDepth, Theme};
+use lab_tui::theme::{ColorDepth, Theme};
 
 const ERRORS: &str = "say stage: build | kernels/rmsnorm/kernel.cu(32): error: identifier \"warp_sun\" is undefined | \
     kernels/rmsnorm/kernel.cu:29:9: warning: variable 'lane' was declared but never referenced, which a compiler can say \

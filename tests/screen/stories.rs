@@ -1,10 +1,10 @@
 //! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
 
 use super::world::World;
-use lab::session::run::RunId;
-use lab::session::runner::RunEvent;
-use lab::tui::app::Running;
-use lab::tui::event::Event;
+use lab_core::run::RunId;
+use lab_core::runner::RunEvent;
+use lab_tui::app::Running;
+use lab_tui::event::Event;
 use std::time::Duration;
 
 pub fn check(story: &str, seen: &[&str]) -> World {
@@ -29,7 +29,7 @@ fn opening_judges_what_was_not_judged_to_the_end() {
     for ending in ["end void it was stopped", "killed"] {
         let mut world = check(&format!("open; {ending}; reopen"), &["run 2 · opened"]);
         assert!(!world.words().contains("CRASH"), "{}", world.screen(160, 45));
-        assert!(world.app.usable(lab::tui::keymap::Action::Discard).is_err());
+        assert!(world.app.usable(lab_tui::keymap::Action::Discard).is_err());
     }
     check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
     check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
@@ -70,7 +70,7 @@ fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
     // What the first still had to say comes late, and nobody listens.
     let late = world.app.log.log().len();
-    let batch = lab::session::follow::Batch { lines: Vec::new(), skipped: 9, report: None };
+    let batch = lab_core::runner::follow::Batch { lines: Vec::new(), skipped: 9, report: None };
     world.send(Event::Run(RunEvent::Progress(RunId(1), batch)));
     assert_eq!(world.app.log.log().len(), late);
     assert!(world.app.last.is_none(), "a run that was ended by a newer one leaves no verdict");
@@ -207,7 +207,7 @@ fn the_help_says_all_of_it_on_a_small_screen() {
         world.tell("press j");
     }
     let words: Vec<&str> = seen.split(|c: char| c.is_whitespace() || "│╭╮╰╯─".contains(c)).collect();
-    for binding in lab::tui::keymap::TABLE {
+    for binding in lab_tui::keymap::TABLE {
         for word in binding.doc.split_whitespace() {
             assert!(words.contains(&word), "'{word}' of '{}' is cut", binding.doc);
         }

@@ -1,16 +1,16 @@
 //! What stories need and nobody measured: commits, rows, verdicts, records, the user's things.
 
-use harness::report::{Measure, Report, Speed};
 use jiff::Timestamp;
-use lab::session::experiment::{Experiment, Row, Status as Word};
-use lab::session::record::Record;
-use lab::session::repo::LogEntry;
-use lab::session::run::{Ending, RunStart};
-use lab::session::verdict::{Change, Outcome, Verdict};
-use lab::settings::Settings;
-use lab::tui::chart::Glyphs;
-use lab::tui::drawer::Preferences;
-use lab::tui::theme::{ColorDepth, Theme, said_depth};
+use lab_core::repo::LogEntry;
+use lab_core::run::experiment::{Experiment, Row, Status as Word};
+use lab_core::run::record::Record;
+use lab_core::run::verdict::{Change, Outcome, Verdict};
+use lab_core::run::{Ending, RunStart};
+use lab_protocol::report::{Measure, Report, Speed};
+use lab_tui::chart::Glyphs;
+use lab_tui::request::Preferences;
+use lab_tui::settings::Settings;
+use lab_tui::theme::{ColorDepth, Theme, said_depth};
 use std::time::Duration;
 
 /// The moment in which every story begins.

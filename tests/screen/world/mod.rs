@@ -6,27 +6,27 @@ mod past;
 mod repository;
 mod session;
 
-use harness::report::Report;
 use jiff::tz::TimeZone;
-use lab::config::Goal;
-use lab::session::experiment::{Experiment, Status as Word};
-use lab::session::follow::Batch;
-use lab::session::record::Record;
-use lab::session::repo::LogEntry;
-use lab::session::run::{Ending, Fingerprint, RunId, RunStart};
-use lab::session::runner::RunEvent;
-use lab::session::sanitise::LogLine;
-use lab::session::verdict::Outcome;
-use lab::session::watch::WatchEvent;
-use lab::tui::app::{App, Setup};
-use lab::tui::desk::Request;
-use lab::tui::effect::Effect;
-use lab::tui::event::Event;
-use lab::tui::highlight::{Cache, Highlighter};
-use lab::tui::keymap::Key;
-use lab::tui::layout::Layout;
-use lab::tui::panes;
-use lab::tui::theme::Theme;
+use lab_core::config::Goal;
+use lab_core::repo::LogEntry;
+use lab_core::run::experiment::{Experiment, Status as Word};
+use lab_core::run::record::Record;
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Ending, Fingerprint, RunId, RunStart};
+use lab_core::runner::RunEvent;
+use lab_core::runner::follow::Batch;
+use lab_core::text::sanitise::LogLine;
+use lab_core::watch::WatchEvent;
+use lab_protocol::report::Report;
+use lab_tui::app::{App, Setup};
+use lab_tui::effect::Effect;
+use lab_tui::event::Event;
+use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::keymap::Key;
+use lab_tui::layout::Layout;
+use lab_tui::panes;
+use lab_tui::request::Request;
+use lab_tui::theme::Theme;
 use made::{commit, preferences, record, themes, void};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -158,7 +158,7 @@ impl World {
                 self.send(self.changed());
             }
             // One that was asked for before the last: its start is told late.
-            "begins" => self.start(lab::session::run::Reason::Rerun),
+            "begins" => self.start(lab_core::run::Reason::Rerun),
             "reopen" => {
                 let setup = self.app.setup.clone();
                 self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
@@ -347,7 +347,7 @@ impl World {
                     continue;
                 }
                 line.push_str(symbol);
-                skip = lab::tui::text::width(symbol).saturating_sub(1);
+                skip = lab_tui::text::width(symbol).saturating_sub(1);
             }
             out.push_str(line.trim_end());
             out.push('\n');

@@ -2,15 +2,15 @@
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
-use lab::session::message;
-use lab::session::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
-use lab::session::run::Fingerprint;
-use lab::session::sanitise::LogLine;
-use lab::session::whole::{Compared, Whole};
-use lab::tui::diff::Diff;
-use lab::tui::event::{Event, GraphPage};
-use lab::tui::reader::Wish;
-use lab::tui::source::{Against, Asked, Base, Present, Source, Text};
+use lab_core::history::details::{Compared, Whole};
+use lab_core::message;
+use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
+use lab_core::run::Fingerprint;
+use lab_core::text::sanitise::LogLine;
+use lab_tui::diff::Diff;
+use lab_tui::event::{Event, GraphPage};
+use lab_tui::request::ViewRequest as Wish;
+use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
 use std::sync::Arc;
 
 impl World {

@@ -3,21 +3,20 @@
 
 use super::made::{commit, in_turns, measure, noon, record, row, void};
 use super::{KERNEL, World};
-use harness::report::Report;
-use lab::session::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
-use lab::session::experiment;
-use lab::session::experiment::{Experiment, Status as Word};
-use lab::session::follow::Batch;
-use lab::session::history::History;
-use lab::session::message::Message;
-use lab::session::record::{Decision, Record};
-use lab::session::repo::Head;
-use lab::session::run::{Ending, Fingerprint, Reason, RunId, RunStart};
-use lab::session::runner::RunEvent;
-use lab::session::sanitise::LogLine;
-use lab::session::status::Status;
-use lab::session::verdict::Outcome;
-use lab::tui::event::{Event, Facts, LastLog, PutBack};
+use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
+use lab_core::history::History;
+use lab_core::message::Message;
+use lab_core::repo::Head;
+use lab_core::run::experiment::{self, Experiment, Status as Word};
+use lab_core::run::record::{Decision, Record};
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab_core::runner::RunEvent;
+use lab_core::runner::follow::Batch;
+use lab_core::status::Status;
+use lab_core::text::sanitise::LogLine;
+use lab_protocol::report::Report;
+use lab_tui::event::{Event, Facts, LastLog, PutBack};
 use std::sync::Arc;
 
 impl World {

@@ -1,0 +1,132 @@
+//! Deciding by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
+//! decide otherwise.
+
+use crate::run::record::Record;
+use crate::run::verdict::Outcome;
+use lab_protocol::report::Speed;
+
+/// The rule, in one line, for the screen.
+pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
+                        build, crashes, is caveated or was not timed in turns with the incumbent";
+
+/// What the rule says of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Auto {
+    Keep,
+    Discard,
+    /// It is left to the user, because …
+    Leave(String),
+}
+
+/// `incumbent` is the git blob id of the kernel in HEAD.
+pub fn decide(record: &Record, incumbent: Option<&str>) -> Auto {
+    let leave = |why: &str| Auto::Leave(why.to_owned());
+    if record.start.is_check() {
+        return leave("a check judges nothing");
+    }
+    if record.decision.is_some() {
+        return leave("it is decided already");
+    }
+    let Some(verdict) = &record.verdict else { return leave("the run still goes on") };
+    match verdict.outcome {
+        Outcome::Void => return leave("no verdict belongs to these bytes"),
+        Outcome::Crash if verdict.build_failed => return leave("it does not build"),
+        Outcome::Crash => return leave("it crashed"),
+        Outcome::Pass | Outcome::Fail => {}
+    }
+    match incumbent {
+        None => return leave("there is no incumbent yet"),
+        Some(held) if held == record.start.blob => return leave("these are the incumbent's own bytes"),
+        Some(_) => {}
+    }
+    if let Some(caveat) = verdict.caveats.first() {
+        return Auto::Leave(format!("the result is caveated: {caveat}"));
+    }
+    if verdict.outcome == Outcome::Fail {
+        return Auto::Discard;
+    }
+    if verdict.emulated {
+        return leave("the times of an emulated device are no verdict on speed");
+    }
+    let in_turns = verdict.change.filter(|change| change.interval.is_some());
+    match in_turns.and_then(|change| change.speed) {
+        None => leave("it was not timed in turns with the incumbent"),
+        Some(Speed::Faster) => Auto::Keep,
+        Some(Speed::Slower | Speed::Same) => Auto::Discard,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::verdict::{Change, Verdict};
+    use crate::run::{Reason, RunId};
+    use crate::store::tests::record;
+
+    const HELD: &str = "the incumbent's blob";
+
+    /// A correct run, timed in turns.
+    fn run(speed: Option<Speed>, interval: Option<(f64, f64)>) -> Record {
+        let change = Some(Change { ratio: 0.02, spread: None, interval, speed });
+        let verdict = Verdict { change, ..Verdict::bare(Outcome::Pass, "") };
+        Record { verdict: Some(verdict), ..record(RunId(1)) }
+    }
+
+    fn with(speed: Speed, change: impl FnOnce(&mut Verdict)) -> Record {
+        let mut record = run(Some(speed), Some((0.01, 0.03)));
+        if let Some(verdict) = &mut record.verdict {
+            change(verdict);
+        }
+        record
+    }
+
+    #[track_caller]
+    fn says(record: &Record, wanted: &str) {
+        let said = match decide(record, Some(HELD)) {
+            Auto::Keep => "keep".to_owned(),
+            Auto::Discard => "discard".to_owned(),
+            Auto::Leave(why) => why,
+        };
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn it_keeps_what_is_faster_and_discards_what_is_not_or_is_wrong() {
+        says(&with(Speed::Faster, |_| {}), "keep");
+        says(&with(Speed::Slower, |_| {}), "discard");
+        says(&with(Speed::Same, |_| {}), "discard");
+        let wrong = |v: &mut Verdict| (v.outcome, v.change) = (Outcome::Fail, None);
+        says(&with(Speed::Faster, wrong), "discard");
+        // Wrong is wrong on an emulated device too.
+        says(
+            &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
+            "discard",
+        );
+    }
+
+    #[test]
+    fn everything_else_is_left_to_the_user() {
+        let fast = |change: fn(&mut Verdict)| with(Speed::Faster, change);
+        says(&fast(|v| v.outcome = Outcome::Void), "no verdict belongs to these bytes");
+        says(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
+        says(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
+        says(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
+        let wrong_and_caveated = |v: &mut Verdict| {
+            v.outcome = Outcome::Fail;
+            v.caveats.push("heat".into());
+        };
+        says(&fast(wrong_and_caveated), "the result is caveated: heat");
+        says(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
+        says(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
+        says(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");
+        says(&run(None, Some((0.1, 0.2))), "it was not timed in turns with the incumbent");
+        let mut own = fast(|_| {});
+        own.start.blob = HELD.into();
+        says(&own, "these are the incumbent's own bytes");
+        let mut check = fast(|_| {});
+        check.start.reason = Reason::Check;
+        says(&check, "a check judges nothing");
+        says(&Record { verdict: None, ..fast(|_| {}) }, "the run still goes on");
+        assert_eq!(decide(&fast(|_| {}), None), Auto::Leave("there is no incumbent yet".into()));
+    }
+}

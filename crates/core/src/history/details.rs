@@ -1,0 +1,177 @@
+//! One experiment whole, and two beside each other: what is too much to hold of all of them at once.
+
+use crate::message::Trailer;
+use crate::project::Project;
+use crate::repo::{self, Notes};
+use crate::run::Reason;
+use crate::run::experiment::Key;
+use crate::run::record::Record;
+use crate::run::verdict::Change;
+use crate::runner::follow::read_log;
+use crate::store::Records;
+use crate::text::sanitise::LogLine;
+use std::borrow::Cow;
+
+/// Lines of run.log that are read at most, the last ones.
+const LOG_LINES: usize = 20_000;
+
+/// Each part stands for itself: of an experiment of another clone there is no run.log, and a commit that was not
+/// fetched has no source.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub key: Key,
+    /// `None` where neither this repository's runs nor the notes hold it.
+    pub record: Option<Record>,
+    /// What its commit says under the subject.
+    pub trailers: Vec<Trailer>,
+    /// kernel.cu as it was judged.
+    pub source: Result<String, String>,
+    /// What the experiment changed in kernel.cu, as a unified diff.
+    pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
+    pub log: Vec<LogLine>,
+}
+
+/// Reads disk and git: not for the screen's own thread.
+pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
+    let records = Records::new(&project.lab_dir);
+    let record = record(project, key);
+    let project = about(project, record.as_ref());
+    let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
+    Whole {
+        record,
+        trailers: repo::trailers_of(&project, &key.commit).unwrap_or_default(),
+        source: repo::show(&project, &key.commit).map_err(in_words),
+        diff: repo::change(&project, &key.commit, around).map_err(in_words),
+        around,
+        log,
+        key: key.clone(),
+    }
+}
+
+fn in_words(error: anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+/// The record of an experiment: its run's here or, in another clone, the note of its commit.
+fn record(project: &Project, key: &Key) -> Option<Record> {
+    let noted = || serde_json::from_str(&Notes::open(project).of(&key.commit)?).ok();
+    key.run.and_then(|run| Records::new(&project.lab_dir).read(run).ok()).or_else(noted)
+}
+
+/// The project as if it were about the kernel that the record is about.
+fn about<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
+    match record.map(|r| &r.start.kernel).filter(|kernel| **kernel != project.kernel_name) {
+        None => Cow::Borrowed(project),
+        Some(kernel) => Cow::Owned(Project {
+            kernel: project.root.join(kernel),
+            kernel_name: kernel.clone(),
+            ..project.clone()
+        }),
+    }
+}
+
+/// Two experiments beside each other, the older one first.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    pub keys: [Key; 2],
+    pub records: [Option<Record>; 2],
+    /// From the kernel of the first to that of the second, as a unified diff.
+    pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
+}
+
+/// Reads disk and git: not for the screen's own thread.
+pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
+    let records = [record(project, &keys[0]), record(project, &keys[1])];
+    let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
+    let diff = match kernels {
+        [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
+        _ => {
+            let project = about(project, records.iter().flatten().next());
+            repo::diff(&project, &keys[0].commit, Some(&keys[1].commit), around).map_err(in_words)
+        }
+    };
+    Compared { keys, records, diff, around }
+}
+
+impl Compared {
+    /// The second's objective over the first's, where both were measured in the same way; else why nothing can be
+    /// said. They were not timed in turns: what was different between the two runs is in it.
+    pub fn ratio(&self) -> Result<Change, String> {
+        let [Some(a), Some(b)] = &self.records else {
+            return Err("the record of one of them is not here".to_owned());
+        };
+        let measured = |r: &Record| r.verdict.as_ref().and_then(|v| v.objective);
+        let (Some(old), Some(new)) = (measured(a), measured(b)) else {
+            return Err("one of them measured nothing".to_owned());
+        };
+        if let Some(difference) = otherwise(a, b) {
+            return Err(difference);
+        }
+        Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+    }
+}
+
+/// In words, why two measures are not of the same kind.
+fn otherwise(a: &Record, b: &Record) -> Option<String> {
+    let is_trials = |r: &Record| r.start.reason == Reason::Measure;
+    // Of all that a verdict depends on beside the kernel, this alone says what is measured.
+    let problem = |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).cloned();
+    if a.start.kernel != b.start.kernel {
+        return Some("they are kernels of different problems".to_owned());
+    }
+    if a.emulated() || b.emulated() {
+        return Some("times of an emulated device say nothing about a GPU".to_owned());
+    }
+    if a.device != b.device {
+        return Some("they were measured on different devices".to_owned());
+    }
+    if a.start.external != b.start.external {
+        return Some("they were measured by different harnesses".to_owned());
+    }
+    if is_trials(a) != is_trials(b) {
+        return Some("one was measured by `lab measure`, the other on a save".to_owned());
+    }
+    (problem(a) != problem(b)).then(|| "their problem.toml is not the same".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunId;
+    use crate::run::verdict::{Outcome, Verdict};
+    use crate::store::tests::record as any;
+    use lab_protocol::report::Measure;
+
+    fn measured(value: f64) -> Record {
+        let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
+        let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
+        Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
+    }
+
+    fn ratio(a: Record, b: Record) -> Result<String, String> {
+        let key = Key { commit: "a".into(), run: None, decided: None };
+        let keys = [key.clone(), key];
+        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3 }
+            .ratio()
+            .map(|c| c.words())
+    }
+
+    #[test]
+    fn two_that_were_measured_in_the_same_way_have_a_ratio_with_its_interval() {
+        assert_eq!(ratio(measured(100.0), measured(110.0)), Ok("+10.0 % ± 1.6".to_owned()));
+        let said = |change: fn(&mut Record)| {
+            let mut other = measured(110.0);
+            change(&mut other);
+            ratio(measured(100.0), other).expect_err("they are not of one kind")
+        };
+        assert!(said(|r| r.device = Some("L40S".into())).contains("different devices"));
+        assert!(said(|r| r.start.kernel = "b.cu".into()).contains("different problems"));
+        assert!(said(|r| r.start.reason = Reason::Measure).contains("lab measure"));
+        assert!(said(|r| r.start.external = false).contains("different harnesses"));
+        assert!(said(|r| r.verdict = None).contains("measured nothing"));
+    }
+}

@@ -1,0 +1,180 @@
+//! What the trailer `Tested:` says of a run, from its verdict.
+
+use crate::config::{Config, Goal};
+use crate::run::experiment::{Experiment, Status};
+use crate::run::record::Record;
+use crate::run::verdict::Outcome;
+use crate::text::figures;
+
+/// `NVIDIA H200, 5 of 5 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent, best so far`.
+///
+/// `history` holds what was decided so far, of this kernel and of others. An emulated device's times are none.
+pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> String {
+    let Some(verdict) = &record.verdict else { return String::new() };
+    let mut parts: Vec<String> = record.device.iter().cloned().collect();
+    let report = record.report();
+    let gates = report.gates();
+    if !gates.is_empty() {
+        let passed = gates.iter().filter(|gate| gate.passes()).count();
+        parts.push(format!("{passed} of {} gates", gates.len()));
+    }
+    match verdict.outcome {
+        Outcome::Pass if gates.is_empty() => parts.push("correct".to_owned()),
+        Outcome::Pass => {}
+        Outcome::Fail => parts.push(verdict.why.clone()),
+        Outcome::Crash if verdict.build_failed => parts.push(format!("does not build: {}", verdict.why)),
+        Outcome::Crash => parts.push(format!("crashed: {}", verdict.why)),
+        Outcome::Void => parts.push("no verdict".to_owned()),
+    }
+    if let Some(measure) = verdict.objective.filter(|_| !verdict.emulated) {
+        let unit = match config.objective.as_str() {
+            "throughput_sps" => "samples/s",
+            other => other,
+        };
+        let ends = measure.low.zip(measure.high);
+        let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));
+        parts.push(format!("{} {unit}{}", plain(measure.value), ends.unwrap_or_default()));
+        parts.extend(verdict.change.map(|change| format!("{} vs {}", change.words(), change.against())));
+        parts.extend(beside_best(record, measure.value, history, config.goal));
+    }
+    if verdict.emulated {
+        parts.push("times not measured on a GPU".to_owned());
+    }
+    if !verdict.caveats.is_empty() {
+        parts.push(format!("caveats: {}", verdict.caveats.join("; ")));
+    }
+    parts.join(", ")
+}
+
+/// Beside the best that was kept of this kernel on this device; nothing where none was.
+fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) -> Option<String> {
+    let comparable = |e: &&Experiment| {
+        e.row.status == Status::Keep
+            && !e.emulated
+            && e.run != Some(record.start.id)
+            && e.kernel.as_ref() == Some(&record.start.kernel)
+            && e.device == record.device
+            && e.row.throughput_sps > 0.0
+    };
+    let kept = history.iter().filter(comparable);
+    let best =
+        kept.reduce(|a, b| if goal.prefers(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
+    let known = best.row.throughput_sps;
+    if goal.prefers(value, known) {
+        return Some("best so far".to_owned());
+    }
+    Some(format!("{:+.1} % vs best ({})", (value / known - 1.0) * 100.0, best.row.commit))
+}
+
+/// A figure whose digits nobody takes for two: commas part the sentence.
+fn plain(value: f64) -> String {
+    figures::figure(value).replace(',', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunId;
+    use crate::run::experiment::Row;
+    use crate::run::verdict::{Change, Verdict};
+    use crate::store::tests::record;
+    use lab_protocol::report::{Measure, Speed};
+
+    fn run() -> Record {
+        let objective = Measure { value: 165_210.4, low: Some(164_880.0), high: Some(165_540.0) };
+        let speed = Some(Speed::Faster);
+        let change = Change { ratio: 0.031, spread: None, interval: Some((0.029, 0.033)), speed };
+        Record {
+            verdict: Some(Verdict {
+                objective: Some(objective),
+                kernel_us: Some(24.0),
+                change: Some(change),
+                ..Verdict::bare(Outcome::Pass, "")
+            }),
+            device: Some("NVIDIA H200".into()),
+            results: [("a_diff", "1e-7 limit=1e-5"), ("b_diff", "2e-7 limit=1e-5")]
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .to_vec(),
+            ..record(RunId(9))
+        }
+    }
+
+    fn kept(commit: &str, value: f64) -> Experiment {
+        Experiment {
+            row: Row {
+                commit: commit.into(),
+                throughput_sps: value,
+                kernel_us: 1.0,
+                correctness: "pass".into(),
+                status: Status::Keep,
+                description: String::new(),
+            },
+            run: Some(RunId(1)),
+            kernel: Some("kernel.cu".into()),
+            device: Some("NVIDIA H200".into()),
+            emulated: false,
+            decided: None,
+            trailers: Vec::new(),
+            measured: Default::default(),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Verdict)) -> Record {
+        let mut record = run();
+        if let Some(verdict) = &mut record.verdict {
+            change(verdict);
+        }
+        record
+    }
+
+    #[test]
+    fn it_says_what_was_seen() {
+        let config = Config::default();
+        let of = |record: &Record, history: &[Experiment]| tested(record, history, &config);
+        assert_eq!(
+            of(&run(), &[]),
+            "NVIDIA H200, 2 of 2 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent"
+        );
+        let history = [kept("aaaaaaa", 160_000.0), kept("bbbbbbb", 150_000.0)];
+        assert!(of(&run(), &history).ends_with("vs incumbent, best so far"));
+        assert!(of(&run(), &[kept("ccccccc", 170_000.0)]).ends_with(", -2.8 % vs best (ccccccc)"));
+        // Of another kernel, or on another device, nothing is better or worse.
+        let other = Experiment { kernel: Some("other.cu".into()), ..kept("ddddddd", 1.0) };
+        assert_eq!(of(&run(), &[other]), of(&run(), &[]));
+        let caveated = with(|v| v.caveats.push("clocks moved".into()));
+        assert!(of(&caveated, &[]).ends_with("vs incumbent, caveats: clocks moved"));
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_said() {
+        let config = Config::default();
+        let emulated = with(|v| (v.emulated, v.change) = (true, None));
+        assert_eq!(tested(&emulated, &[], &config), "NVIDIA H200, 2 of 2 gates, times not measured on a GPU");
+        let wrong = with(|v| {
+            *v = Verdict {
+                outcome: Outcome::Fail,
+                why: "a_diff is 2".into(),
+                objective: None,
+                change: None,
+                ..v.clone()
+            }
+        });
+        assert_eq!(tested(&wrong, &[], &config), "NVIDIA H200, 2 of 2 gates, a_diff is 2");
+        let crash = |build_failed| {
+            let why = "kernel.cu:3: no".to_owned();
+            with(|v| {
+                *v = Verdict {
+                    outcome: Outcome::Crash,
+                    why,
+                    build_failed,
+                    objective: None,
+                    change: None,
+                    ..v.clone()
+                }
+            })
+        };
+        assert!(tested(&crash(true), &[], &config).ends_with(", does not build: kernel.cu:3: no"));
+        assert!(tested(&crash(false), &[], &config).ends_with(", crashed: kernel.cu:3: no"));
+        assert_eq!(tested(&record(RunId(1)), &[], &config), "", "the run goes on");
+    }
+}

@@ -1,0 +1,360 @@
+//! results.tsv: one row an experiment, six columns, for people and scripts.
+//!
+//! It is appended to, under a lock, in one write. The one exception is a row of the lab's own that is told in other
+//! words or taken back: that line is replaced in one step, and every other byte stays ([`replace`]). What somebody
+//! wrote into it by hand stays as it is; a row that cannot be read is a problem to show, never one to repair.
+
+mod edit;
+
+pub use edit::{Edit, replace};
+
+use crate::project::Project;
+use crate::run::experiment::{Row, Status};
+use crate::text::sanitise;
+use anyhow::{Context, Result, anyhow};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub const COLUMNS: [&str; 6] =
+    ["commit", "throughput_sps", "kernel_us", "correctness", "status", "description"];
+
+/// Rows of the emulated device have a file of their own, so that no file mixes the two.
+pub fn path(project: &Project, emulated: bool) -> PathBuf {
+    project.root.join(if emulated { "results.cpu.tsv" } else { "results.tsv" })
+}
+
+/// Appends one row. On an error nothing of it is in the file.
+pub fn append(path: &Path, row: &Row) -> Result<()> {
+    let fail = |error: io::Error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "make it writable (`chmod u+w`)"
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                "make room on the disk"
+            }
+            io::ErrorKind::IsADirectory => "move the folder away",
+            _ => "see to it",
+        };
+        anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
+    };
+    let mut file = locked(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
+    let length = file.metadata().map_err(fail)?.len();
+    let mut text = Vec::new();
+    match last_byte(&mut file, length).map_err(fail)? {
+        None => text.extend(line(&COLUMNS.map(str::to_owned))?),
+        Some(b'\n') => {}
+        // A half-written last line, by whomever, is ended and left as it is.
+        Some(_) => text.push(b'\n'),
+    }
+    text.extend(line(&fields(row))?);
+    file.write_all(&text).and_then(|()| file.sync_data()).map_err(|error| {
+        // Half a row of ours is taken back; what was there before is not touched.
+        let _ = file.set_len(length);
+        fail(error)
+    })
+}
+
+/// The file of that name, locked. Whoever waits for the lock may get that of a file which was replaced meanwhile, and
+/// what is written into it would be lost: then it is opened anew.
+fn locked(path: &Path, how: &OpenOptions) -> io::Result<File> {
+    loop {
+        let file = how.open(path)?;
+        file.lock()?;
+        let (held, named) = (file.metadata()?, std::fs::metadata(path));
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
+fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
+    if length == 0 {
+        return Ok(None);
+    }
+    let mut byte = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut byte)?;
+    Ok(Some(byte[0]))
+}
+
+fn line(fields: &[String; 6]) -> Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new()
+        .delimiter(b'\t')
+        .quote_style(csv::QuoteStyle::Never)
+        .from_writer(Vec::new());
+    writer.write_record(fields)?;
+    writer.into_inner().context("a row could not be written")
+}
+
+fn fields(row: &Row) -> [String; 6] {
+    [
+        row.commit.clone(),
+        format!("{:?}", row.throughput_sps),
+        format!("{:?}", row.kernel_us),
+        row.correctness.clone(),
+        row.status.word().to_owned(),
+        description(&row.description),
+    ]
+}
+
+/// One clean line: a tab or a newline would break the row.
+pub fn description(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    sanitise::text(&words.join(" "))
+}
+
+/// What is in a ledger: the rows that can be read, and what is wrong with the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    pub rows: Vec<Row>,
+    pub problems: Vec<String>,
+}
+
+/// A ledger that is not there is empty.
+pub fn read(path: &Path) -> Ledger {
+    // A pipe or a device by that name would be read for ever.
+    let plain = std::fs::metadata(path).and_then(|about| match about.is_file() {
+        true => std::fs::read(path),
+        false => Err(io::Error::other("it is no plain file")),
+    });
+    let bytes = match plain {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
+        Err(error) => {
+            let problem = format!("cannot read {}: {error}", path.display());
+            return Ledger { rows: Vec::new(), problems: vec![problem] };
+        }
+    };
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    parse(&String::from_utf8_lossy(&bytes), &name)
+}
+
+fn parse(text: &str, name: &str) -> Ledger {
+    let mut ledger = Ledger::default();
+    // No field is quoted, so that one bad line cannot take the next with it: a tab ends a field, whatever is in it.
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(b'\t')
+        .quoting(false)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).unwrap_or(false) {
+        let line = record.position().map_or(0, |at| first_line(text, at));
+        // Of a file with the other system's line ends.
+        let fields: Vec<&str> =
+            record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
+        let is_blank = fields.iter().all(|field| field.trim().is_empty());
+        if is_blank || (line == 1 && fields == COLUMNS) {
+            continue;
+        }
+        match row(&fields) {
+            Ok(row) => ledger.rows.push(row),
+            Err(what) => ledger.problems.push(format!("{name}:{line}: {what}")),
+        }
+    }
+    ledger
+}
+
+/// The number of a record's line, from 1: the reader begins a record at the empty lines in front of it.
+fn first_line(text: &str, at: &csv::Position) -> u64 {
+    let rest = text.as_bytes().get(at.byte() as usize..).unwrap_or_default();
+    at.line() + rest.iter().take_while(|byte| **byte == b'\n').count() as u64
+}
+
+fn row(fields: &[&str]) -> Result<Row> {
+    let [commit, throughput, kernel_us, correctness, status, description] = *fields else {
+        return Err(anyhow!("{} columns instead of 6; the row is left out", fields.len()));
+    };
+    let number = |text: &str, column: &str| -> Result<f64> {
+        let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
+        number
+            .with_context(|| format!("{column} '{}' is no number; the row is left out", sanitise::text(text)))
+    };
+    let status =
+        [Status::Keep, Status::Discard, Status::Crash].into_iter().find(|s| s.word() == status.trim());
+    if !matches!(correctness.trim(), "pass" | "fail") {
+        return Err(anyhow!("correctness is neither pass nor fail; the row is left out"));
+    }
+    Ok(Row {
+        commit: sanitise::text(commit),
+        throughput_sps: number(throughput, COLUMNS[1])?,
+        kernel_us: number(kernel_us, COLUMNS[2])?,
+        correctness: correctness.trim().to_owned(),
+        status: status.context("status is none of keep, discard, crash; the row is left out")?,
+        description: sanitise::text(description),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::edit::edited;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(description: &str) -> Row {
+        Row {
+            commit: "a1b2c3d".into(),
+            throughput_sps: 42013.5,
+            kernel_us: 23.8,
+            correctness: "pass".into(),
+            status: Status::Keep,
+            description: description.into(),
+        }
+    }
+
+    #[test]
+    fn a_new_file_gets_its_header_and_a_half_line_its_end() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("results.tsv");
+        append(&path, &sample("first \"try\"\twith\na tab")).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text,
+            "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n\
+             a1b2c3d\t42013.5\t23.8\tpass\tkeep\tfirst \"try\" with a tab\n"
+        );
+        std::fs::write(&path, format!("{text}b2c3d4e\t1.0")).unwrap();
+        append(&path, &sample("second")).unwrap();
+        let after = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(after, format!("{text}b2c3d4e\t1.0\na1b2c3d\t42013.5\t23.8\tpass\tkeep\tsecond\n"));
+        let ledger = read(&path);
+        assert_eq!(ledger.rows.len(), 2);
+        assert_eq!(ledger.problems, ["results.tsv:3: 2 columns instead of 6; the row is left out"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_with_a_remedy() {
+        let temp = tempfile::tempdir().unwrap();
+        let error = append(temp.path(), &sample("x")).unwrap_err().to_string();
+        assert!(error.contains("move the folder away"), "{error}");
+        let full = append(Path::new("/dev/full"), &sample("x")).unwrap_err().to_string();
+        assert!(full.contains("make room on the disk"), "{full}");
+    }
+
+    #[test]
+    fn rows_by_hand_are_read_or_named() {
+        let ledger = parse(
+            "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n\
+             aaa\tfast\t1\tpass\tkeep\tx\n\nbbb\t1\t1\tpass\tkept\tx\nccc\t1\t1\tok\tkeep\tx\nddd\t2\t1\tfail\tcrash\t\n\
+             eee\tnan\t1\tpass\tkeep\tx\n",
+            "results.tsv",
+        );
+        assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd"]);
+        let wanted = [
+            "results.tsv:2: throughput_sps 'fast' is no number; the row is left out",
+            "results.tsv:4: status is none of keep, discard, crash; the row is left out",
+            "results.tsv:5: correctness is neither pass nor fail; the row is left out",
+            "results.tsv:7: throughput_sps 'nan' is no number; the row is left out",
+        ];
+        assert_eq!(ledger.problems, wanted);
+    }
+
+    fn rows() -> impl Strategy<Value = Row> {
+        let status = prop_oneof![Just(Status::Keep), Just(Status::Discard), Just(Status::Crash)];
+        ("[0-9a-f]{7,12}", 0.0..1e12f64, 0.0..1e6f64, prop::bool::ANY, status, any::<String>()).prop_map(
+            |(commit, throughput_sps, kernel_us, pass, status, description)| Row {
+                commit,
+                throughput_sps,
+                kernel_us,
+                correctness: if pass { "pass".into() } else { "fail".into() },
+                status,
+                description,
+            },
+        )
+    }
+
+    /// A file with this row in it, in whatever company, and where its line begins and ends.
+    fn in_company(before: &str, row: &Row, after: &str, end: &str) -> (Vec<u8>, std::ops::Range<usize>) {
+        let before = if before.is_empty() || before.ends_with('\n') {
+            before.to_owned()
+        } else {
+            format!("{before}\n")
+        };
+        let line = fields(row).join("\t");
+        let text = format!("{before}{line}{end}{after}");
+        (text.into_bytes(), before.len()..before.len() + line.len() + end.len())
+    }
+
+    #[test]
+    fn an_edit_of_a_line_keeps_the_link_the_mode_and_the_line_ending() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let (path, real) = (temp.path().join("results.tsv"), temp.path().join("elsewhere"));
+        let (text, _) = in_company("# mine\r\n", &sample("old"), "half a li", "\r\n");
+        std::fs::write(&real, &text).unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        for _ in 0..2 {
+            assert!(replace(&path, &sample("old"), Edit::Describe("new\twords")).unwrap());
+            let after = std::fs::read_to_string(&real).unwrap();
+            assert_eq!(after, String::from_utf8_lossy(&text).replace("\told\r", "\tnew words\r"));
+        }
+        assert!(path.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        // Its description was changed by hand: it is still the only one of that commit and status.
+        assert!(replace(&path, &sample("never written"), Edit::TakeOut).unwrap());
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), "# mine\r\nhalf a li");
+        assert!(!replace(&path, &sample("new words"), Edit::TakeOut).unwrap());
+        assert!(!replace(&temp.path().join("none"), &sample("x"), Edit::TakeOut).unwrap());
+        assert!(replace(Path::new("/dev/null"), &sample("x"), Edit::TakeOut).is_err());
+    }
+
+    #[test]
+    fn of_a_commit_with_two_rows_only_the_one_that_is_meant_is_edited() {
+        let both = [fields(&sample("a")).join("\t"), fields(&sample("b")).join("\t")].join("\n") + "\n";
+        let edit = |text: &str, row: &str| edited(text.as_bytes(), &sample(row), Edit::Describe("c"));
+        let once = String::from_utf8(edit(&both, "a").unwrap()).unwrap();
+        assert_eq!(once, both.replace("\ta\n", "\tc\n"));
+        assert_eq!(edit(&once, "a").unwrap(), once.as_bytes(), "done again, it changes nothing more");
+        assert_eq!(edit(&both, "of neither"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// One line is another, and every other byte is the same.
+        #[test]
+        fn an_edit_changes_one_line_and_no_other_byte(
+            row in rows(), before in "[a-z\t\r\n\u{80}-\u{ff}]{0,60}", after in any::<String>(), text in any::<String>(),
+            end in prop::sample::select(vec!["\n", "\r\n"]), take_out in prop::bool::ANY,
+        ) {
+            let row = Row { description: description(&row.description), ..row };
+            let (bytes, line) = in_company(&before, &row, &after, end);
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("results.tsv");
+            std::fs::write(&path, &bytes).unwrap();
+            let edit = if take_out { Edit::TakeOut } else { Edit::Describe(&text) };
+            prop_assert!(replace(&path, &row, edit).unwrap());
+            let new = Row { description: description(&text), ..row.clone() };
+            let wanted = if take_out { String::new() } else { fields(&new).join("\t") + end };
+            let wanted = [&bytes[..line.start], wanted.as_bytes(), &bytes[line.end..]].concat();
+            prop_assert_eq!(std::fs::read(&path).unwrap(), wanted);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Whatever was there stays, byte for byte, and every row comes back.
+        #[test]
+        fn appending_never_rewrites_and_rows_come_back(before in any::<String>(), added in prop::collection::vec(rows(), 1..4)) {
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("results.tsv");
+            std::fs::write(&path, &before).unwrap();
+            for row in &added {
+                append(&path, row).unwrap();
+            }
+            let after = std::fs::read(&path).unwrap();
+            prop_assert!(after.starts_with(before.as_bytes()));
+            let rows = read(&path).rows;
+            let wanted: Vec<Row> = added.iter().map(|r| Row { description: description(&r.description), ..r.clone() }).collect();
+            prop_assert!(rows.ends_with(&wanted), "{rows:?}\n{wanted:?}");
+        }
+    }
+}

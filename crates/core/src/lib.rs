@@ -1,0 +1,20 @@
+//! The workbench without a screen: projects, runs, records, the ledger, git, decisions, watching and trust.
+//!
+//! The command line and the screen's threads call this crate. It starts the judge as a child process and reads the
+//! judge's run.log; it links only [`lab_protocol`]. It draws nothing and reads no key.
+
+pub mod config;
+pub mod decide;
+pub mod disk;
+pub mod history;
+pub mod inputs;
+pub mod ledger;
+pub mod message;
+pub mod project;
+pub mod repo;
+pub mod run;
+pub mod runner;
+pub mod status;
+pub mod store;
+pub mod text;
+pub mod watch;

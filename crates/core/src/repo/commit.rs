@@ -1,0 +1,319 @@
+//! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
+
+use crate::disk::space as room;
+use crate::repo::checkout::refuse_link;
+use crate::repo::{Project, blob_in, busy, filters as form, head_commit, open, verify_write as proof};
+use anyhow::{Context, Result, bail};
+use git2::build::TreeUpdateBuilder;
+use git2::{FileMode, Oid, Repository, Signature};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Full id of the commit that holds the bytes.
+    pub id: String,
+    /// HEAD held them already: no commit was made.
+    pub already: bool,
+    /// What a person should know besides.
+    pub notes: Vec<String>,
+}
+
+/// Why no commit can be made now, whatever the bytes; ends with what to do.
+pub fn obstacle(project: &Project) -> Result<Option<String>> {
+    let repo = open(project)?;
+    if let Some(what) = busy(&repo) {
+        return Ok(Some(format!(
+            "a {what} is going on: finish it, or leave it with `git {what} {}`",
+            if what == "bisect" { "reset" } else { "--abort" }
+        )));
+    }
+    let locked = ["index.lock", "HEAD.lock"].map(|name| repo.path().join(name));
+    if let Some(lock) = locked.into_iter().find(|lock| lock.exists()) {
+        return Ok(Some(format!(
+            "git's index is locked: another git command is at work; try again when it is done. If none runs, \
+             remove {}",
+            lock.display()
+        )));
+    }
+    if author(&repo).is_none() {
+        return Ok(Some(
+            "git does not know your name: `git config --global user.name \"Your Name\"` and `git config --global \
+             user.email you@example.com`"
+                .into(),
+        ));
+    }
+    Ok(None)
+}
+
+/// Commits `bytes` as the kernel. `blob` is the id they were judged under.
+pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str) -> Result<Committed> {
+    let repo = open(project)?;
+    let name = &project.kernel_name;
+    let id = form::store(&repo, name, bytes)?;
+    if id.to_string() != blob {
+        bail!(
+            "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
+            project.argument
+        );
+    }
+    let head = head_commit(&repo)?;
+    let before = head.as_ref().and_then(|commit| blob_in(commit, name));
+    if let Some((_, mode)) = before {
+        refuse_link(project, mode)?;
+    }
+    if let (Some(head), Some((held, _))) = (&head, before)
+        && held == id
+    {
+        proof::holds(project, "HEAD", head.id(), name, id)?;
+        let holder = introduced(head.clone(), name, id);
+        return Ok(Committed { id: holder.to_string(), already: true, notes: Vec::new() });
+    }
+    let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
+    let commit = match by_git(&repo)? {
+        Some(why) => commit_by_git(project, &repo, id, mode, message, why)?,
+        None => commit_by_library(&repo, head.as_ref(), name, id, mode, message)?,
+    };
+    if let Err(error) = proof::holds(project, "HEAD", commit, name, id) {
+        // A branch must not be left at a commit that cannot be read.
+        if repo.refname_to_id("HEAD").ok() == Some(commit) {
+            take_back(&repo, head.as_ref(), "lab: the commit was not written")?;
+        }
+        return Err(error);
+    }
+    let mut notes = Vec::new();
+    if repo.head_detached().unwrap_or(false) {
+        notes.push(format!(
+            "HEAD is detached: the commit is on no branch. `git branch NAME {}` keeps it",
+            super::short(&commit.to_string())
+        ));
+    }
+    notes.extend(update_index(project, &repo, name, before.map(|(id, _)| id), id, mode));
+    Ok(Committed { id: commit.to_string(), already: false, notes })
+}
+
+/// The oldest commit, from `head` back along first parents, from which on the path held this blob.
+pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
+    const FAR: usize = 10_000;
+    let mut holder = head;
+    for _ in 0..FAR {
+        match holder.parent(0) {
+            Ok(parent) if blob_in(&parent, name).is_some_and(|(id, _)| id == blob) => holder = parent,
+            _ => break,
+        }
+    }
+    holder.id()
+}
+
+/// The tree of `base` (an empty one on an unborn branch) with one file replaced.
+pub(super) fn tree_with<'r>(
+    repo: &'r Repository,
+    base: Option<&git2::Commit>,
+    name: &str,
+    blob: Oid,
+    mode: FileMode,
+) -> Result<git2::Tree<'r>> {
+    let base = match base {
+        Some(commit) => commit.tree()?,
+        None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
+    };
+    let tree = TreeUpdateBuilder::new().upsert(name, blob, mode).create_updated(repo, &base)?;
+    Ok(repo.find_tree(tree)?)
+}
+
+fn commit_by_library(
+    repo: &Repository,
+    head: Option<&git2::Commit>,
+    name: &str,
+    blob: Oid,
+    mode: FileMode,
+    message: &str,
+) -> Result<Oid> {
+    let tree = tree_with(repo, head, name, blob, mode)?;
+    let author = author(repo).context("git does not know your name")?;
+    let parents: Vec<&git2::Commit> = head.into_iter().collect();
+    repo.commit(
+        Some("HEAD"),
+        &author,
+        &committer(repo).unwrap_or_else(|| author.clone()),
+        message,
+        &tree,
+        &parents,
+    )
+    .map_err(|e| anyhow::anyhow!("git could not commit: {}", e.message()))
+}
+
+/// Why the `git` program must make the commit: hooks and signatures are its own.
+fn by_git(repo: &Repository) -> Result<Option<String>> {
+    let config = repo.config()?.snapshot()?;
+    if config.get_bool("commit.gpgsign").unwrap_or(false) {
+        return Ok(Some("commit.gpgsign is set".into()));
+    }
+    let folder = match config.get_path("core.hooksPath") {
+        Ok(path) => repo.workdir().unwrap_or(Path::new(".")).join(path),
+        Err(_) => repo.commondir().join("hooks"),
+    };
+    let runs = |hook: &&str| {
+        std::fs::metadata(folder.join(hook)).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    let hooks = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"];
+    Ok(hooks.iter().find(|hook| runs(hook)).map(|hook| format!("there is a {hook} hook")))
+}
+
+/// Commits with the program, from an index of its own that differs from HEAD by the kernel alone.
+fn commit_by_git(
+    project: &Project,
+    repo: &Repository,
+    blob: Oid,
+    mode: FileMode,
+    message: &str,
+    why: String,
+) -> Result<Oid> {
+    let head = head_commit(repo)?;
+    let folder = tempfile::Builder::new().prefix("commit-").tempdir_in(&project.lab_dir)?;
+    let git = Git { root: &project.root, index: folder.path().join("index"), why };
+    if head.is_some() {
+        git.run(&["read-tree", "HEAD"])?;
+    }
+    let entry = format!("{:o},{blob},{}", i32::from(mode), project.kernel_name);
+    git.run(&["update-index", "--add", "--cacheinfo", &entry])?;
+    let text = folder.path().join("message");
+    std::fs::write(&text, message).context("cannot write the commit message")?;
+    git.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])?;
+    let made = repo.head()?.peel_to_commit()?;
+    let parent = made.parent_id(0).ok();
+    let held = blob_in(&made, &project.kernel_name).map(|(id, _)| id);
+    if held != Some(blob) || parent != head.as_ref().map(git2::Commit::id) {
+        take_back(repo, head.as_ref(), "lab: a hook changed the judged bytes")?;
+        bail!(
+            "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook \
+             leave it alone, or run the hook's change yourself and judge that",
+            project.kernel_name,
+            super::short(&made.id().to_string())
+        );
+    }
+    Ok(made.id())
+}
+
+/// Moves HEAD back to where it was; the commit stays in the reflog.
+pub(super) fn take_back(repo: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
+    let link = repo.find_reference("HEAD")?;
+    match (link.symbolic_target()?, head) {
+        (Some(branch), Some(old)) => {
+            repo.reference(branch, old.id(), true, why)?;
+        }
+        (Some(branch), None) => repo.find_reference(branch)?.delete()?,
+        (None, Some(old)) => repo.set_head_detached(old.id())?,
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+struct Git<'a> {
+    root: &'a Path,
+    index: PathBuf,
+    why: String,
+}
+
+impl Git<'_> {
+    fn run(&self, args: &[&str]) -> Result<()> {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.root).stdin(Stdio::null()).env("GIT_INDEX_FILE", &self.index);
+        // Nobody is there to write into an editor.
+        command.env("GIT_EDITOR", "true").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        let output = command.output().with_context(|| {
+            format!("{}, so `git` must make the commit, and it could not be started: install git", self.why)
+        })?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            let said: Vec<String> = said.lines().map(|l| crate::text::sanitise::line(l.as_bytes())).collect();
+            bail!("`git {}` refused ({}): {}", args[0], self.why, said.join(" · ").trim());
+        }
+        Ok(())
+    }
+}
+
+/// Brings the kernel's entry in the user's index up to the new commit, unless the user staged
+/// something else there. Every other entry stays as it is.
+pub(super) fn update_index(
+    project: &Project,
+    repo: &Repository,
+    name: &str,
+    before: Option<Oid>,
+    blob: Oid,
+    mode: FileMode,
+) -> Option<String> {
+    let update = || -> Result<bool> {
+        let mut index = repo.index()?;
+        index.read(true)?;
+        let staged = index.get_path(Path::new(name), 0).map(|entry| entry.id);
+        if staged != before && staged != Some(blob) {
+            return Ok(false);
+        }
+        let none = git2::IndexTime::new(0, 0);
+        index.add(&git2::IndexEntry {
+            ctime: none,
+            mtime: none,
+            dev: 0,
+            ino: 0,
+            mode: i32::from(mode) as u32,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: blob,
+            flags: 0,
+            flags_extended: 0,
+            path: name.as_bytes().to_vec(),
+        })?;
+        index.write()?;
+        let written = open(project)?.index()?.get_path(Path::new(name), 0).map(|entry| entry.id);
+        if written != Some(blob) {
+            bail!("git reported no error, but it is not written: is the disk full?");
+        }
+        Ok(true)
+    };
+    match update() {
+        Ok(true) => None,
+        Ok(false) => Some(format!("you staged another version of {name}: it is still staged")),
+        Err(error) => {
+            let error = room::in_words(error, "git's index was not written");
+            Some(format!("git's index still holds another {name} than HEAD: {error:#}: `git reset {name}`"))
+        }
+    }
+}
+
+pub(super) fn file_mode(mode: i32) -> FileMode {
+    if mode == i32::from(FileMode::BlobExecutable) { FileMode::BlobExecutable } else { FileMode::Blob }
+}
+
+pub(super) fn mode_on_disk(path: &Path) -> FileMode {
+    let executable = std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o100 != 0);
+    if executable { FileMode::BlobExecutable } else { FileMode::Blob }
+}
+
+/// As git has it: the environment first, then the configuration.
+fn author(repo: &Repository) -> Option<Signature<'static>> {
+    signature(repo, "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
+}
+
+fn committer(repo: &Repository) -> Option<Signature<'static>> {
+    signature(repo, "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+}
+
+fn signature(repo: &Repository, name: &str, email: &str) -> Option<Signature<'static>> {
+    let config = repo.config().ok()?.snapshot().ok()?;
+    let given = |variable: &str, key: &str| {
+        let value = std::env::var(variable).ok().or_else(|| config.get_string(key).ok())?;
+        (!value.trim().is_empty()).then_some(value)
+    };
+    Signature::now(&given(name, "user.name")?, &given(email, "user.email")?).ok()
+}
+
+/// For commits under `refs/lab/`, which must be possible before git knows a name.
+pub(super) fn any_signature(repo: &Repository) -> Result<Signature<'static>> {
+    match author(repo) {
+        Some(known) => Ok(known),
+        None => Ok(Signature::now("lab", "lab@localhost")?),
+    }
+}

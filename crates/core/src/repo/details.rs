@@ -1,0 +1,187 @@
+//! One commit whole: its message, who made it, and what it changed.
+
+use super::{Project, find, log, open};
+use crate::message::{self, Trailer};
+use crate::text::sanitise;
+use anyhow::Result;
+use git2::{Delta, Diff, DiffFindOptions, DiffLineType, DiffOptions, Patch, Signature};
+use jiff::Timestamp;
+
+/// Bytes of one file's diff that are read at most.
+const DIFF_LIMIT: usize = 256 << 10;
+
+/// Bytes of all diffs of a commit.
+const DIFFS_LIMIT: usize = 2 << 20;
+
+/// Files of a commit that are named at most.
+const FILES_LIMIT: usize = 1_000;
+
+/// A larger file is not compared line by line; it is named as a binary one is.
+const FILE_SIZE_LIMIT: i64 = 4 << 20;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommitDetails {
+    /// Full id.
+    pub id: String,
+    /// Full ids, the first parent first; what changed is said beside that one.
+    pub parents: Vec<String>,
+    /// Clean, as all text here but the diffs.
+    pub subject: String,
+    /// The message under its subject, line by line, trailers included.
+    pub body: Vec<String>,
+    pub trailers: Vec<Trailer>,
+    /// `Name <mail>`.
+    pub author: String,
+    pub authored: Timestamp,
+    pub committer: String,
+    pub committed: Timestamp,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
+    /// In the order of their paths.
+    pub files: Vec<FileChange>,
+    /// Further files that changed and are not named.
+    pub files_left_out: usize,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Added,
+    Deleted,
+    Modified,
+    Renamed,
+}
+
+impl ChangeKind {
+    /// As git abbreviates it.
+    pub fn sign(self) -> &'static str {
+        match self {
+            ChangeKind::Added => "A",
+            ChangeKind::Deleted => "D",
+            ChangeKind::Modified => "M",
+            ChangeKind::Renamed => "R",
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            ChangeKind::Added => "added",
+            ChangeKind::Deleted => "deleted",
+            ChangeKind::Modified => "modified",
+            ChangeKind::Renamed => "renamed",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileChange {
+    pub kind: ChangeKind,
+    /// Clean; the new path, or the one that was deleted.
+    pub path: String,
+    /// The old path of a renamed one.
+    pub from: Option<String>,
+    /// Lines.
+    pub added: usize,
+    pub removed: usize,
+    /// No text, or too large to compare: there is no diff.
+    pub is_binary: bool,
+    /// Its hunks as a unified diff, as the files have them: not cleaned for a screen. Empty of a binary file.
+    pub diff: String,
+    /// The diff goes on; the counts are of all of it.
+    pub is_cut: bool,
+}
+
+/// A commit by any name git knows it by, its diffs with so many unchanged lines around each change. Reads as much as the
+/// commit changed, up to a limit for each file and for all.
+pub fn commit_details(project: &Project, name: &str, around: u32) -> Result<CommitDetails> {
+    let repo = open(project)?;
+    let commit = find(&repo, name)?;
+    let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
+    let mut how = DiffOptions::new();
+    how.context_lines(around).max_size(FILE_SIZE_LIMIT).include_typechange(false);
+    let mut diff = repo.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
+    let count = diff.deltas().len();
+    if count <= FILES_LIMIT {
+        diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
+    }
+    let mut left = DIFFS_LIMIT;
+    let mut files = Vec::new();
+    for at in 0..diff.deltas().len().min(FILES_LIMIT) {
+        files.extend(change(&diff, at, &mut left)?);
+    }
+    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+    let after_subject = message.trim_start().split_once("\n\n").map_or("", |(_, body)| body.trim());
+    Ok(CommitDetails {
+        id: commit.id().to_string(),
+        parents: commit.parent_ids().map(|id| id.to_string()).collect(),
+        subject: log::subject(&commit),
+        body: after_subject.lines().map(|line| sanitise::line(line.as_bytes())).collect(),
+        trailers: message::trailers(&message),
+        author: person(&commit.author()),
+        authored: time(&commit.author()),
+        committer: person(&commit.committer()),
+        committed: time(&commit.committer()),
+        around,
+        files_left_out: diff.deltas().len() - files.len(),
+        files,
+    })
+}
+
+/// `left` is what all diffs may still take.
+fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>> {
+    let Some(delta) = diff.get_delta(at) else { return Ok(None) };
+    let path = |file: git2::DiffFile| {
+        sanitise::text(&String::from_utf8_lossy(file.path_bytes().unwrap_or_default()))
+    };
+    let (old, new) = (path(delta.old_file()), path(delta.new_file()));
+    let kind = match delta.status() {
+        Delta::Added | Delta::Copied => ChangeKind::Added,
+        Delta::Deleted => ChangeKind::Deleted,
+        Delta::Renamed => ChangeKind::Renamed,
+        _ => ChangeKind::Modified,
+    };
+    let mut file = FileChange {
+        kind,
+        path: if kind == ChangeKind::Deleted { old.clone() } else { new },
+        from: (kind == ChangeKind::Renamed).then_some(old),
+        added: 0,
+        removed: 0,
+        is_binary: true,
+        diff: String::new(),
+        is_cut: false,
+    };
+    // None where a file has not changed but in its mode, and of a binary one.
+    let Some(mut patch) = Patch::from_diff(diff, at)? else { return Ok(Some(file)) };
+    file.is_binary = patch.delta().flags().is_binary();
+    if file.is_binary {
+        return Ok(Some(file));
+    }
+    (_, file.added, file.removed) = patch.line_stats()?;
+    let limit = DIFF_LIMIT.min(*left);
+    patch.print(&mut |_, _, line| {
+        use DiffLineType::{Addition, Context, Deletion};
+        let origin = match line.origin_value() {
+            Addition | Deletion | Context => Some(line.origin()),
+            DiffLineType::FileHeader | DiffLineType::Binary => return true,
+            _ => None,
+        };
+        // Lines that follow one which found no room are left out too.
+        file.is_cut |= file.diff.len() + line.content().len() > limit;
+        if !file.is_cut {
+            file.diff.extend(origin);
+            file.diff.push_str(&String::from_utf8_lossy(line.content()));
+        }
+        true
+    })?;
+    *left -= file.diff.len().min(*left);
+    Ok(Some(file))
+}
+
+fn person(who: &Signature) -> String {
+    let text = |bytes: &[u8]| sanitise::text(&String::from_utf8_lossy(bytes));
+    format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes()))
+}
+
+fn time(who: &Signature) -> Timestamp {
+    Timestamp::from_second(who.when().seconds()).unwrap_or_default()
+}

@@ -1,0 +1,63 @@
+//! The incumbent's files as HEAD holds them: the kernel and its local includes.
+
+use crate::inputs;
+use crate::repo::{Project, blob_in, filters as form, head_commit, open};
+use anyhow::{Context, Result};
+use git2::{Commit, Repository};
+use std::path::{Path, PathBuf};
+
+/// More local includes than this are not followed.
+const FILE_LIMIT: usize = 512;
+
+/// One file of the incumbent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldFile {
+    /// Repository-relative, with `/`.
+    pub path: String,
+    /// Git blob id, hex.
+    pub blob: String,
+}
+
+/// The kernel first; nothing where HEAD does not hold it.
+pub fn incumbent_files(project: &Project) -> Result<Vec<HeldFile>> {
+    let repo = open(project)?;
+    match head_commit(&repo)? {
+        Some(commit) => held(&repo, &commit, &project.kernel_name),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Writes them into `tree` at their repository-relative paths, in the form that they have on disk.
+pub fn write_incumbent(project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+    let repo = open(project)?;
+    let Some(commit) = head_commit(&repo)? else { return Ok(Vec::new()) };
+    let files = held(&repo, &commit, &project.kernel_name)?;
+    for file in &files {
+        let bytes = form::on_disk(&repo, project, &commit, &file.path)?;
+        let path = tree.join(&file.path);
+        let write = || {
+            std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
+            std::fs::write(&path, bytes)
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(files)
+}
+
+fn held(repo: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
+    let mut files: Vec<HeldFile> = Vec::new();
+    let mut wanted = vec![PathBuf::from(kernel)];
+    while let Some(path) = wanted.pop() {
+        let Some(path) = path.to_str().map(str::to_owned) else { continue };
+        let known = files.iter().any(|f| f.path == path);
+        // An include that HEAD does not hold is one of the compiler's, or the build will say so.
+        let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT) else {
+            continue;
+        };
+        let blob = repo.find_blob(id)?;
+        let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
+        wanted.extend(inputs::includes(blob.content()).iter().map(|name| inputs::plain(&folder.join(name))));
+        files.push(HeldFile { path, blob: id.to_string() });
+    }
+    Ok(files)
+}

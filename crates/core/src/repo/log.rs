@@ -1,0 +1,166 @@
+//! Commits as the screen lists them, kernels and their changes as text.
+
+use crate::message::{self, Trailer};
+use crate::repo::{Project, blob_in, filters as form, find, head_commit, open};
+use crate::run::experiment::Experiment;
+use crate::text::sanitise;
+use anyhow::Result;
+use git2::{DiffOptions, Repository};
+use jiff::Timestamp;
+use std::collections::HashMap;
+
+/// One commit of HEAD's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogEntry {
+    pub id: String,
+    /// Clean: fit for a screen.
+    pub subject: String,
+    pub author: String,
+    pub time: Timestamp,
+    /// The experiment that this commit holds; the newest where there are several.
+    pub experiment: Option<Box<Experiment>>,
+}
+
+/// The experiments by the commits that hold them.
+pub struct Marks<'e>(HashMap<&'e str, Vec<&'e Experiment>>);
+
+/// A row names its commit by so many digits or more.
+const DIGITS: usize = 4;
+
+impl<'e> Marks<'e> {
+    /// `experiments` oldest first.
+    pub fn of(experiments: &'e [Experiment]) -> Self {
+        let mut marks: HashMap<&str, Vec<&Experiment>> = HashMap::new();
+        for experiment in experiments.iter().rev() {
+            if let Some(digits) = experiment.row.commit.get(..DIGITS) {
+                marks.entry(digits).or_default().push(experiment);
+            }
+        }
+        Marks(marks)
+    }
+
+    /// The newest experiment that this commit holds; `id` is a full one.
+    pub fn get(&self, id: &str) -> Option<&'e Experiment> {
+        let near = self.0.get(id.get(..DIGITS)?)?;
+        near.iter().find(|e| id.starts_with(&e.row.commit)).copied()
+    }
+}
+
+/// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
+/// last commit of the page before. It takes as long as the page is, however long the history.
+pub fn log_page(
+    project: &Project,
+    marks: &Marks,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<LogEntry>> {
+    let repo = open(project)?;
+    let mut next = match after {
+        Some(id) => find(&repo, id)?.parent(0).ok(),
+        None => head_commit(&repo)?,
+    };
+    let mut entries = Vec::new();
+    while let Some(commit) = next.filter(|_| entries.len() < limit) {
+        entries.push(entry(&commit, marks));
+        next = commit.parent(0).ok();
+    }
+    Ok(entries)
+}
+
+pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
+    let id = commit.id().to_string();
+    LogEntry {
+        subject: subject(commit),
+        author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+        time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
+        experiment: marks.get(&id).cloned().map(Box::new),
+        id,
+    }
+}
+
+pub(super) fn subject(commit: &git2::Commit) -> String {
+    sanitise::text(&String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()))
+}
+
+/// The trailers under the message of a commit.
+pub fn trailers_of(project: &Project, commit: &str) -> Result<Vec<Trailer>> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    Ok(message::trailers(&String::from_utf8_lossy(commit.message_bytes())))
+}
+
+/// kernel.cu of a commit, as text for the screen.
+pub fn show(project: &Project, commit: &str) -> Result<String> {
+    let repo = open(project)?;
+    let commit = find(&repo, commit)?;
+    let bytes = form::on_disk(&repo, project, &commit, &project.kernel_name)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a commit changed in kernel.cu, against its first parent, as a unified diff with so many unchanged lines around each
+/// change.
+pub fn change(project: &Project, commit: &str, around: u32) -> Result<String> {
+    let repo = open(project)?;
+    let new = find(&repo, commit)?;
+    let old = new.parent(0).ok();
+    let name = project.kernel_name.as_str();
+    let old = old.and_then(|old| held(&repo, &old, name));
+    unified(&repo, name, old, held(&repo, &new, name), around)
+}
+
+fn held<'r>(repo: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
+    blob_in(commit, name).and_then(|(id, _)| repo.find_blob(id).ok())
+}
+
+/// The change of kernel.cu from one commit to another, or to the present bytes, as [`change`] has it.
+pub fn diff(project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
+    let repo = open(project)?;
+    let name = project.kernel_name.as_str();
+    let blob = |commit: &str| -> Result<_> { Ok(held(&repo, &find(&repo, commit)?, name)) };
+    let old = blob(from)?;
+    let new = match to {
+        Some(commit) => blob(commit)?,
+        None => match std::fs::read(&project.kernel) {
+            Ok(bytes) => Some(repo.find_blob(form::store(&repo, name, &bytes)?)?),
+            Err(_) => None,
+        },
+    };
+    unified(&repo, name, old, new, around)
+}
+
+fn unified(
+    repo: &Repository,
+    name: &str,
+    old: Option<git2::Blob>,
+    new: Option<git2::Blob>,
+    around: u32,
+) -> Result<String> {
+    let mut text = String::new();
+    let mut how = DiffOptions::new();
+    how.context_lines(around);
+    let mut begun = None;
+    let mut line = |_: git2::DiffDelta, hunk: Option<git2::DiffHunk>, line: git2::DiffLine| {
+        let begins = hunk.as_ref().map(|hunk| (hunk.old_start(), hunk.new_start()));
+        if let Some(hunk) = hunk.filter(|_| begun != begins) {
+            begun = begins;
+            text.push_str(&String::from_utf8_lossy(hunk.header()));
+        }
+        if matches!(line.origin(), '+' | '-' | ' ') {
+            text.push(line.origin());
+        }
+        text.push_str(&String::from_utf8_lossy(line.content()));
+        true
+    };
+    repo.diff_blobs(
+        old.as_ref(),
+        Some(name),
+        new.as_ref(),
+        Some(name),
+        Some(&mut how),
+        None,
+        None,
+        None,
+        Some(&mut line),
+    )?;
+    Ok(text)
+}

@@ -1,0 +1,107 @@
+//! A *run*: one execution of a harness on certain bytes.
+
+pub mod experiment;
+pub mod record;
+pub mod verdict;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names a run; counts from 1 within a repository and is never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub u64);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Why a run started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    /// The screen was opened on bytes that no run had judged.
+    Opened,
+    /// kernel.cu, or something that belongs to it, was saved.
+    Saved,
+    /// Key `r`.
+    Rerun,
+    /// `lab run`.
+    Command,
+    /// `lab check`, or its key: tools watch the kernel, nothing is judged.
+    Check,
+    /// `lab measure`.
+    Measure,
+    /// `lab restore`, or the incumbent put back by a discard.
+    Restored,
+}
+
+impl Reason {
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::Opened => "opened",
+            Reason::Saved => "saved",
+            Reason::Rerun => "rerun",
+            Reason::Command => "command",
+            Reason::Check => "check",
+            Reason::Measure => "measure",
+            Reason::Restored => "restored",
+        }
+    }
+}
+
+/// Hash of everything a verdict depends on: kernel.cu, its local includes, problem.toml,
+/// reference.cu, lab.toml, the compile options. Hex.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(pub String);
+
+impl Fingerprint {
+    /// Enough to tell two apart on a screen.
+    pub fn short(&self) -> &str {
+        self.0.get(..7).unwrap_or(&self.0)
+    }
+}
+
+/// What is known of a run when it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStart {
+    pub id: RunId,
+    pub reason: Reason,
+    /// Repository-relative path of the kernel.
+    pub kernel: String,
+    /// Git blob id of kernel.cu's judged bytes, hex.
+    pub blob: String,
+    pub fingerprint: Fingerprint,
+    pub started: Timestamp,
+    /// The harness is a command of the user's, not the built-in one.
+    pub external: bool,
+}
+
+impl RunStart {
+    /// A check says nothing that could be kept or discarded, and takes the place of no verdict.
+    pub fn is_check(&self) -> bool {
+        self.reason == Reason::Check
+    }
+}
+
+/// How the harness process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Its exit code.
+    Exited(i32),
+    /// A signal ended it.
+    Signalled(i32),
+    /// The lab ended it at `time_limit_s`.
+    TimedOut,
+    /// The lab ended it at `output_limit_mib`.
+    Flooded,
+    /// A newer save, or the user, ended it.
+    Superseded,
+    /// It could not be started.
+    NotStarted,
+}

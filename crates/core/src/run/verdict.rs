@@ -1,0 +1,384 @@
+//! What a run comes to, from its report and its ending alone.
+
+mod change;
+
+pub use change::Change;
+
+use crate::run::Ending;
+use crate::text::figures;
+use lab_protocol::Exit;
+use lab_protocol::report::{Measure, Report, Severity};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Pass,
+    Fail,
+    Crash,
+    /// No verdict belongs to these bytes: they changed during an external run, or the run was
+    /// ended by a newer save.
+    Void,
+}
+
+impl Outcome {
+    /// The word for people, but for what did not build: [`Verdict::word`] knows. Sign and word go together, so that nothing hangs on colour alone.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::Crash => "CRASH",
+            Outcome::Void => "VOID",
+        }
+    }
+
+    pub fn sign(self) -> &'static str {
+        match self {
+            Outcome::Pass => "●",
+            Outcome::Fail => "✗",
+            Outcome::Crash => "☠",
+            Outcome::Void => "∅",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    /// One sentence: which gate failed, what the crash was, why it is void. Empty on a pass.
+    pub why: String,
+    /// The build did not succeed (a crash with diagnostics).
+    pub build_failed: bool,
+    /// Objective and its interval; only of a passing run.
+    pub objective: Option<Measure>,
+    pub kernel_us: Option<f64>,
+    /// Against the incumbent; `None` on an emulated device or where it was never measured.
+    pub change: Option<Change>,
+    /// The times are of an emulated device and say nothing about a GPU.
+    pub emulated: bool,
+    pub caveats: Vec<String>,
+}
+
+/// What a verdict is made of.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    pub report: &'a Report,
+    pub ending: Ending,
+    pub external: bool,
+    /// Paths that changed while an external harness ran.
+    pub changed: &'a [String],
+    pub objective: &'a str,
+    pub time_limit_s: f64,
+    pub output_limit_mib: u64,
+    /// The last line that was printed: what a crash has to say for itself.
+    pub last_words: &'a str,
+}
+
+/// What the run came to. The order of these rules is the protocol's; that no verdict belongs to
+/// the bytes comes before them all.
+pub fn judge(facts: &Facts) -> Verdict {
+    let (outcome, why) = outcome(facts);
+    let report = facts.report;
+    let passed = outcome == Outcome::Pass;
+    let number = |measure: &Measure| measure.value.is_finite();
+    let objective = report.measure(facts.objective).filter(|m| passed && number(m));
+    let mut caveats = report.caveats().to_vec();
+    if passed && objective.is_none() {
+        let said = match report.value(facts.objective) {
+            Some(value) => format!("{}: '{value}' is no number", facts.objective),
+            None => format!("the harness printed no {} line", facts.objective),
+        };
+        caveats.push(format!("{UNMEASURED}: {said}"));
+    }
+    Verdict {
+        outcome,
+        why,
+        build_failed: outcome == Outcome::Crash && not_built(facts),
+        objective,
+        kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
+        change: Change::in_turns(report, facts.objective).filter(|_| passed),
+        emulated: report.emulated(),
+        caveats,
+    }
+}
+
+fn not_built(facts: &Facts) -> bool {
+    !facts.external && facts.ending == Ending::Exited(Exit::NotBuilt as i32)
+}
+
+fn outcome(facts: &Facts) -> (Outcome, String) {
+    let report = facts.report;
+    if facts.ending == Ending::Superseded {
+        return (Outcome::Void, "it was ended before it was done".into());
+    }
+    if !facts.changed.is_empty() {
+        let names = facts.changed.join(", ");
+        return (
+            Outcome::Void,
+            format!("{names} changed while the harness ran: no verdict belongs to these bytes"),
+        );
+    }
+    let crash = |why: String| (Outcome::Crash, why);
+    match facts.ending {
+        Ending::TimedOut => {
+            return crash(format!("it ran longer than time_limit_s = {}", facts.time_limit_s));
+        }
+        Ending::Flooded => {
+            return crash(format!(
+                "too much output: more than output_limit_mib = {}",
+                facts.output_limit_mib
+            ));
+        }
+        Ending::Signalled(signal) => {
+            return crash(format!("the harness was ended by {}", signal_name(signal)));
+        }
+        Ending::NotStarted => {
+            return crash(format!("the harness could not be started: {}", facts.last_words));
+        }
+        Ending::Exited(_) | Ending::Superseded => {}
+    }
+    if not_built(facts) {
+        return crash(first_error(report).unwrap_or_else(|| or_last_words("it does not build", facts)));
+    }
+    let code = match facts.ending {
+        Ending::Exited(code) => code,
+        _ => 0,
+    };
+    match (report.correctness(), report.failing_gate()) {
+        (None, _) if facts.external && code == 127 => {
+            crash(or_last_words("the harness command was not found (exit code 127)", facts))
+        }
+        (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
+        (Some(_), Some(gate)) => {
+            let (value, limit) = figures::pair(gate.value, gate.limit);
+            (Outcome::Fail, format!("{} is {value}, its limit {limit}", gate.name))
+        }
+        (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
+        (Some(true), None) if code != 0 => crash(format!("correctness: pass, but exit code {code}")),
+        (Some(true), None) => (Outcome::Pass, String::new()),
+    }
+}
+
+fn first_error(report: &Report) -> Option<String> {
+    let error = report.diagnostics().iter().find(|d| d.severity == Severity::Error)?;
+    Some(format!("{}:{}: {}", error.file, error.line, error.message))
+}
+
+/// More characters of a harness's own words are no reason that anybody reads.
+const REASON_LIMIT: usize = 300;
+
+/// What it was, and what the harness had to say for itself: the judge's own reason, else the first
+/// error of a compiler, else the last line that was words.
+fn or_last_words(what: &str, facts: &Facts) -> String {
+    if let Some(reason) = facts.report.value("stopped").filter(|_| !facts.external) {
+        return reason.to_owned();
+    }
+    let first = first_error(facts.report);
+    let detail = first.as_deref().unwrap_or(facts.last_words);
+    let cut = detail.char_indices().nth(REASON_LIMIT).map(|(at, _)| &detail[..at]);
+    match cut {
+        None if detail.is_empty() => what.to_owned(),
+        None => format!("{what}: {detail}"),
+        Some(start) => format!("{what}: {start}… (the whole line is in run.log)"),
+    }
+}
+
+/// A signal as a person knows it.
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "hang-up",
+        2 => "interrupt",
+        4 => "illegal instruction",
+        6 => "abort",
+        7 => "bus error",
+        8 => "arithmetic error",
+        9 => "kill",
+        11 => "segmentation fault",
+        15 => "termination",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
+
+/// How the caveat of a pass without its measure begins.
+const UNMEASURED: &str = "nothing was measured";
+
+impl Verdict {
+    /// The word that people read: to the ledger and to records what does not build is a crash, but nothing ran.
+    pub fn word(&self) -> &'static str {
+        if self.build_failed { "BUILD ERROR" } else { self.outcome.word() }
+    }
+
+    /// Stands before the word.
+    pub fn sign(&self) -> &'static str {
+        if self.build_failed { Outcome::Fail.sign() } else { self.outcome.sign() }
+    }
+
+    /// One with no figure and no caveat.
+    pub fn bare(outcome: Outcome, why: impl Into<String>) -> Self {
+        Verdict {
+            outcome,
+            why: why.into(),
+            build_failed: false,
+            objective: None,
+            kernel_us: None,
+            change: None,
+            emulated: false,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// Why a pass has no measure: it is right, but no experiment.
+    pub fn unmeasured(&self) -> Option<&str> {
+        let lacks = self.outcome == Outcome::Pass && self.objective.is_none();
+        let said = || self.caveats.iter().find(|text| text.starts_with(UNMEASURED));
+        lacks.then(|| said().map_or(UNMEASURED, String::as_str))
+    }
+
+    /// Of a run that was to measure nothing.
+    pub fn measured_nothing(&mut self) {
+        self.caveats.retain(|text| !text.starts_with(UNMEASURED));
+    }
+
+    /// How `lab run` exits.
+    pub fn exit(&self) -> Exit {
+        match self.outcome {
+            Outcome::Pass if self.objective.is_none() => Exit::Crashed,
+            Outcome::Pass => Exit::Passed,
+            Outcome::Fail => Exit::Wrong,
+            Outcome::Crash if self.build_failed => Exit::NotBuilt,
+            Outcome::Crash | Outcome::Void => Exit::Crashed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
+        let report = Report::read(log);
+        judge(&Facts {
+            report: &report,
+            ending,
+            external,
+            changed: &[],
+            objective: "throughput_sps",
+            time_limit_s: 60.0,
+            output_limit_mib: 64,
+            last_words: log
+                .lines()
+                .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
+                .unwrap_or(""),
+        })
+    }
+
+    /// `log; ending` to `OUTCOME why`.
+    #[track_caller]
+    fn check(log: &str, ending: Ending, wanted: &str) {
+        let verdict = judged(&log.replace("; ", "\n"), ending, true);
+        assert_eq!(format!("{} {}", verdict.outcome.word(), verdict.why).trim_end(), wanted);
+    }
+
+    #[test]
+    fn the_rules_in_their_order() {
+        let ok = Ending::Exited(0);
+        check("correctness: pass", ok, "PASS");
+        check("correctness: pass; a: 2 limit=1", ok, "FAIL a is 2, its limit 1");
+        check("correctness: pass; a: nan limit=1", ok, "FAIL a is NaN, its limit 1");
+        check("correctness: fail", ok, "FAIL correctness: fail");
+        check(
+            "correctness: fail; h0 is off at 3",
+            Ending::Exited(1),
+            "FAIL correctness: fail: h0 is off at 3",
+        );
+        check("correctness: pass", Ending::Exited(3), "CRASH correctness: pass, but exit code 3");
+        check("correctness: pass; a: 2 limit=1", Ending::Exited(3), "FAIL a is 2, its limit 1");
+        check("a: 2 limit=1", ok, "CRASH no correctness: line (exit code 0)");
+        check(
+            "Traceback; ValueError('x')",
+            Ending::Exited(1),
+            "CRASH no correctness: line (exit code 1): ValueError('x')",
+        );
+        check(
+            "sh: 1: uvv: not found",
+            Ending::Exited(127),
+            "CRASH the harness command was not found (exit code 127): sh: 1: uvv: not found",
+        );
+        check(
+            "correctness: pass",
+            Ending::Signalled(11),
+            "CRASH the harness was ended by signal 11 (segmentation fault)",
+        );
+        check("correctness: fail", Ending::TimedOut, "CRASH it ran longer than time_limit_s = 60");
+        check("correctness: pass", Ending::Flooded, "CRASH too much output: more than output_limit_mib = 64");
+        check("correctness: pass", Ending::Superseded, "VOID it was ended before it was done");
+    }
+
+    #[test]
+    fn only_the_built_in_harness_can_say_that_it_did_not_build() {
+        let log = "kernel.cu:3:1: error: 'x' was not declared\n";
+        let built_in = judged(log, Ending::Exited(2), false);
+        assert!(built_in.build_failed);
+        assert_eq!(
+            (built_in.outcome, built_in.sign(), built_in.word()),
+            (Outcome::Crash, "✗", "BUILD ERROR")
+        );
+        assert_eq!(built_in.why, "kernel.cu:3: 'x' was not declared");
+        assert_eq!(built_in.exit(), Exit::NotBuilt);
+        assert!(!judged(log, Ending::Exited(2), true).build_failed);
+        let stopped = judged("stopped: kernel.cu has no entry\n", Ending::Exited(3), false);
+        assert_eq!(stopped.why, "kernel.cu has no entry");
+    }
+
+    #[test]
+    fn a_measure_is_of_a_passing_run_and_a_number() {
+        let fast = "throughput_sps: 10 low=9 high=11\nkernel_us: 5\n";
+        assert!(judged(&format!("{fast}correctness: pass"), Ending::Exited(0), true).objective.is_some());
+        let wrong = judged(&format!("{fast}correctness: fail"), Ending::Exited(0), true);
+        assert_eq!((wrong.objective, wrong.kernel_us), (None, None));
+        let nan = judged("throughput_sps: nan\ncorrectness: pass", Ending::Exited(0), true);
+        assert_eq!((nan.outcome, nan.objective), (Outcome::Pass, None));
+        assert_eq!(nan.caveats, ["nothing was measured: throughput_sps: 'nan' is no number"]);
+        assert_eq!((nan.exit(), nan.unmeasured()), (Exit::Crashed, nan.caveats.first().map(String::as_str)));
+    }
+
+    #[test]
+    fn a_comparison_in_turns_is_told_with_its_word_and_its_ends() {
+        let log = "throughput_sps: 10\nspeed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n";
+        let passed = judged(&format!("{log}correctness: pass"), Ending::Exited(0), false);
+        assert_eq!(passed.change.expect("a change").words(), "faster +2.1 % (+1.9 … +2.4)");
+        let failed = judged(&format!("{log}correctness: fail"), Ending::Exited(1), false);
+        assert_eq!(failed.change, None);
+        let taken_back = format!("{log}speed_ratio: nan\nspeed: none\ncorrectness: pass");
+        assert_eq!(judged(&taken_back, Ending::Exited(0), false).change, None);
+    }
+
+    fn ending() -> impl Strategy<Value = Ending> {
+        prop_oneof![
+            (0..130i32).prop_map(Ending::Exited),
+            (1..30i32).prop_map(Ending::Signalled),
+            Just(Ending::TimedOut),
+            Just(Ending::Flooded),
+            Just(Ending::Superseded),
+            Just(Ending::NotStarted),
+        ]
+    }
+
+    proptest! {
+        /// Whatever a harness prints, only one that says pass, breaks no limit and exits with zero passes.
+        #[test]
+        fn nothing_else_passes(lines in proptest::collection::vec("(correctness: (pass|fail|maybe))|([a-c]: (1|2|nan) limit=1)|.{0,20}", 0..8), ending in ending()) {
+            let log = lines.join("\n");
+            let report = Report::read(&log);
+            let verdict = judged(&log, ending, true);
+            let deserved = ending == Ending::Exited(0)
+                && report.correctness() == Some(true)
+                && report.gates().iter().all(|g| g.value <= g.limit);
+            prop_assert_eq!(verdict.outcome == Outcome::Pass, deserved);
+            prop_assert_eq!(verdict.outcome == Outcome::Void, ending == Ending::Superseded);
+            prop_assert!(verdict.outcome == Outcome::Pass || verdict.objective.is_none());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How a candidate's speed stands to the incumbent's, with its interval.
+
+use lab_protocol::report::{Measure, Report, Speed};
+use serde::{Deserialize, Serialize};
+
+/// The objective beside the incumbent's, measured on the same device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Candidate over incumbent, minus one: 0.031 is +3.1 %.
+    pub ratio: f64,
+    /// Half width of the ratio's interval, where both were measured with one.
+    pub spread: Option<f64>,
+    /// The ends of the ratio's interval, minus one, where the two were timed in turns.
+    #[serde(default)]
+    pub interval: Option<(f64, f64)>,
+    /// The verdict on speed; `None` beside the incumbent's recorded figure.
+    #[serde(default)]
+    pub speed: Option<Speed>,
+}
+
+impl Change {
+    /// Of candidate and incumbent that the built-in harness timed in turns; what a run that goes on has
+    /// found so far. It gives a ratio of speeds: of an objective that is neither a speed nor a time it
+    /// says nothing.
+    pub fn in_turns(report: &Report, objective: &str) -> Option<Change> {
+        let comparison = report.comparison()?;
+        let Measure { value, low, high } = comparison.ratio;
+        let (value, ends) = match objective {
+            "throughput_sps" => (value, low.zip(high)),
+            "kernel_us" => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
+            _ => return None,
+        };
+        let (low, high) = ends?;
+        let spread = Some((high - low) / 2.0);
+        let interval = Some((low - 1.0, high - 1.0));
+        Some(Change { ratio: value - 1.0, spread, interval, speed: comparison.speed })
+    }
+
+    /// Of two recorded figures. The interval is of a quotient of two independent measures,
+    /// each with its own relative half width.
+    pub fn of_figures(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
+        let quotient = candidate.value / incumbent.value;
+        let half = |m: &Measure| Some(((m.high? - m.low?) / 2.0 / m.value).abs()).filter(|h| h.is_finite());
+        let spread = half(candidate).zip(half(incumbent)).map(|(a, b)| quotient.abs() * a.hypot(b));
+        quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread, interval: None, speed: None })
+    }
+
+    /// `faster +2.1 % (+1.9 … +2.4)`; beside a recorded figure `+3.1 % ± 0.3`.
+    pub fn words(&self) -> String {
+        let percent = |ratio: f64| ratio * 100.0;
+        let ratio = percent(self.ratio);
+        let Some((low, high)) = self.interval else {
+            let spread = self.spread.map_or_else(String::new, |s| format!(" ± {:.1}", percent(s)));
+            return format!("{ratio:+.1} %{spread}");
+        };
+        let (low, high) = (percent(low), percent(high));
+        // As many digits as tell the ends apart from the middle.
+        let digits = if high - low < 0.2 { 2 } else { 1 };
+        let speed = self.speed.map_or_else(String::new, |speed| format!("{} ", speed.word()));
+        format!("{speed}{ratio:+.digits$} % ({low:+.digits$} … {high:+.digits$})")
+    }
+
+    /// What it stands beside.
+    pub fn against(&self) -> &'static str {
+        if self.interval.is_some() { "incumbent" } else { "incumbent's record" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_carries_both_intervals() {
+        let measure = |value, low, high| Measure { value, low: Some(low), high: Some(high) };
+        let change = Change::of_figures(&measure(103.0, 101.97, 104.03), &measure(100.0, 99.0, 101.0))
+            .expect("numbers");
+        assert!((change.ratio - 0.03).abs() < 1e-12);
+        assert!((change.spread.expect("both intervals") - 1.03 * 0.01 * 2f64.sqrt()).abs() < 1e-9);
+        assert_eq!(Change::of_figures(&measure(1.0, 1.0, 1.0), &measure(0.0, 0.0, 0.0)), None);
+    }
+
+    #[test]
+    fn a_time_shrinks_where_a_speed_grows() {
+        let report = Report::read("speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n");
+        let change = Change::in_turns(&report, "kernel_us").expect("a change");
+        assert_eq!(change.words(), "faster -2.1 % (-2.3 … -1.9)");
+        assert_eq!(Change::in_turns(&report, "gbps"), None);
+    }
+
+    #[test]
+    fn the_record_of_an_older_lab_is_read() {
+        let old: Change = serde_json::from_str(r#"{"ratio": 0.031, "spread": 0.003}"#).expect("read");
+        assert_eq!((old.words().as_str(), old.speed), ("+3.1 % ± 0.3", None));
+    }
+
+    #[test]
+    fn close_ends_get_a_further_digit() {
+        let change =
+            Change { ratio: 2e-4, spread: None, interval: Some((-3e-4, 7e-4)), speed: Some(Speed::Same) };
+        assert_eq!(change.words(), "same +0.02 % (-0.03 … +0.07)");
+    }
+}

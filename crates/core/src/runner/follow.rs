@@ -1,0 +1,310 @@
+//! What a harness prints: into run.log whole, into the report by result lines, and in batches of
+//! clean lines for the screen, however fast it comes.
+
+use crate::text::sanitise::{self, LogLine};
+use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a run tells while it goes on. Comes at most every few milliseconds, however much a
+/// harness prints.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    pub lines: Vec<LogLine>,
+    /// Lines left out before `lines`: they are in run.log, the screen could not have shown them.
+    pub skipped: u64,
+    /// Everything the result lines said so far, where this batch changed it.
+    pub report: Option<Arc<Report>>,
+}
+
+/// More lines than this between two batches are not for the screen.
+const BATCH_LINES: usize = 1_000;
+
+/// So much of the end of an output that was too long is kept.
+const TAIL: usize = 64 * 1024;
+
+/// Follows one run.
+pub struct Follow {
+    log: Log,
+    /// The line that is not at its end yet, no longer than [`LINE_LIMIT`].
+    line: Vec<u8>,
+    pending: VecDeque<Vec<u8>>,
+    skipped: u64,
+    report: Report,
+    report_grew: bool,
+    /// As they were printed: of millions of lines one is to be read.
+    last_words: Vec<u8>,
+}
+
+impl Follow {
+    /// `limit` in bytes.
+    pub fn new(file: File, limit: u64) -> Self {
+        Follow {
+            log: Log { file, limit, seen: 0, tail: VecDeque::new(), failed: None },
+            line: Vec::new(),
+            pending: VecDeque::new(),
+            skipped: 0,
+            report: Report::default(),
+            report_grew: false,
+            last_words: Vec::new(),
+        }
+    }
+
+    /// Takes in what was read from the pipe.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.log.write(bytes);
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            let room = LINE_LIMIT.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                self.end_line();
+            }
+        }
+    }
+
+    /// More was printed than the limit allows.
+    pub fn flooded(&self) -> bool {
+        self.log.seen > self.log.limit
+    }
+
+    /// Whether [`Follow::batch`] has something to tell.
+    pub fn has_news(&self) -> bool {
+        !self.pending.is_empty() || self.report_grew
+    }
+
+    pub fn batch(&mut self) -> Batch {
+        let lines = self.pending.drain(..).map(|raw| {
+            let result = is_result(&raw);
+            LogLine { text: sanitise::line(&raw), result }
+        });
+        Batch {
+            lines: lines.collect(),
+            skipped: std::mem::take(&mut self.skipped),
+            report: std::mem::take(&mut self.report_grew).then(|| Arc::new(self.report.clone())),
+        }
+    }
+
+    /// The end of the output: a last line without its newline counts, the tail is written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        self.log.finish()
+    }
+
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The last line that said anything, clean.
+    pub fn last_words(&self) -> String {
+        sanitise::line(&self.last_words).trim().to_owned()
+    }
+
+    /// A line of the lab's own, as if the harness had printed it.
+    pub fn say(&mut self, text: &str) {
+        if !self.line.is_empty() {
+            self.take(b"\n");
+        }
+        self.take(format!("lab: {text}\n").as_bytes());
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.log.seen
+    }
+
+    fn end_line(&mut self) {
+        let raw = std::mem::take(&mut self.line);
+        let result = is_result(&raw);
+        let worth_reading = result || is_diagnostic(&raw);
+        if worth_reading {
+            let clean = sanitise::line_within(&raw, LINE_LIMIT);
+            // Text that only becomes a result line once it is cleaned is text.
+            if parse(&clean).is_some() == result {
+                self.report.push_line(&clean);
+                self.report_grew = true;
+            }
+        }
+        if raw.iter().any(|b| b.is_ascii_graphic()) && !(result && is_figure(&raw)) {
+            self.last_words.clone_from(&raw);
+        }
+        if self.pending.len() == BATCH_LINES {
+            self.pending.pop_front();
+            self.skipped += 1;
+        }
+        self.pending.push_back(raw);
+    }
+}
+
+fn is_result(raw: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(raw);
+    parse(text.trim_end_matches(['\n', '\r'])).is_some()
+}
+
+/// It may be a compiler's: then it holds one of these words.
+fn is_diagnostic(raw: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(raw);
+    text.contains("error") || text.contains("warni")
+}
+
+/// A result line that tells a fact of the run. `sh: 1: nvc: not found` is one by its form only: to
+/// a person it is words.
+fn is_figure(raw: &[u8]) -> bool {
+    const OF_THE_PROTOCOL: [&str; 8] =
+        ["caveat", "correctness", "device", "progress", "stage", "stopped", "workload", "compiler"];
+    let text = String::from_utf8_lossy(raw);
+    parse(text.trim_end()).is_some_and(|entry| {
+        OF_THE_PROTOCOL.contains(&entry.key)
+            || entry.key.ends_with("_series")
+            || number(first_word(entry.value)).is_some()
+    })
+}
+
+/// run.log: everything up to the limit, then a word about what is left out, then the end.
+struct Log {
+    file: File,
+    limit: u64,
+    seen: u64,
+    tail: VecDeque<u8>,
+    failed: Option<io::Error>,
+}
+
+impl Log {
+    fn write(&mut self, bytes: &[u8]) {
+        let room = usize::try_from(self.limit.saturating_sub(self.seen)).unwrap_or(usize::MAX);
+        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        self.seen += bytes.len() as u64;
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(head).err();
+        }
+        self.tail.extend(&rest[rest.len().saturating_sub(TAIL)..]);
+        let excess = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..excess);
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let beyond = self.seen.saturating_sub(self.limit);
+        if beyond > 0 {
+            let left_out = beyond - self.tail.len() as u64;
+            writeln!(self.file, "\nlab: {left_out} bytes are left out here: the output limit was reached")?;
+            self.file.write_all(self.tail.make_contiguous())?;
+        }
+        self.file.flush()
+    }
+}
+
+/// The end of a log on disk, clean, at most `limit` lines: for a screen that opens on an old run.
+pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
+    use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+    const READ: u64 = 4 << 20;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
+    let mut file = BufReader::with_capacity(64 * 1024, file.take(READ));
+    let mut raw = Vec::new();
+    if length > READ {
+        // The end of a line.
+        file.read_until(b'\n', &mut raw)?;
+    }
+    let mut lines = VecDeque::new();
+    loop {
+        raw.clear();
+        if file.read_until(b'\n', &mut raw)? == 0 {
+            return Ok(lines.into());
+        }
+        if lines.len() == limit {
+            lines.pop_front();
+        }
+        lines.push_back(LogLine { text: sanitise::line(&raw), result: is_result(&raw) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(limit: u64) -> (tempfile::NamedTempFile, Follow) {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let follow = Follow::new(file.reopen().expect("the same file"), limit);
+        (file, follow)
+    }
+
+    #[test]
+    fn lines_come_whole_however_the_pipe_cuts_them() {
+        let (_file, mut follow) = follow(1000);
+        for byte in b"stage: build\nhello\ncorrectness: pass" {
+            follow.take(&[*byte]);
+        }
+        follow.finish().expect("written");
+        let batch = follow.batch();
+        let lines: Vec<(&str, bool)> = batch.lines.iter().map(|l| (l.text.as_str(), l.result)).collect();
+        assert_eq!(lines, [("stage: build", true), ("hello", false), ("correctness: pass", true)]);
+        assert_eq!(batch.report.expect("result lines came").correctness(), Some(true));
+        assert_eq!(follow.last_words(), "hello");
+        assert!(!follow.has_news());
+    }
+
+    #[test]
+    fn what_is_no_result_line_in_the_log_is_none_on_the_screen() {
+        let (_file, mut follow) = follow(1000);
+        follow.take(
+            b"\x1b[32mcorrectness: pass\n50%\rcorrectness: pass\nh0_max_diff: \x1b[1m2\x1b[0m limit=1\n",
+        );
+        let batch = follow.batch();
+        assert_eq!(batch.lines.iter().map(|l| l.result).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(follow.report().correctness(), None);
+        assert_eq!(follow.report().value("h0_max_diff"), Some("2 limit=1"));
+    }
+
+    #[test]
+    fn the_last_words_are_words() {
+        let words = |log: &str| {
+            let (_file, mut follow) = follow(1000);
+            follow.take(log.as_bytes());
+            follow.last_words()
+        };
+        assert_eq!(words("sh: 1: nvc: not found\nstage: done\n"), "sh: 1: nvc: not found");
+        assert_eq!(words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"), "h0 is off");
+    }
+
+    #[test]
+    fn a_flood_keeps_head_and_tail() {
+        let (file, mut follow) = follow(10);
+        follow.take(b"0123456789");
+        assert!(!follow.flooded());
+        follow.take(&vec![b'x'; 3 * TAIL]);
+        follow.take(b"the end\n");
+        assert!(follow.flooded());
+        follow.finish().expect("written");
+        let text = std::fs::read_to_string(file.path()).expect("a log");
+        assert!(text.starts_with("0123456789\nlab: "));
+        assert!(text.ends_with("xthe end\n"));
+        assert!(text.len() < TAIL + 200);
+    }
+
+    #[test]
+    fn a_screen_gets_the_newest_lines_and_the_number_of_the_others() {
+        let (_file, mut follow) = follow(u64::MAX);
+        for n in 0..5_000 {
+            follow.take(format!("line {n}\n").as_bytes());
+        }
+        let batch = follow.batch();
+        assert_eq!((batch.lines.len(), batch.skipped), (BATCH_LINES, 4_000));
+        assert_eq!(batch.lines[BATCH_LINES - 1].text, "line 4999");
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory() {
+        let (_file, mut follow) = follow(u64::MAX);
+        for _ in 0..100 {
+            follow.take(&[b'y'; 10_000]);
+        }
+        assert_eq!(follow.line.len(), LINE_LIMIT);
+    }
+}

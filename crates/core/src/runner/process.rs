@@ -1,0 +1,274 @@
+//! One harness process: started in a group of its own, read from, limited, ended, reaped once.
+
+use crate::run::Ending;
+use crate::runner::follow::{Batch, Follow};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::ioctl_fionread;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Between SIGTERM at the time limit and SIGKILL.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Batches for the screen come no closer than this.
+const BATCH_EVERY: Duration = Duration::from_millis(16);
+
+/// Tells a run, from any thread, to end now.
+pub struct Control {
+    ended: AtomicBool,
+    wake: OwnedFd,
+}
+
+impl Control {
+    pub fn new() -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Control { ended: AtomicBool::new(false), wake })
+    }
+
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        // It counts up to 2⁶⁴: a write can only fail where a wake-up is waiting already.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+}
+
+/// What a run may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub time: Duration,
+}
+
+/// Starts the command. The calling thread must live as long: Linux ends a child that asked for it
+/// together with the *thread* that started it.
+pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Running> {
+    let (pipe, end) = io::pipe()?;
+    command.stdin(stdin).stdout(end.try_clone()?).stderr(end).process_group(0);
+    let child = command.spawn()?;
+    // The command holds the pipe's other end too: without this the pipe never ends.
+    drop(command);
+    Running::new(child, pipe)
+}
+
+/// Follows a process to its end.
+pub fn follow(
+    mut running: Running,
+    limits: Limits,
+    control: &Control,
+    follow: &mut Follow,
+    mut tell: impl FnMut(Batch),
+) -> io::Result<Ending> {
+    let mut state = State { limits, started: Instant::now(), ending: None, told: None };
+    loop {
+        let now = Instant::now();
+        state.enforce(&running, control, follow, now);
+        if follow.has_news() && state.told.is_none_or(|told| now - told >= BATCH_EVERY) {
+            tell(follow.batch());
+            state.told = Some(now);
+        }
+        // Once it was killed there is nothing to be told any more, and a wake-up that nobody takes
+        // away would wake for ever.
+        let listen = (!state.killed()).then_some(control);
+        let ended = running.wait(listen, state.timeout(follow, now))?;
+        if running.readable {
+            running.read(follow);
+        }
+        if ended {
+            break;
+        }
+    }
+    let status = running.reap(follow)?;
+    // Its last words may have been too many.
+    let flooded = follow.flooded().then_some(Ending::Flooded);
+    Ok(state.ending.or(flooded).unwrap_or_else(|| ending(status)))
+}
+
+struct State {
+    limits: Limits,
+    started: Instant,
+    /// How the lab ended it, and when.
+    ending: Option<Ending>,
+    told: Option<Instant>,
+}
+
+impl State {
+    fn enforce(&mut self, running: &Running, control: &Control, follow: &Follow, now: Instant) {
+        let over = now - self.started;
+        if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
+            running.signal(Signal::KILL);
+        }
+        if self.killed() {
+            return;
+        }
+        if control.is_ended() {
+            self.ending = Some(Ending::Superseded);
+            running.signal(Signal::KILL);
+        } else if follow.flooded() {
+            self.ending = Some(Ending::Flooded);
+            running.signal(Signal::KILL);
+        } else if self.ending.is_none() && over >= self.limits.time {
+            self.ending = Some(Ending::TimedOut);
+            running.signal(Signal::TERM);
+        }
+    }
+
+    /// At the time limit it was only asked to end.
+    fn killed(&self) -> bool {
+        self.ending.is_some_and(|e| e != Ending::TimedOut)
+    }
+
+    /// Until something is due. Waiting for output has no end of its own.
+    fn timeout(&self, follow: &Follow, now: Instant) -> Option<Duration> {
+        let over = now - self.started;
+        let limit = match self.ending {
+            None => Some(self.limits.time.saturating_sub(over)),
+            Some(Ending::TimedOut) => Some((self.limits.time + GRACE).saturating_sub(over)),
+            Some(_) => None,
+        };
+        let news = follow.has_news().then(|| match self.told {
+            Some(told) => BATCH_EVERY.saturating_sub(now - told),
+            None => Duration::ZERO,
+        });
+        limit.into_iter().chain(news).min()
+    }
+}
+
+/// A process that was started. Dropping it ends it, and its group.
+pub struct Running {
+    child: Child,
+    group: Pid,
+    /// Readable once the process has ended, reaped or not.
+    life: OwnedFd,
+    pipe: Option<PipeReader>,
+    readable: bool,
+    buffer: Vec<u8>,
+}
+
+impl Running {
+    fn new(mut child: Child, pipe: PipeReader) -> io::Result<Self> {
+        let group = Pid::from_child(&child);
+        match pidfd_open(group, PidfdFlags::empty()) {
+            Ok(life) => Ok(Running {
+                child,
+                group,
+                life,
+                pipe: Some(pipe),
+                readable: false,
+                buffer: vec![0; 64 * 1024],
+            }),
+            Err(error) => {
+                let _ = kill_process_group(group, Signal::KILL);
+                let _ = child.wait();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Bytes that it printed and nobody has read yet.
+    pub fn unread(&self) -> u64 {
+        self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0)
+    }
+
+    /// Whether it has neither ended nor closed its output.
+    pub fn lives(&self) -> bool {
+        let Some(pipe) = &self.pipe else { return false };
+        let mut fds = [PollFd::new(&self.life, PollFlags::IN), PollFd::new(pipe, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut fds, Some(&now)), Ok(0))
+    }
+
+    /// Waits until it prints something; false where it ends instead, `control` is told to end the
+    /// run, or the time is over.
+    pub fn speaks(&mut self, control: &Control, patience: Duration) -> io::Result<bool> {
+        let deadline = Instant::now() + patience;
+        while self.unread() == 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ended = self.wait(Some(control), Some(left))?;
+            let silent_end = self.readable && self.unread() == 0;
+            if ended || silent_end || left.is_zero() || control.is_ended() {
+                break;
+            }
+        }
+        Ok(self.unread() > 0)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(self.group, signal);
+    }
+
+    /// Waits for output, the end, a wake-up, or the timeout. True once the process has ended.
+    fn wait(&mut self, control: Option<&Control>, timeout: Option<Duration>) -> io::Result<bool> {
+        // Rounded up: a millisecond too late is fine, a loop that spins is not.
+        let timeout = timeout.map(|t| t + Duration::from_millis(1));
+        let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
+        let mut fds = vec![PollFd::new(&self.life, PollFlags::IN)];
+        fds.extend(control.map(|control| PollFd::new(&control.wake, PollFlags::IN)));
+        let at = fds.len();
+        fds.extend(self.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ended = !fds[0].revents().is_empty();
+        self.readable = fds.get(at).is_some_and(|pipe| !pipe.revents().is_empty());
+        Ok(ended)
+    }
+
+    /// One read of what is there; at its end the pipe is closed.
+    fn read(&mut self, follow: &mut Follow) {
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(&mut self.buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(n) => follow.take(&self.buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.pipe = None,
+        }
+    }
+
+    /// Ends what is left of the group, takes what is left in the pipe, and reaps. The leader is not
+    /// reaped before: until then its id, and so the group's, is nobody else's. A process that left
+    /// the group may hold the pipe for ever: nobody waits for it.
+    fn reap(mut self, follow: &mut Follow) -> io::Result<ExitStatus> {
+        self.signal(Signal::KILL);
+        let mut left = 1 << 20;
+        while let Some(pipe) = &self.pipe
+            && left > 0
+        {
+            let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
+            if !matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1)) {
+                break;
+            }
+            let before = follow.bytes();
+            self.read(follow);
+            left -= i64::try_from(follow.bytes() - before).unwrap_or(left);
+        }
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    /// Where following failed halfway. After [`Running::reap`] this finds nothing.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A shell reports its child's signal as 128 + signal, and so does `lab supervise`.
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code @ 129..=192), _) => Ending::Signalled(code - 128),
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}

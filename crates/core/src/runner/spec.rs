@@ -1,0 +1,130 @@
+//! What a run is started with: the order, and the command lines that come of it.
+
+use crate::project::Project;
+use crate::repo::{self, HeldFile};
+use crate::run::Reason;
+use crate::runner::process::Limits;
+use anyhow::Result;
+use lab_protocol::Target;
+use lab_protocol::Tool;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// How to start a run.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub reason: Reason,
+    /// Overrides lab.toml.
+    pub device: Option<Target>,
+    /// Of a check: these tools; none named are all of the device's.
+    pub tools: Vec<Tool>,
+    /// The executable with the lab's hidden subcommands.
+    pub program: PathBuf,
+}
+
+impl Order {
+    pub fn new(reason: Reason) -> Self {
+        Order { reason, device: None, tools: Vec::new(), program: own_program() }
+    }
+
+    fn device(&self, project: &Project) -> Target {
+        self.device.unwrap_or(project.config.device)
+    }
+
+    /// The user's own harness, which dies with this process.
+    pub fn external(&self, project: &Project, line: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        let own = std::process::id().to_string();
+        command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
+        command.current_dir(&project.home);
+        command.env("PYTHONUNBUFFERED", "1");
+        command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", self.device(project).to_string());
+        command
+    }
+
+    /// The built-in harness, on files that nobody edits: `tree` is the repository's root there.
+    pub fn judge(&self, project: &Project, tree: &Path) -> Command {
+        let kernel = tree.join(&project.kernel_name);
+        let mut command = Command::new(&self.program);
+        command.arg0("lab");
+        command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
+        command.args(["--shown-as", &project.kernel_name, "--device", &self.device(project).to_string()]);
+        command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
+        command.args(self.plan(project));
+        for option in &project.config.compile.options {
+            command.arg(format!("--option={option}"));
+        }
+        if let Some(arch) = &project.config.compile.arch {
+            command.arg(format!("--arch={arch}"));
+        }
+        if self.reason == Reason::Check {
+            command.arg("--check");
+            command.args(self.tools.iter().map(|tool| format!("--tool={}", tool.name())));
+        }
+        command.current_dir(&project.root);
+        command
+    }
+
+    /// How long the judge measures, as its arguments.
+    fn plan(&self, project: &Project) -> Vec<String> {
+        let measure = &project.config.measure;
+        let full = self.reason == Reason::Measure;
+        let budget_ms = if full { (1000.0 * measure.limit_s).ceil() as u64 } else { measure.budget_ms };
+        let mut plan = vec![
+            format!("--budget-ms={budget_ms}"),
+            format!("--same-within={}", measure.same_within),
+            format!("--narrow={}", measure.narrow),
+        ];
+        if full {
+            plan.push(format!("--trials={}", measure.trials));
+            plan.push(format!("--iterations={}", measure.iterations));
+            plan.push(format!("--warm-up={}", measure.warm_up));
+        }
+        plan
+    }
+
+    /// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
+    /// None where HEAD does not hold the kernel.
+    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+        match self.device(project) {
+            Target::Cpu => Ok(Vec::new()),
+            _ => repo::write_incumbent(project, tree),
+        }
+    }
+
+    /// The files that [`Order::incumbent_into`] would write now.
+    pub fn incumbent_of(&self, project: &Project) -> Result<Vec<HeldFile>> {
+        match self.device(project) {
+            Target::Cpu => Ok(Vec::new()),
+            _ => repo::incumbent_files(project),
+        }
+    }
+}
+
+/// This executable, by a name that still works when the file was rebuilt or moved meanwhile.
+pub fn own_program() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
+}
+
+/// Has the judge compare with the incumbent that was written into `tree`, if any was.
+pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
+    let incumbent = tree.join(&project.kernel_name);
+    if incumbent.is_file() {
+        command.arg("--incumbent").arg(incumbent);
+    }
+    command
+}
+
+/// The built-in harness holds `time_limit_s` itself, for the build and for each launch, and says
+/// more about what hung. Its first run may also make a reference, which takes minutes on few cores.
+/// This is for a judge that hangs itself.
+const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// How long a harness may take before it is ended.
+pub fn limits(project: &Project) -> Limits {
+    let time = Duration::from_secs_f64(project.config.time_limit_s);
+    let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
+    Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
+}

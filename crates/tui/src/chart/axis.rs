@@ -1,0 +1,308 @@
+//! An axis: a range, a scale, and round numbers on it with their units.
+
+use lab_core::text::figures::thousands;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    #[default]
+    Linear,
+    /// Decades. What is not above zero lies below the axis.
+    Log,
+}
+
+impl Scale {
+    /// A figure as it counts on this scale.
+    fn counted(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear => value,
+            Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
+            Scale::Log => value.log10(),
+        }
+    }
+}
+
+/// From `low` to `high`; `high` is always the greater one, and on a logarithmic scale both are above zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    /// The low end as the scale counts, and how far it is from there to the high one: charts ask of very many
+    /// figures where they lie.
+    from: f64,
+    span: f64,
+    scale: Scale,
+    /// Stands behind each figure: `80 °C`. Empty where the title names it.
+    unit: &'static str,
+    /// At the end of the axis: what it counts.
+    name: &'static str,
+    /// Nothing is known of what it spans: it has no figures.
+    is_blank: bool,
+}
+
+/// A round number on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    pub value: f64,
+    pub label: String,
+}
+
+/// Beyond this nothing is drawn to scale: sums of two such numbers are still numbers.
+const LARGEST: f64 = 1e300;
+
+impl Axis {
+    /// Spans `values` with a little air at either end; those that are no numbers do not count, and on a
+    /// logarithmic scale neither do those that are not above zero. One value alone has room around it, none at
+    /// all give an axis without figures.
+    pub fn over(values: impl IntoIterator<Item = f64>, scale: Scale) -> Self {
+        let counts = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
+        let ends = values.into_iter().filter(counts).fold(None, |ends: Option<(f64, f64)>, v| {
+            Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
+        });
+        match (ends, scale) {
+            (None, _) => Axis { is_blank: true, ..Axis::between(1.0, 10.0, scale) },
+            (Some((low, high)), Scale::Linear) => {
+                let air = if high > low { (high - low).min(LARGEST) * 0.06 } else { high.abs() * 0.1 };
+                // Of what cannot be negative nothing below zero is shown.
+                let least = if low >= 0.0 { 0.0 } else { -LARGEST };
+                Axis::between((low - air).max(least), high + air, scale)
+            }
+            (Some((low, high)), Scale::Log) => {
+                let air = if high > low { (high / low).powf(0.06) } else { 2.0 };
+                Axis::between(low / air, high * air, scale)
+            }
+        }
+    }
+
+    /// Exactly from `low` to `high`; widened where that is no range.
+    pub fn between(low: f64, high: f64, scale: Scale) -> Self {
+        let least = if scale == Scale::Log { 1.0 / LARGEST } else { -LARGEST };
+        let low = if low.is_nan() { 0.0 } else { low }.clamp(least, LARGEST / 10.0);
+        let high = if high.is_nan() { 1.0 } else { high }.min(LARGEST);
+        // Narrower than this the figures at two ticks would be the same.
+        let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
+        let high = high.max(low + narrowest);
+        let from = scale.counted(low);
+        Axis { low, high, from, span: scale.counted(high) - from, scale, unit: "", name: "", is_blank: false }
+    }
+
+    /// `°C`, `MHz`, `µs`: stands behind each figure.
+    pub fn unit(self, unit: &'static str) -> Self {
+        Axis { unit, ..self }
+    }
+
+    /// What the axis counts, at its end.
+    pub fn named(self, name: &'static str) -> Self {
+        Axis { name, ..self }
+    }
+
+    pub fn low(&self) -> f64 {
+        self.low
+    }
+
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high one, less or more beyond them.
+    pub fn share(&self, value: f64) -> f64 {
+        (self.scale.counted(value) - self.from) / self.span
+    }
+
+    /// What is at a share of the way from the low end to the high one.
+    pub fn at(&self, share: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => self.low + share * (self.high - self.low),
+            Scale::Log => self.low * (self.high / self.low).powf(share),
+        }
+    }
+
+    /// At most `most` round numbers within the range, rising. On a linear scale they are a *nice number* apart,
+    /// 1, 2 or 5 times a power of ten: P. Heckbert, "Nice numbers for graph labels", Graphics Gems (1990), with
+    /// the ends of the range left where they are. On a logarithmic one they are such numbers themselves; where
+    /// that leaves fewer than two, they are those of the linear scale.
+    pub fn ticks(&self, most: usize) -> Vec<Tick> {
+        match self.scale {
+            _ if self.is_blank => Vec::new(),
+            Scale::Linear => self.linear_ticks(most),
+            Scale::Log => {
+                let found = self.decades(most);
+                if found.len() < 2 { self.linear_ticks(most) } else { found }
+            }
+        }
+    }
+
+    fn linear_ticks(&self, most: usize) -> Vec<Tick> {
+        if most == 0 {
+            return Vec::new();
+        }
+        let span = self.high - self.low;
+        let mut step = nice(span / most as f64);
+        let (first, count) = loop {
+            // The range's ends are multiples of the step but for a rounding.
+            let slack = 1e-6 * (span / step).min(1.0);
+            let first = (self.low / step - slack).ceil();
+            let count = ((self.high / step + slack).floor() - first + 1.0).max(0.0) as usize;
+            if count <= most {
+                break (first, count);
+            }
+            step = nice(step * 1.5);
+        };
+        let values: Vec<f64> = (0..count).map(|i| (first + i as f64) * step).collect();
+        let largest = values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        values.iter().map(|value| self.tick(*value, largest, step)).collect()
+    }
+
+    /// 1, 2 and 5 of each decade, or each decade, or every second, fifth, tenth …
+    fn decades(&self, most: usize) -> Vec<Tick> {
+        let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+        let powers = |stride: i32, factors: &'static [f64]| -> Vec<f64> {
+            let multiples = (first..=last).filter(|power| power.rem_euclid(stride) == 0);
+            let values = multiples.flat_map(|power| factors.iter().map(move |f| decimal(*f, power)));
+            values.filter(|v| (self.low..=self.high).contains(v)).collect()
+        };
+        let sparser = [1, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|stride| powers(stride, &[1.0]));
+        let mut all = std::iter::once(powers(1, &[1.0, 2.0, 5.0])).chain(sparser);
+        let values = all.find(|values| values.len() <= most).unwrap_or_default();
+        values.iter().map(|value| self.tick(*value, *value, *value)).collect()
+    }
+
+    /// `largest` chooses the prefix, and `step` the digits, so that all figures of an axis agree.
+    fn tick(&self, value: f64, largest: f64, step: f64) -> Tick {
+        let number = figure(value, largest, step);
+        let label = if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) };
+        Tick { value, label }
+    }
+}
+
+/// The least of 1, 2, 5 times a power of ten that is not below `raw`.
+fn nice(raw: f64) -> f64 {
+    let power = raw.log10().floor() as i32;
+    let candidates = [1.0, 2.0, 5.0, 10.0].map(|factor| decimal(factor, power));
+    // A step that is a nice number already stays one, whatever the division rounded.
+    candidates.into_iter().find(|c| *c >= raw * (1.0 - 1e-9)).unwrap_or(candidates[3])
+}
+
+/// `2e-5` as nothing but the nearest number to it.
+fn decimal(factor: f64, power: i32) -> f64 {
+    format!("{factor}e{power}").parse().unwrap_or(f64::MAX)
+}
+
+fn figure(value: f64, largest: f64, step: f64) -> String {
+    if value.abs() < step * 1e-6 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e13).contains(&largest) {
+        let digits = (largest.log10().floor() - step.log10().floor()).clamp(0.0, 12.0) as usize;
+        return format!("{value:.digits$e}");
+    }
+    // A prefix where it leaves one digit behind the point at most.
+    let prefixes = [(1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
+    let fits = |(from, size, _): &(f64, f64, &str)| largest >= *from && step >= size * 0.099;
+    let (_, size, prefix) = prefixes.into_iter().find(fits).unwrap_or((1.0, 1.0, ""));
+    let digits = (-(step / size).log10().floor()).clamp(0.0, 15.0) as usize;
+    let value = value / size;
+    let number = if digits == 0 { thousands(value) } else { format!("{value:.digits$}") };
+    format!("{number}{prefix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn labels(axis: Axis, most: usize) -> String {
+        axis.ticks(most).into_iter().map(|t| t.label).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn figures_are_round_and_agree_in_their_digits() {
+        let linear = |low, high| Axis::between(low, high, Scale::Linear);
+        assert_eq!(labels(linear(42_000.0, 165_000.0), 5), "50k | 100k | 150k");
+        assert_eq!(labels(linear(0.0, 60.0).unit("°C"), 4), "0 °C | 20 °C | 40 °C | 60 °C");
+        assert_eq!(
+            labels(linear(1_200.0, 1_980.0).unit("MHz"), 5),
+            "1,200 MHz | 1,400 MHz | 1,600 MHz | 1,800 MHz"
+        );
+        assert_eq!(labels(linear(260_100.0, 262_200.0), 6), "260.5k | 261.0k | 261.5k | 262.0k");
+        assert_eq!(labels(linear(-0.3, 0.3), 7), "-0.3 | -0.2 | -0.1 | 0 | 0.1 | 0.2 | 0.3");
+        assert_eq!(labels(linear(0.0, 3e-5), 4), "0 | 1e-5 | 2e-5 | 3e-5");
+        assert_eq!(labels(linear(0.0, 2.4e7), 3), "0 | 10M | 20M");
+    }
+
+    #[test]
+    fn decades_are_split_where_there_is_room_and_thinned_where_there_is_none() {
+        let log = |low, high| Axis::between(low, high, Scale::Log);
+        assert_eq!(labels(log(1e-9, 1e-4), 6), "1e-9 | 1e-8 | 1e-7 | 1e-6 | 1e-5 | 1e-4");
+        assert_eq!(labels(log(1e-9, 1e-4), 4), "1e-8 | 1e-6 | 1e-4");
+        assert_eq!(labels(log(50_000.0, 300_000.0), 6), "50k | 100k | 200k");
+        assert_eq!(labels(log(210.0, 290.0), 5), "220 | 240 | 260 | 280");
+        assert_eq!(labels(log(0.5, 20.0), 6), "0.5 | 1 | 2 | 5 | 10 | 20");
+    }
+
+    #[test]
+    fn one_value_stands_in_the_middle_and_none_has_an_axis_without_figures() {
+        let axis = Axis::over([100.0], Scale::Linear);
+        assert!((axis.share(100.0) - 0.5).abs() < 1e-9, "{axis:?}");
+        assert!((Axis::over([100.0; 3], Scale::Log).share(100.0) - 0.5).abs() < 1e-9);
+        let zero = Axis::over([0.0], Scale::Linear);
+        assert_eq!((zero.low(), zero.high()), (0.0, 1.0));
+        assert_eq!(labels(Axis::over([f64::NAN], Scale::Linear), 3), "");
+        assert_eq!(labels(Axis::over([-5.0, 0.0], Scale::Log), 3), "");
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_are_round_rising_within_and_no_more_than_wanted(
+            low in prop::num::f64::NORMAL, width in prop::num::f64::POSITIVE, most in 0usize..40, log in any::<bool>(),
+        ) {
+            let scale = if log { Scale::Log } else { Scale::Linear };
+            let axis = Axis::between(low, low + width, scale);
+            let ticks = axis.ticks(most);
+            prop_assert!(ticks.len() <= most, "{axis:?} {ticks:?}");
+            let slack = (axis.high() - axis.low()) * 1e-6;
+            for pair in ticks.windows(2) {
+                prop_assert!(pair[0].value < pair[1].value && pair[0].label != pair[1].label, "{axis:?} {ticks:?}");
+            }
+            for tick in &ticks {
+                prop_assert!(tick.value >= axis.low() - slack && tick.value <= axis.high() + slack);
+            }
+        }
+
+        #[test]
+        fn the_ends_of_the_range_are_no_further_from_a_tick_than_a_step(
+            low in -1e9f64..1e9, width in 1e-3f64..1e9, most in 3usize..40,
+        ) {
+            let axis = Axis::between(low, low + width, Scale::Linear);
+            let ticks = axis.ticks(most);
+            // Three may be too many and two of the next step too far apart: one at least there is.
+            prop_assert!(!ticks.is_empty(), "{axis:?}");
+            let step = if let [first, second, ..] = &ticks[..] { second.value - first.value } else { width };
+            let slack = step * 1e-3;
+            prop_assert!(ticks[0].value - axis.low() <= step + slack);
+            prop_assert!(axis.high() - ticks[ticks.len() - 1].value <= step + slack);
+            if ticks.len() < 2 {
+                return Ok(());
+            }
+            // 1, 2 or 5 times a power of ten.
+            let digits = format!("{step:.3e}");
+            prop_assert!(["1.000e", "2.000e", "5.000e"].iter().any(|d| digits.starts_with(d)), "{step}");
+            for tick in &ticks {
+                let times = tick.value / step;
+                prop_assert!((times - times.round()).abs() < 1e-6 * times.abs().max(1.0));
+            }
+        }
+
+        #[test]
+        fn what_is_between_the_ends_has_its_share(low in 1e-6f64..1e6, times in 1.001f64..1e6, at in 0.0f64..1.0) {
+            for scale in [Scale::Linear, Scale::Log] {
+                let axis = Axis::between(low, low * times, scale);
+                let share = axis.share(low + (low * times - low) * at);
+                prop_assert!((-1e-6..=1.000_001).contains(&share));
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! How a diff looks. A row is a cursor's mark, line numbers, a sign, and the text; `+` and `-` say what colours say.
+
+use super::{Diff, Line as DiffLine, Row, Side, Sign, View};
+use crate::line_layout::{Look, laid, lay};
+use crate::search_highlight as found;
+use crate::search_highlight::find_all;
+use crate::text::{fit, pad_left, printable};
+use crate::theme::{DiffRole, Theme};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Below so many columns a row has one number only.
+const NARROW: usize = 70;
+
+/// How the source of a line is coloured: its side, its number from 1, its looks by byte. [`plain`] where it is not.
+pub type Ink<'a> = dyn Fn(Side, u32) -> Vec<Look> + 'a;
+
+/// Source without colours.
+pub fn plain(_: Side, _: u32) -> Vec<Look> {
+    Vec::new()
+}
+
+/// What rows are drawn with.
+pub struct Brush<'a> {
+    pub theme: &'a Theme,
+    pub ink: &'a Ink<'a>,
+    /// What a search looks for; it stands out.
+    pub search: &'a str,
+    /// Columns of a row.
+    pub columns: usize,
+    /// First column of the source that is shown.
+    pub left: usize,
+    /// Columns of a line's number: [`Diff::digits`].
+    pub digits: usize,
+}
+
+/// Draws what is in sight of a diff, and the cursor where the pane has the focus.
+pub fn draw(
+    frame: &mut Frame,
+    area: Rect,
+    view: &mut View,
+    theme: &Theme,
+    focused: bool,
+    search: &str,
+    ink: &Ink,
+) {
+    view.fit(area.width, usize::from(area.height));
+    let columns = usize::from(area.width);
+    let brush = Brush { theme, ink, search, columns, left: view.left, digits: view.digits() };
+    for (y, row) in (area.top()..area.bottom()).zip(view.first()..view.rows().len()) {
+        let here = focused && row == view.cursor();
+        let line = brush.row(view.diff(), view.rows()[row], here);
+        frame.render_widget(line, Rect { y, height: 1, ..area });
+    }
+}
+
+impl Brush<'_> {
+    /// One row; `here` is the cursor's.
+    pub fn row(&self, diff: &Diff, row: Row, here: bool) -> Line<'static> {
+        let mark = self.mark(here);
+        let spans = match row {
+            Row::File { file } => self.file(diff, file),
+            Row::Note { file, note } => {
+                let note = diff.files.get(file).and_then(|file| file.notes.get(note));
+                vec![Span::styled(self.fit(note.map_or("", String::as_str), 1), self.theme.quiet())]
+            }
+            Row::Hunk { file, hunk } => self.hunk(diff, file, hunk),
+            Row::Line { file, hunk, line } => match diff.line(file, hunk, line) {
+                Some(line) => self.unified(line, here),
+                None => Vec::new(),
+            },
+            Row::Pair { file, hunk, old, new } => {
+                let on = |line: Option<usize>| line.and_then(|line| diff.line(file, hunk, line));
+                self.split(on(old), on(new), here)
+            }
+        };
+        let mut all = vec![mark];
+        all.extend(spans);
+        let line = Line::from(all);
+        // In a line of source it does already, where the number before it is none of it.
+        if row.is_source() { line } else { found::mark(line, self.search, self.theme) }
+    }
+
+    fn mark(&self, here: bool) -> Span<'static> {
+        if here { Span::styled("▸", self.theme.key()) } else { Span::raw(" ") }
+    }
+
+    fn fit(&self, text: &str, used: usize) -> String {
+        fit(&printable(text), self.columns.saturating_sub(used)).into_owned()
+    }
+
+    fn file(&self, diff: &Diff, file: usize) -> Vec<Span<'static>> {
+        let Some(file) = diff.files.get(file) else { return Vec::new() };
+        let name = match (&file.old, &file.new) {
+            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+            (Some(old), None) => format!("{old} (deleted)"),
+            (None, Some(new)) if !file.hunks.is_empty() => format!("{new} (new)"),
+            _ => file.name().unwrap_or_default().to_owned(),
+        };
+        vec![Span::styled(self.fit(&name, 1), self.theme.strong())]
+    }
+
+    fn hunk(&self, diff: &Diff, file: usize, hunk: usize) -> Vec<Span<'static>> {
+        let Some(hunk) = diff.files.get(file).and_then(|file| file.hunks.get(hunk)) else {
+            return Vec::new();
+        };
+        let range = hunk.range();
+        let section = self.fit(&format!(" {}", hunk.section), 1 + range.len());
+        vec![Span::styled(range, self.theme.diff(DiffRole::Hunk)), Span::styled(section, self.theme.quiet())]
+    }
+
+    fn unified(&self, line: &DiffLine, here: bool) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let numbers = match self.columns < NARROW {
+            true => vec![line.new.or(line.old)],
+            false => vec![line.old, line.new],
+        };
+        let used = 1 + numbers.len() * (self.digits + 1);
+        for number in numbers {
+            spans.push(self.number(number, here));
+        }
+        let side = if line.sign == Sign::Removed { Side::Old } else { Side::New };
+        spans.extend(self.text(line, side, self.columns.saturating_sub(used)));
+        spans
+    }
+
+    fn split(&self, old: Option<&DiffLine>, new: Option<&DiffLine>, here: bool) -> Vec<Span<'static>> {
+        // A mark at the left and a rule in the middle.
+        let half = self.columns.saturating_sub(2) / 2;
+        let mut spans = Vec::new();
+        for (line, side) in [(old, Side::Old), (new, Side::New)] {
+            let number = line.and_then(|line| if side == Side::Old { line.old } else { line.new });
+            spans.push(self.number(number, here && side == Side::New));
+            let room = half.saturating_sub(self.digits + 1);
+            let text = line.map_or_else(Vec::new, |line| self.text(line, side, room));
+            let used = laid(&text);
+            spans.extend(text);
+            if side == Side::Old {
+                let filling = line.map_or(Style::new(), |line| self.theme.diff_ground(role(line.sign)));
+                spans.push(Span::styled(" ".repeat(room.saturating_sub(used)), filling));
+                spans.push(Span::styled("│", self.theme.quiet()));
+            }
+        }
+        spans
+    }
+
+    fn number(&self, number: Option<u32>, here: bool) -> Span<'static> {
+        let text = number.map(|number| number.to_string()).unwrap_or_default();
+        Span::styled(format!("{} ", pad_left(&text, self.digits)), self.theme.gutter(here))
+    }
+
+    /// The sign and the source.
+    fn text(&self, line: &DiffLine, side: Side, room: usize) -> Vec<Span<'static>> {
+        let number = if side == Side::Old { line.old } else { line.new };
+        let ink = number.map_or_else(Vec::new, |number| (self.ink)(side, number));
+        let sign = self.theme.diff(role(line.sign));
+        let ground = self.theme.diff_ground(role(line.sign));
+        // Source that is coloured keeps its colours; the ground behind it tells what became of the line.
+        let (base, part) = match ink.is_empty() {
+            true => (sign.patch(ground), self.theme.diff(part(line.sign))),
+            false => (self.theme.text().patch(ground), self.theme.diff_ground(part(line.sign))),
+        };
+        let parts: Vec<Look> = line.parts.iter().map(|range| (range.clone(), part)).collect();
+        let found = find_all(&line.text, self.search);
+        let found: Vec<Look> = found.into_iter().map(|range| (range, self.theme.found())).collect();
+        // A carriage return is of interest where the lines differ.
+        let text = match line.sign {
+            Sign::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
+            _ => &line.text,
+        };
+        let mut spans = vec![Span::styled(format!("{} ", line.sign.mark()), sign)];
+        spans.extend(lay(text, base, &[&ink, &parts, &found], self.left, room.saturating_sub(2)));
+        if line.unended && line.sign != Sign::Same && laid(&spans) + 21 <= room {
+            spans.push(Span::styled("  (no line end)", self.theme.quiet()));
+        }
+        spans
+    }
+}
+
+fn role(sign: Sign) -> DiffRole {
+    match sign {
+        Sign::Same => DiffRole::Same,
+        Sign::Removed => DiffRole::Removed,
+        Sign::Added => DiffRole::Added,
+    }
+}
+
+/// What differs within a line.
+fn part(sign: Sign) -> DiffRole {
+    match sign {
+        Sign::Same => DiffRole::Same,
+        Sign::Removed => DiffRole::RemovedPart,
+        Sign::Added => DiffRole::AddedPart,
+    }
+}

@@ -1,0 +1,212 @@
+//! A diff as data, and how it is drawn: the room that every pane with a diff shares. Computed from two texts or
+//! read from a unified diff's text; shown one line under the other, or side by side.
+
+mod compute;
+mod draw;
+mod moved;
+mod parse;
+mod rows;
+mod view;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use draw::{Brush, Ink, draw, plain};
+pub use moved::Moved;
+pub use rows::{Form, Row};
+pub use view::{Stop, View};
+
+use std::ops::Range;
+
+/// What a line is to the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    Same,
+    Removed,
+    Added,
+}
+
+impl Sign {
+    pub fn mark(self) -> &'static str {
+        match self {
+            Sign::Same => " ",
+            Sign::Removed => "-",
+            Sign::Added => "+",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Old,
+    New,
+}
+
+/// How much of what did not change is shown around a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Around {
+    /// As git has it.
+    #[default]
+    Near,
+    Far,
+    /// All of the file.
+    Whole,
+}
+
+impl Around {
+    /// Lines before and behind each change.
+    pub fn lines(self) -> u32 {
+        match self {
+            Around::Near => 3,
+            Around::Far => 10,
+            // More than a file has that is compared line by line.
+            Around::Whole => 1 << 24,
+        }
+    }
+
+    /// The next wider one, and from the widest the narrowest.
+    pub fn next(self) -> Self {
+        match self {
+            Around::Near => Around::Far,
+            Around::Far => Around::Whole,
+            Around::Whole => Around::Near,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Around::Near => "3 lines around",
+            Around::Far => "10 lines around",
+            Around::Whole => "the whole file",
+        }
+    }
+
+    /// What a title says of it: nothing of the usual.
+    pub fn note(self) -> &'static str {
+        if self == Around::default() { "" } else { self.words() }
+    }
+}
+
+/// One line of a hunk. Its text is as it was found: whoever draws it makes it fit for a screen ([`crate::line_layout`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub sign: Sign,
+    /// Without its line feed.
+    pub text: String,
+    /// Its number in the old text, from 1; `None` of an added line.
+    pub old: Option<u32>,
+    /// Its number in the new text.
+    pub new: Option<u32>,
+    /// The last line of a text that does not end in a line feed.
+    pub unended: bool,
+    /// Of a changed line: the bytes that its counterpart does not have. Empty where there is no counterpart, or
+    /// nearly everything differs.
+    pub parts: Vec<Range<usize>>,
+    /// Of a changed line: the line of the same hunk that it replaced, or that replaced it.
+    pub beside: Option<usize>,
+}
+
+/// Changes that lie close together, with the unchanged lines around them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunk {
+    /// Number of the first line in each text, from 1; the line before where the side has none, as in unified diffs.
+    pub old: u32,
+    pub new: u32,
+    /// Where in the source it is: the nearest line above that begins at the left, mostly a function's head.
+    pub section: String,
+    /// Removed lines come before the added ones that replace them.
+    pub lines: Vec<Line>,
+}
+
+impl Hunk {
+    /// Lines of it that the old and the new text have.
+    pub fn counts(&self) -> (usize, usize) {
+        let of = |sign: Sign| self.lines.iter().filter(|line| line.sign == sign).count();
+        let same = of(Sign::Same);
+        (same + of(Sign::Removed), same + of(Sign::Added))
+    }
+
+    /// `@@ -31,7 +31,9 @@`
+    pub fn range(&self) -> String {
+        let (old, new) = self.counts();
+        format!("@@ -{},{old} +{},{new} @@", self.old, self.new)
+    }
+}
+
+/// What changed in one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Its names before and after, where the diff says them; `None` also where there was, or is, none.
+    pub old: Option<String>,
+    pub new: Option<String>,
+    /// What else is said of it: modes, renames, that it is no text.
+    pub notes: Vec<String>,
+    pub hunks: Vec<Hunk>,
+}
+
+impl File {
+    /// What to call it: where it is, else where it was.
+    pub fn name(&self) -> Option<&str> {
+        self.new.as_deref().or(self.old.as_deref())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    pub files: Vec<File>,
+}
+
+impl Diff {
+    /// From one text to another: no file where they are equal.
+    pub fn of(old: &str, new: &str) -> Self {
+        Diff::with(old, new, Around::default())
+    }
+
+    /// The same, with more of what did not change.
+    pub fn with(old: &str, new: &str, around: Around) -> Self {
+        compute::diff(old, new, around.lines() as usize)
+    }
+
+    /// Reads a unified diff, of git or of `diff -u`; what is none becomes notes.
+    pub fn parse(text: &str) -> Self {
+        parse::parse(text)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The diff as rows of a screen.
+    pub fn rows(&self, form: Form) -> Vec<Row> {
+        rows::rows(self, form)
+    }
+
+    pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
+        self.files.iter().flat_map(|file| &file.hunks)
+    }
+
+    /// How many lines were added and removed.
+    pub fn counts(&self) -> (usize, usize) {
+        let lines = || self.hunks().flat_map(|hunk| &hunk.lines);
+        let of = |sign: Sign| lines().filter(|line| line.sign == sign).count();
+        (of(Sign::Added), of(Sign::Removed))
+    }
+
+    /// `+12 −3`
+    pub fn tally(&self) -> String {
+        let (added, removed) = self.counts();
+        format!("+{added} −{removed}")
+    }
+
+    /// Columns that its line numbers take.
+    pub fn digits(&self) -> usize {
+        let last = |hunk: &Hunk| hunk.old.max(hunk.new) as usize + hunk.lines.len();
+        let most = self.hunks().map(last).max().unwrap_or(0);
+        most.to_string().len().max(3)
+    }
+
+    fn line(&self, file: usize, hunk: usize, line: usize) -> Option<&Line> {
+        self.files.get(file)?.hunks.get(hunk)?.lines.get(line)
+    }
+}

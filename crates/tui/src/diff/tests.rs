@@ -1,0 +1,211 @@
+//! A diff says exactly how one text becomes the other, whoever wrote it down.
+
+use super::*;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// The old text with the diff's changes in it; `None` where it does not fit.
+fn apply(diff: &Diff, old: &str) -> Option<String> {
+    let mut lines = old.split_inclusive('\n');
+    let mut out = String::new();
+    let mut at = 1;
+    for hunk in diff.hunks() {
+        let begin = if hunk.counts().0 == 0 { hunk.old + 1 } else { hunk.old };
+        while at < begin {
+            out.push_str(lines.next()?);
+            at += 1;
+        }
+        for line in &hunk.lines {
+            let whole = format!("{}{}", line.text, if line.unended { "" } else { "\n" });
+            if line.sign != Sign::Added {
+                if (lines.next()?, line.old) != (&whole, Some(at)) {
+                    return None;
+                }
+                at += 1;
+            }
+            if line.sign != Sign::Removed {
+                out.push_str(&whole);
+            }
+        }
+    }
+    out.extend(lines);
+    Some(out)
+}
+
+/// A diff as a picture: signs, and `[…]` around what differs within a line.
+fn picture(diff: &Diff) -> String {
+    let mut out = String::new();
+    for line in diff.hunks().flat_map(|hunk| &hunk.lines) {
+        let mut text = line.text.clone();
+        for part in line.parts.iter().rev() {
+            text.insert(part.end, ']');
+            text.insert(part.start, '[');
+        }
+        out.push_str(&format!("{}{text}\n", line.sign.mark()));
+    }
+    out
+}
+
+fn beside(diff: &Diff) -> Vec<(String, String)> {
+    let text = |file: usize, hunk: usize, line: Option<usize>| {
+        line.and_then(|line| diff.line(file, hunk, line)).map_or("~".to_owned(), |line| line.text.clone())
+    };
+    diff.rows(Form::Split)
+        .into_iter()
+        .filter_map(|row| match row {
+            Row::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
+            _ => None,
+        })
+        .collect()
+}
+
+const OLD: &str = "#include <lab.h>\n\n__global__ void sum(float *x, int n) {\n    float s = 0;\n    for (int i = 0; i < n; i++) s += x[i];\n\n    \
+    // a\n    // b\n    // c\n    // d\n    x[0] = s;\n}\n";
+
+#[test]
+fn the_words_that_differ_are_marked() {
+    let new = OLD
+        .replace("int i = 0; i < n; i++", "int i = lane; i < n; i += 32")
+        .replace("x[0] = s", "x[0] = warp_sum(s)");
+    let diff = Diff::of(OLD, &new);
+    let seen = picture(&diff);
+    assert!(seen.contains("-    for (int i = [0]; i < n; i[++]) s += x[i];\n"), "{seen}");
+    assert!(seen.contains("+    for (int i = [lane]; i < n; i[ += 32]) s += x[i];\n"), "{seen}");
+    assert!(seen.contains("+    x[0] = [warp_sum(]s[)];\n"), "{seen}");
+}
+
+#[test]
+fn a_line_that_became_another_stands_beside_it_and_new_ones_beside_nothing() {
+    let diff =
+        Diff::of("a = load(x);\nstore(y, a);\n", "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n");
+    let wanted = [
+        ("~", "// in fp32"),
+        ("a = load(x);", "float a = load(x);"),
+        ("~", ""),
+        ("store(y, a);", "store(y, a * scale);"),
+    ];
+    let wanted: Vec<(String, String)> = wanted.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    assert_eq!(beside(&diff), wanted);
+}
+
+#[test]
+fn lines_that_have_nothing_in_common_are_marked_as_a_whole() {
+    let diff = Diff::of("return a;\n", "__syncthreads();\n");
+    assert!(diff.hunks().flat_map(|hunk| &hunk.lines).all(|line| line.parts.is_empty()));
+}
+
+#[test]
+fn far_changes_have_hunks_of_their_own_and_name_the_function() {
+    let body: String = (0..40).map(|n| format!("    step({n});\n")).collect();
+    let old = format!("void f() {{\n{body}}}\n");
+    let new = old.replace("step(3)", "jump(3)").replace("step(30)", "jump(30)");
+    let diff = Diff::of(&old, &new);
+    let heads: Vec<String> = diff.hunks().map(|hunk| format!("{} {}", hunk.range(), hunk.section)).collect();
+    assert_eq!(heads, ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]);
+    let mut view = View::new(Arc::new(diff), Form::Unified);
+    assert!(view.step_hunk(true) && view.line() == Some(29));
+    assert!(view.step_hunk(true) && view.line() == Some(2), "round the end");
+    assert!(view.step_hunk(false) && view.line() == Some(29));
+}
+
+#[test]
+fn gits_words_about_a_file_are_read() {
+    let diff = Diff::parse(
+        "diff --git a/k/kernel.cu b/k/kernel.cu\nindex 1..2 100644\n--- a/k/kernel.cu\n+++ b/k/kernel.cu\n@@ -1 +1,2 @@ void f()\n-a\n+b\n\
+         +-- not a file\n\\ No newline at end of file\ndiff --git a/x.bin b/x.bin\nnew file mode 100644\nBinary files /dev/null and b/x.bin \
+         differ\ndiff --git a/old.md b/new.md\nsimilarity index 100%\nrename from old.md\nrename to new.md\n",
+    );
+    let names: Vec<Option<&str>> = diff.files.iter().map(File::name).collect();
+    assert_eq!(names, [Some("k/kernel.cu"), Some("x.bin"), None]);
+    assert_eq!(diff.files[0].hunks[0].section, "void f()");
+    assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
+    assert!(diff.files[0].hunks[0].lines[2].unended);
+    assert_eq!(diff.files[1].notes, ["new file mode 100644", "Binary files /dev/null and b/x.bin differ"]);
+    assert_eq!(diff.tally(), "+2 −1");
+}
+
+/// A text that shares much with its neighbours.
+fn text() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        4 => prop::sample::select(vec!["", "a", "b b", "    x = y;", "}", "\tfor (;;) {", "漢字 é", "-- x", "@@ -1 +1 @@", "a\r"]),
+        1 => prop::sample::select(vec!["\\ No newline", "+++ b/x", "diff --git a/x b/x"]),
+    ];
+    (prop::collection::vec(line, 0..24), any::<bool>()).prop_map(|(lines, ended)| {
+        let end = if ended && !lines.is_empty() { "\n" } else { "" };
+        lines.join("\n") + end
+    })
+}
+
+fn of_git(old: &str, new: &str) -> String {
+    let mut patch =
+        git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, None).expect("two buffers");
+    String::from_utf8_lossy(&patch.to_buf().expect("its text")).into_owned()
+}
+
+/// Both forms show each line once, in order.
+fn shows_all(diff: &Diff) -> bool {
+    let lines: Vec<(usize, usize)> =
+        diff.hunks().enumerate().flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l))).collect();
+    let on = |side: Sign| -> Vec<(usize, usize)> {
+        let rows = diff.rows(Form::Split).into_iter();
+        rows.filter_map(|row| match row {
+            Row::Pair { hunk, old, new, .. } => Some((hunk, if side == Sign::Removed { old? } else { new? })),
+            _ => None,
+        })
+        .collect()
+    };
+    let of = |sign: Sign| -> Vec<(usize, usize)> {
+        let keep = |(h, l): &(usize, usize)| diff.files[0].hunks[*h].lines[*l].sign != sign;
+        lines.iter().copied().filter(keep).collect()
+    };
+    diff.is_empty() || (on(Sign::Removed) == of(Sign::Added) && on(Sign::Added) == of(Sign::Removed))
+}
+
+proptest! {
+    #[test]
+    fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
+        let diff = Diff::of(&old, &new);
+        prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
+        prop_assert!(shows_all(&diff));
+        prop_assert_eq!(diff.is_empty(), old == new);
+    }
+
+    #[test]
+    fn however_much_is_around_the_changes_they_are_the_same_and_begin_at_the_same_lines(old in text(), new in text()) {
+        let near = View::new(Arc::new(Diff::of(&old, &new)), Form::Unified);
+        for around in [Around::Far, Around::Whole] {
+            let diff = Diff::with(&old, &new, around);
+            prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
+            prop_assert_eq!(diff.counts(), near.diff().counts());
+            prop_assert!(around != Around::Whole || diff.hunks().count() <= 1);
+            for form in [Form::Unified, Form::Split] {
+                let view = View::new(Arc::new(diff.clone()), form);
+                prop_assert_eq!(view.stops().len(), near.stops().len());
+                // Each row is found again, and back.
+                let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
+                let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
+                prop_assert!(form == Form::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
+                prop_assert!(lines.clone().all(|row| is_there(&row)));
+            }
+        }
+    }
+
+    #[test]
+    fn so_does_what_git_wrote(old in text(), new in text()) {
+        let diff = Diff::parse(&of_git(&old, &new));
+        prop_assert_eq!(apply(&diff, &old), Some(new));
+        prop_assert!(shows_all(&diff));
+    }
+
+    #[test]
+    fn any_text_is_read_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
+        let diff = Diff::parse(&text);
+        let theme = crate::theme::Theme::plain();
+        let brush = Brush { theme: &theme, ink: &plain, search: "a", columns, left, digits: diff.digits() };
+        for form in [Form::Unified, Form::Split] {
+            for row in diff.rows(form) {
+                brush.row(&diff, row, true);
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! What is typed before a keep or a discard: the subject of the commit and, folded away until asked for, the trailers
+//! under it.
+
+use lab_core::message::{Key, Message};
+use lab_core::run::RunId;
+use tui_input::Input;
+
+/// A subject of no more letters is read whole in a list of commits …
+pub const SHORT: usize = 50;
+
+/// … and one of more than these is cut in most places.
+pub const LONG: usize = 72;
+
+/// One line to type.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// `None` of the subject.
+    pub key: Option<Key>,
+    pub input: Input,
+}
+
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub run: RunId,
+    /// The subject first.
+    fields: Vec<Field>,
+    at: usize,
+    open: bool,
+    /// What the verdict said when it was last filled in: as long as nobody typed otherwise, a newer one takes its place.
+    tested: String,
+    /// Why it was not accepted.
+    pub problem: Option<String>,
+}
+
+impl Draft {
+    /// `tested` is what the verdict says already.
+    pub fn new(run: RunId, tested: String) -> Self {
+        let trailers = Key::KNOWN.into_iter().map(|key| {
+            let input = if key == Key::Tested { Input::new(tested.clone()) } else { Input::default() };
+            Field { key: Some(key), input }
+        });
+        let subject = Field { key: None, input: Input::default() };
+        Draft {
+            run,
+            fields: std::iter::once(subject).chain(trailers).collect(),
+            at: 0,
+            open: false,
+            tested,
+            problem: None,
+        }
+    }
+
+    /// The same words about another run, or again about this one: begun anew at the end of the subject.
+    fn about(mut self, run: RunId, tested: String) -> Self {
+        (self.run, self.at, self.problem) = (run, 0, None);
+        for field in &mut self.fields {
+            let text = field.input.value().to_owned();
+            let is_untouched = field.key == Some(Key::Tested) && text == self.tested;
+            field.input = Input::new(if is_untouched { tested.clone() } else { text });
+        }
+        self.tested = tested;
+        self
+    }
+
+    /// The line that is typed into.
+    pub fn input(&mut self) -> &mut Input {
+        &mut self.fields[self.at].input
+    }
+
+    /// The lines that are seen, and which of them is typed into.
+    pub fn shown(&self) -> (&[Field], usize) {
+        (if self.open { &self.fields } else { &self.fields[..1] }, self.at)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub fn subject(&self) -> &str {
+        self.fields[0].input.value().trim()
+    }
+
+    /// The keys of the trailers that say something.
+    pub fn filled(&self) -> Vec<&str> {
+        let filled = self.fields.iter().filter(|f| !f.input.value().trim().is_empty());
+        filled.filter_map(|f| Some(f.key.as_ref()?.word())).collect()
+    }
+
+    /// Shows the trailers, or folds them away: what was typed stays.
+    pub fn fold(&mut self) {
+        self.open = !self.open;
+        self.at = usize::from(self.open);
+    }
+
+    /// To the next line or the one before, round the end; what is folded away is opened.
+    pub fn step(&mut self, forward: bool) {
+        self.complete();
+        if !self.open {
+            self.open = true;
+            self.at = if forward { 1 } else { self.fields.len() - 1 };
+            return;
+        }
+        let count = self.fields.len();
+        self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
+    }
+
+    /// `hi` is *high* where the words of the trailer leave no doubt.
+    pub fn complete(&mut self) {
+        let field = &mut self.fields[self.at];
+        let typed = field.input.value().trim().to_lowercase();
+        let words = field.key.as_ref().map_or(&[][..], Key::words);
+        let mut near = words.iter().filter(|word| word.starts_with(&typed));
+        if let (false, Some(word), None) = (typed.is_empty(), near.next(), near.next()) {
+            field.input = Input::new((*word).to_owned());
+        }
+    }
+
+    /// The words of the trailer that is typed into, where it has some.
+    pub fn words(&self) -> &'static [&'static str] {
+        self.fields[self.at].key.as_ref().map_or(&[], Key::words)
+    }
+
+    /// The next of them or the one before, round the end through none at all.
+    pub fn choose(&mut self, forward: bool) {
+        self.complete();
+        let words = self.words();
+        let field = &mut self.fields[self.at];
+        let places = words.len() + 1;
+        // None stands behind the last.
+        let at = words.iter().position(|word| *word == field.input.value()).unwrap_or(words.len());
+        let next = (at + if forward { 1 } else { places - 1 }) % places;
+        if !words.is_empty() {
+            field.input = Input::new(words.get(next).copied().unwrap_or_default().to_owned());
+        }
+    }
+
+    /// What is wrong with a trailer, whose line is then the one that is typed into.
+    pub fn wrong(&mut self) -> Option<String> {
+        let filled = |field: &&Field| !field.input.value().trim().is_empty();
+        let error = |field: &Field| field.key.as_ref()?.value(field.input.value()).err();
+        let (at, what) = (0..self.fields.len())
+            .find_map(|at| Some((at, self.fields.get(at).filter(filled).and_then(error)?)))?;
+        (self.open, self.at) = (true, at);
+        Some(what)
+    }
+
+    /// `otherwise` is the subject where none was typed.
+    pub fn message(&self, otherwise: &str) -> Message {
+        let subject = if self.subject().is_empty() { otherwise } else { self.subject() };
+        let value = |key: &Key, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
+        let trailers = self.fields.iter().filter_map(|field| {
+            let key = field.key.clone()?;
+            let value = value(&key, field.input.value());
+            Some((key, value))
+        });
+        Message::new(subject, trailers)
+    }
+}
+
+/// What was typed and is not used yet: a dialog that was closed or refused goes on with it.
+#[derive(Debug, Default)]
+pub struct Drafts {
+    keep: Option<Draft>,
+    discard: Option<Draft>,
+}
+
+impl Drafts {
+    /// The words of the last keep that came to nothing, else none.
+    pub fn keep(&self, run: RunId, tested: String) -> Draft {
+        again(&self.keep, run, tested)
+    }
+
+    pub fn discard(&self, run: RunId, tested: String) -> Draft {
+        again(&self.discard, run, tested)
+    }
+
+    pub fn put_keep(&mut self, draft: Draft) {
+        self.keep = Some(draft);
+    }
+
+    pub fn put_discard(&mut self, draft: Draft) {
+        self.discard = Some(draft);
+    }
+
+    /// What they were about is decided.
+    pub fn clear(&mut self) {
+        *self = Drafts::default();
+    }
+}
+
+fn again(kept: &Option<Draft>, run: RunId, tested: String) -> Draft {
+    match kept.clone() {
+        Some(draft) => draft.about(run, tested),
+        None => Draft::new(run, tested),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(draft: &mut Draft, text: &str) {
+        *draft.input() = Input::new(text.to_owned());
+    }
+
+    #[test]
+    fn a_subject_alone_is_a_message_and_tested_is_there_already() {
+        let mut draft = Draft::new(RunId(7), "NVIDIA H200, 2 of 2 gates".into());
+        typed(&mut draft, "  two rows a block ");
+        assert_eq!(draft.shown().0.len(), 1);
+        assert_eq!(draft.filled(), ["Tested"]);
+        assert_eq!(draft.message("").render(), "two rows a block\n\nTested: NVIDIA H200, 2 of 2 gates\n");
+    }
+
+    #[test]
+    fn what_was_not_used_is_there_again_and_tested_is_of_the_newer_run() {
+        let mut drafts = Drafts::default();
+        let mut draft = drafts.keep(RunId(7), "170 sps".into());
+        typed(&mut draft, "two rows");
+        draft.step(true);
+        typed(&mut draft, "48 kB");
+        draft.problem = Some("refused".into());
+        drafts.put_keep(draft);
+        let mut draft = drafts.keep(RunId(8), "180 sps".into());
+        assert_eq!((draft.run, draft.problem.clone(), draft.is_open()), (RunId(8), None, true));
+        assert_eq!(draft.message("").render(), "two rows\n\nConstraint: 48 kB\nTested: 180 sps\n");
+        draft.input().handle(tui_input::InputRequest::InsertChar('!'));
+        assert_eq!(draft.subject(), "two rows!", "typing goes on at the end of the subject");
+        assert_eq!(drafts.discard(RunId(8), String::new()).subject(), "", "a discard has words of its own");
+        // What was typed over the verdict's words stays, also where it is nothing.
+        draft.step(false);
+        draft.step(false);
+        typed(&mut draft, "");
+        drafts.put_keep(draft);
+        let draft = drafts.keep(RunId(9), "190 sps".into());
+        assert_eq!(draft.message("").render(), "two rows!\n\nConstraint: 48 kB\n");
+        drafts.clear();
+        assert_eq!(drafts.keep(RunId(9), String::new()).subject(), "");
+    }
+
+    #[test]
+    fn lines_are_gone_through_and_usual_words_completed() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        for text in ["fast", "48 kB", "", "hi"] {
+            typed(&mut draft, text);
+            draft.step(true);
+        }
+        typed(&mut draft, "m");
+        draft.complete();
+        assert_eq!(
+            draft.message("").render(),
+            "fast\n\nConstraint: 48 kB\nConfidence: high\nScope-risk: moderate\n"
+        );
+        draft.fold();
+        assert_eq!((draft.is_open(), draft.shown().1), (false, 0));
+        draft.step(false);
+        assert_eq!(draft.shown().1, 8, "round the beginning to the last");
+        draft.step(true);
+        assert_eq!(draft.shown().1, 0);
+    }
+
+    #[test]
+    fn what_could_be_two_words_is_left_as_it_is() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        draft.step(true);
+        for _ in 0..4 {
+            draft.step(true);
+        }
+        typed(&mut draft, "perhaps");
+        draft.complete();
+        let said = draft.wrong().expect("perhaps is none of its words");
+        assert!(said.starts_with("Reversibility: 'perhaps' is none of its words"), "{said}");
+        typed(&mut draft, "Messy");
+        assert_eq!(draft.wrong(), None);
+        assert_eq!(draft.message("x").render(), "x\n\nReversibility: messy\n");
+    }
+
+    #[test]
+    fn a_wrong_trailer_is_gone_to_even_where_it_is_folded_away() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        for text in ["x", "", "", "certain"] {
+            typed(&mut draft, text);
+            draft.step(true);
+        }
+        draft.fold();
+        assert!(draft.wrong().is_some());
+        assert_eq!((draft.is_open(), draft.shown().1), (true, 3));
+    }
+
+    #[test]
+    fn words_are_gone_through_round_the_end() {
+        let mut draft = Draft::new(RunId(7), String::new());
+        draft.choose(true);
+        assert_eq!(draft.input().value(), "", "a subject has none");
+        for _ in 0..3 {
+            draft.step(true);
+        }
+        let mut seen = Vec::new();
+        for forward in [true, true, true, true, false, false] {
+            draft.choose(forward);
+            seen.push(draft.input().value().to_owned());
+        }
+        assert_eq!(seen, ["low", "medium", "high", "", "high", "medium"]);
+        typed(&mut draft, "lo");
+        draft.choose(true);
+        assert_eq!(draft.input().value(), "medium");
+    }
+}

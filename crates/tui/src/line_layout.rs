@@ -1,0 +1,143 @@
+//! Source on a screen: a line as it is in its file, with its looks by byte, becomes the columns that are seen.
+
+use super::text::width;
+use lab_core::text::sanitise::visible;
+use ratatui::style::Style;
+use ratatui::text::Span;
+use std::ops::Range;
+use unicode_width::UnicodeWidthChar;
+
+/// Columns between two tab stops.
+pub const TAB: usize = 4;
+
+/// How some bytes of a line look. In order, and apart from each other.
+pub type Look = (Range<usize>, Style);
+
+/// The columns `left..left + columns` of a line. `layers` of looks lie over `base`, the last on top. Tabs become blanks;
+/// what a terminal would take for a command, and what would hide or reorder text, gets a sign in its place. Looks at
+/// no more of the line than lies left of its last column.
+pub fn lay(text: &str, base: Style, layers: &[&[Look]], left: usize, columns: usize) -> Vec<Span<'static>> {
+    let mut out = Pieces { left, right: left.saturating_add(columns), spans: Vec::new(), column: 0 };
+    let mut next = vec![0; layers.len()];
+    for (at, letter) in text.char_indices() {
+        if out.column >= out.right {
+            break;
+        }
+        let mut style = base;
+        for (layer, next) in layers.iter().zip(&mut next) {
+            while layer.get(*next).is_some_and(|(range, _)| range.end <= at) {
+                *next += 1;
+            }
+            if let Some((_, look)) = layer.get(*next).filter(|(range, _)| range.contains(&at)) {
+                style = style.patch(*look);
+            }
+        }
+        out.put(letter, style);
+    }
+    out.spans
+}
+
+struct Pieces {
+    left: usize,
+    right: usize,
+    spans: Vec<Span<'static>>,
+    column: usize,
+}
+
+impl Pieces {
+    fn put(&mut self, letter: char, style: Style) {
+        if letter == '\t' {
+            for _ in 0..TAB - self.column % TAB {
+                self.letter(' ', 1, style);
+            }
+            return;
+        }
+        let letter = shown(letter);
+        self.letter(letter, letter.width().unwrap_or(0), style);
+    }
+
+    fn letter(&mut self, letter: char, columns: usize, style: Style) {
+        let (from, to) = (self.column, self.column + columns);
+        self.column = to;
+        if to > self.right || from >= self.right || (to <= self.left && from < self.left) {
+            return;
+        }
+        if from < self.left {
+            // The edge cuts a wide character: blanks in its place.
+            for _ in self.left..to {
+                self.push(' ', style);
+            }
+        } else {
+            self.push(letter, style);
+        }
+    }
+
+    fn push(&mut self, letter: char, style: Style) {
+        match self.spans.last_mut() {
+            Some(last) if last.style == style => last.content.to_mut().push(letter),
+            _ => self.spans.push(Span::styled(letter.to_string(), style)),
+        }
+    }
+}
+
+/// The letter, or the sign in its place.
+fn shown(letter: char) -> char {
+    match letter {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        _ if visible(letter) => letter,
+        _ => '\u{fffd}',
+    }
+}
+
+/// Columns of what was laid.
+pub fn laid(spans: &[Span]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use ratatui::style::Modifier;
+
+    fn text(line: &str, left: usize, columns: usize) -> String {
+        lay(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
+    }
+
+    #[test]
+    fn tabs_lead_to_the_next_stop_and_wide_letters_are_never_cut() {
+        assert_eq!(text("\ta\tb", 0, 80), "    a   b");
+        assert_eq!(text("\ta\tb", 3, 4), " a  ");
+        assert_eq!(text("漢字かな", 0, 5), "漢字");
+        assert_eq!(text("漢字かな", 1, 5), " 字か");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_or_hide_gets_a_sign() {
+        assert_eq!(text("a\x1b[31m\u{202e}b\r", 0, 80), "a␛[31m\u{fffd}b␍");
+    }
+
+    #[test]
+    fn the_upper_look_lies_over_the_lower_one() {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let dim = Style::new().add_modifier(Modifier::DIM);
+        let spans = lay("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
+        let seen: Vec<(&str, Modifier)> =
+            spans.iter().map(|s| (s.content.as_ref(), s.style.add_modifier)).collect();
+        let both = Modifier::BOLD | Modifier::DIM;
+        assert_eq!(
+            seen,
+            [("b", Modifier::BOLD), ("c", both), ("d", Modifier::BOLD), ("e", Modifier::empty())]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_never_takes_more_than_its_columns(line in "(\\PC|\t|\x1b|\r){0,60}", left in 0usize..40, room in 0usize..40) {
+            let spans = lay(&line, Style::new(), &[], left, room);
+            prop_assert!(laid(&spans) <= room);
+            prop_assert!(spans.iter().all(|span| span.content.chars().all(|c| !c.is_control())));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The lines of a run that the screen holds, and the view of them: followed, scrolled, frozen.
+
+use lab_core::run::RunId;
+use lab_core::text::sanitise::LogLine;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// More lines than this are not held, nor more bytes of text; they are in run.log.
+const LINES: usize = 20_000;
+const BYTES: usize = 8 << 20;
+
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    pub run: Option<RunId>,
+    lines: VecDeque<Arc<LogLine>>,
+    /// Of all their texts.
+    bytes: usize,
+}
+
+impl Log {
+    pub fn of(run: RunId) -> Self {
+        Log { run: Some(run), ..Log::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub fn line(&self, at: usize) -> Option<&LogLine> {
+        self.lines.get(at).map(Arc::as_ref)
+    }
+
+    /// Takes lines in; returns how many were dropped at the front to make room.
+    fn push(&mut self, lines: impl IntoIterator<Item = LogLine>) -> usize {
+        for line in lines {
+            // Progress is one line that moves: a hundred of them would push everything else away.
+            if is_progress(&line) && self.lines.back().is_some_and(|last| is_progress(last)) {
+                self.bytes -= self.lines.pop_back().map_or(0, |line| line.text.len());
+            }
+            self.bytes += line.text.len();
+            self.lines.push_back(Arc::new(line));
+        }
+        let mut dropped = 0;
+        while self.lines.len() > LINES || self.bytes > BYTES {
+            self.bytes -= self.lines.pop_front().map_or(0, |line| line.text.len());
+            dropped += 1;
+        }
+        dropped
+    }
+}
+
+fn is_progress(line: &LogLine) -> bool {
+    line.result && line.text.starts_with("progress:")
+}
+
+/// What the pane shows of the log.
+#[derive(Clone, Debug)]
+pub struct LogView {
+    live: Log,
+    /// A copy that stays while `live` goes on.
+    frozen: Option<Log>,
+    /// First line shown, where it is not followed.
+    top: usize,
+    pub follow: bool,
+    /// First column shown.
+    pub left: usize,
+    /// Rows of the pane at the last frame.
+    pub height: usize,
+    /// The line that was gone to, until it is scrolled.
+    marked: Option<usize>,
+}
+
+impl Default for LogView {
+    fn default() -> Self {
+        LogView {
+            live: Log::default(),
+            frozen: None,
+            top: 0,
+            follow: true,
+            left: 0,
+            height: 10,
+            marked: None,
+        }
+    }
+}
+
+impl LogView {
+    /// The log that is shown.
+    pub fn log(&self) -> &Log {
+        self.frozen.as_ref().unwrap_or(&self.live)
+    }
+
+    /// A new run begins.
+    pub fn start(&mut self, run: RunId) {
+        self.live = Log::of(run);
+        if self.frozen.is_none() {
+            self.top = 0;
+            self.left = 0;
+            self.follow = true;
+            self.marked = None;
+        }
+    }
+
+    pub fn push(&mut self, skipped: u64, lines: Vec<LogLine>) {
+        let gap = (skipped > 0)
+            .then(|| LogLine {
+                text: format!("… {skipped} lines more: they are in run.log"), result: false
+            });
+        let dropped = self.live.push(gap.into_iter().chain(lines));
+        if self.frozen.is_none() {
+            self.top = self.top.saturating_sub(dropped);
+            self.marked = self.marked.and_then(|at| at.checked_sub(dropped));
+        }
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// Holds the present text still, or lets go of it.
+    pub fn toggle_freeze(&mut self) {
+        match self.frozen.take() {
+            Some(held) if held.run != self.live.run => {
+                self.follow = true;
+                self.left = 0;
+                self.marked = None;
+            }
+            Some(_) => {}
+            None => {
+                self.top = self.first();
+                self.follow = false;
+                self.frozen = Some(self.live.clone());
+            }
+        }
+    }
+
+    fn last_top(&self) -> usize {
+        self.log().len().saturating_sub(self.height)
+    }
+
+    /// First line on the screen.
+    pub fn first(&self) -> usize {
+        if self.follow { self.last_top() } else { self.top.min(self.last_top()) }
+    }
+
+    /// By so many lines; at the end the log is followed again, unless it is frozen.
+    pub fn scroll(&mut self, by: isize) {
+        let top = self.first().saturating_add_signed(by).min(self.last_top());
+        self.show(top);
+        if top == self.last_top() && by > 0 && self.frozen.is_none() {
+            self.follow = true;
+        }
+    }
+
+    fn show(&mut self, top: usize) {
+        self.top = top;
+        self.follow = false;
+        self.marked = None;
+    }
+
+    pub fn to_top(&mut self) {
+        self.show(0);
+    }
+
+    pub fn to_bottom(&mut self) {
+        self.show(self.last_top());
+        self.follow = self.frozen.is_none();
+    }
+
+    /// The line that was gone to, or the first one shown.
+    pub fn at(&self) -> usize {
+        self.marked.unwrap_or_else(|| self.first())
+    }
+
+    /// The line that was gone to: the one on the screen's top or, near the end, where it cannot be put there, below it.
+    pub fn marked(&self) -> Option<usize> {
+        self.marked
+    }
+
+    pub fn unmark(&mut self) {
+        self.marked = None;
+    }
+
+    /// To a line, which stands out from then on.
+    pub fn go_to(&mut self, at: usize) {
+        // May be beyond the last top: `first()` caps it, and the line keeps its mark.
+        self.show(at);
+        self.marked = Some(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(texts: impl IntoIterator<Item = impl ToString>) -> Vec<LogLine> {
+        texts.into_iter().map(|t| LogLine { text: t.to_string(), result: false }).collect()
+    }
+
+    fn view(count: usize) -> LogView {
+        let mut view = LogView { height: 10, ..LogView::default() };
+        view.start(RunId(1));
+        view.push(0, lines((0..count).map(|i| format!("line {i}"))));
+        view
+    }
+
+    #[test]
+    fn it_follows_until_scrolled_and_again_at_the_end() {
+        let mut view = view(100);
+        assert_eq!(view.first(), 90);
+        view.scroll(-5);
+        view.push(0, lines(["more"]));
+        assert_eq!(view.first(), 85);
+        view.scroll(6);
+        assert!(view.follow);
+        view.push(0, lines(["more"]));
+        assert_eq!(view.first(), 92);
+    }
+
+    #[test]
+    fn frozen_text_outlives_its_run() {
+        let mut view = view(30);
+        view.toggle_freeze();
+        view.start(RunId(2));
+        view.push(0, lines(["new"]));
+        assert_eq!(view.log().len(), 30);
+        assert_eq!(view.first(), 20);
+        view.toggle_freeze();
+        assert_eq!(view.log().line(0).map(|l| l.text.as_str()), Some("new"));
+        assert!(view.follow);
+    }
+
+    #[test]
+    fn old_lines_go_and_the_view_stays_where_it_was() {
+        let mut view = view(LINES);
+        view.to_top();
+        view.scroll(100);
+        view.push(7, lines(["a", "b"]));
+        assert_eq!(view.log().len(), LINES);
+        assert_eq!(view.log().line(view.first()).map(|l| l.text.as_str()), Some("line 100"));
+        let gap = view.log().line(LINES - 3).map(|l| l.text.as_str());
+        assert_eq!(gap, Some("… 7 lines more: they are in run.log"));
+    }
+
+    #[test]
+    fn of_long_lines_fewer_are_held() {
+        let mut view = view(0);
+        for n in 0..20 {
+            view.push(0, lines(std::iter::repeat_n(format!("{n}").repeat(1_000), 1_000)));
+        }
+        let held = view.log().len();
+        assert!(held * 2_000 <= BYTES && (held + 1) * 2_000 > BYTES, "{held} lines of 2,000 bytes");
+        assert_eq!(view.log().line(held - 1).map(|l| l.text.len()), Some(2_000), "the newest are the ones");
+    }
+
+    #[test]
+    fn progress_is_one_line_that_moves() {
+        let mut view = view(1);
+        let result = |text: &str| LogLine { text: text.to_owned(), result: true };
+        view.push(0, vec![result("progress: 1/3"), result("progress: 2/3")]);
+        view.push(0, vec![result("progress: 3/3"), result("stage: measure"), result("progress: 1/9")]);
+        let seen: Vec<&str> = (0..9).filter_map(|at| Some(view.log().line(at)?.text.as_str())).collect();
+        assert_eq!(seen, ["line 0", "progress: 3/3", "stage: measure", "progress: 1/9"]);
+    }
+}

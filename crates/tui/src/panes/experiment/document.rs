@@ -1,0 +1,188 @@
+//! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
+
+use super::super::super::diff::{Brush, Stop, View, plain};
+use super::super::super::text::{fit, pad};
+use super::super::super::theme::Theme;
+use super::super::correctness::fit_line;
+use super::super::run_log;
+use crate::search_highlight as found;
+use lab_core::text::sanitise::LogLine;
+use ratatui::text::{Line, Span};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What rows are laid on.
+#[derive(Clone, Copy)]
+pub struct Sheet<'t> {
+    /// First column that is seen of a diff and of a log.
+    pub left: usize,
+    pub columns: usize,
+    /// What is searched for, to be marked; empty where nothing is.
+    pub needle: &'t str,
+    pub theme: &'t Theme,
+}
+
+pub struct Section<'a> {
+    /// Empty where it needs none.
+    pub title: String,
+    pub body: Body<'a>,
+}
+
+pub enum Body<'a> {
+    Lines(Vec<Line<'static>>),
+    Diff(&'a View),
+    Log(&'a [LogLine]),
+}
+
+pub struct Document<'a> {
+    sections: Vec<Section<'a>>,
+}
+
+impl<'a> Document<'a> {
+    pub fn of(lines: Vec<Line<'static>>) -> Self {
+        Document::new(vec![Section { title: String::new(), body: Body::Lines(lines) }])
+    }
+
+    /// Sections with nothing to say are left out.
+    pub fn new(sections: Vec<Section<'a>>) -> Self {
+        Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
+    }
+
+    pub fn len(&self) -> usize {
+        // No blank row behind the last.
+        self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
+    }
+
+    /// What row `at` says.
+    pub fn text(&self, at: usize, columns: usize) -> Cow<'a, str> {
+        let mut left = at;
+        for section in &self.sections {
+            if left < section.rows() {
+                return match left.checked_sub(section.title_rows()) {
+                    Some(row) => section.body.text(row, columns).into(),
+                    None => section.title.clone().into(),
+                };
+            }
+            left -= section.rows();
+        }
+        "".into()
+    }
+
+    /// The row in which each section begins.
+    fn begins(&self) -> impl Iterator<Item = (usize, &Section<'a>)> {
+        self.sections.iter().scan(0, |at, section| {
+            let begin = *at;
+            *at += section.rows();
+            Some((begin, section))
+        })
+    }
+
+    /// Where each section begins, and each change of a diff but one right below the section's title.
+    pub fn starts(&self) -> Vec<Stop> {
+        let mut starts = Vec::new();
+        for (begin, section) in self.begins() {
+            starts.push(Stop { row: begin, is_head: true });
+            if let Body::Diff(view) = &section.body {
+                let first = begin + section.title_rows();
+                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
+                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+            }
+        }
+        starts
+    }
+
+    /// The first row of the diff.
+    pub fn diff_at(&self) -> Option<usize> {
+        let mut diffs = self.begins().filter(|(_, section)| matches!(section.body, Body::Diff(_)));
+        diffs.next().map(|(begin, section)| begin + section.title_rows())
+    }
+
+    pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
+        let mut out = Vec::new();
+        let mut begin = 0;
+        for section in &self.sections {
+            let end = begin + section.rows();
+            let (first, last) = (rows.start.max(begin), rows.end.min(end));
+            if first < last {
+                section.lines(first - begin..last - begin, sheet, &mut out);
+            }
+            begin = end;
+        }
+        out
+    }
+}
+
+impl<'a> Section<'a> {
+    pub fn new(title: &str, lines: Vec<Line<'static>>) -> Self {
+        Section { title: title.to_owned(), body: Body::Lines(lines) }
+    }
+
+    fn title_rows(&self) -> usize {
+        usize::from(!self.title.is_empty())
+    }
+
+    /// With its title, and a blank row behind it.
+    fn rows(&self) -> usize {
+        self.title_rows() + self.body.len() + 1
+    }
+
+    /// Some of the section's rows, of which the first may be its title, and the last is blank.
+    fn lines(&self, rows: Range<usize>, sheet: Sheet, out: &mut Vec<Line<'a>>) {
+        let Sheet { left, columns, needle, theme } = sheet;
+        let (titles, blank) = (self.title_rows(), self.rows() - 1);
+        if rows.start < titles {
+            let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
+            out.push(found::mark(title, needle, theme));
+        }
+        let skip = rows.start.saturating_sub(titles);
+        let take = rows.end.min(blank).saturating_sub(titles) - skip;
+        match &self.body {
+            Body::Lines(lines) => {
+                let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
+                out.extend(lines.map(|line| found::mark(line, needle, theme)));
+            }
+            Body::Diff(view) => {
+                let brush =
+                    Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
+                let seen = view.rows().iter().skip(skip).take(take);
+                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
+            }
+            Body::Log(lines) => {
+                let seen = lines.iter().skip(skip).take(take);
+                out.extend(seen.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
+            }
+        }
+        if rows.end > blank {
+            out.push(Line::default());
+        }
+    }
+}
+
+impl Body<'_> {
+    /// What row `at` says; of a line that is cut, what is seen.
+    fn text(&self, at: usize, columns: usize) -> String {
+        match self {
+            Body::Lines(lines) => {
+                lines.get(at).map(|line| fit_line(line.clone(), columns).to_string()).unwrap_or_default()
+            }
+            Body::Diff(view) => view.text(at),
+            Body::Log(lines) => lines.get(at).map(|line| line.text.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Body::Lines(lines) => lines.len(),
+            Body::Diff(view) => view.rows().len(),
+            Body::Log(lines) => lines.len(),
+        }
+    }
+}
+
+/// `label  text`, the label beside the point.
+pub fn labelled(label: &str, columns: usize, text: String, theme: &Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("  {}  ", pad(label, columns)), theme.quiet()),
+        Span::styled(text, theme.text()),
+    ])
+}

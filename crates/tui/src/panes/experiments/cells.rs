@@ -1,0 +1,126 @@
+//! What stands in a cell of the table, and what it looks like.
+
+use super::super::super::app::App;
+use super::super::super::format;
+use super::super::super::table::{Column, Facts};
+use super::super::super::text::{fit, printable};
+use super::super::commits::{figure, mark};
+use lab_core::config::Goal;
+use lab_core::run::experiment::Experiment;
+use lab_core::run::verdict::Change;
+use lab_protocol::report::Speed;
+use ratatui::style::Style;
+
+/// From so many times as much on a change is told as a factor.
+const FACTOR: f64 = 10.0;
+
+pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts, app: &App) -> String {
+    let row = &experiment.row;
+    let change = experiment.measured.change;
+    match column {
+        Column::Commit => printable(&row.commit).into_owned(),
+        Column::Status => {
+            let caveat = if experiment.measured.caveated { " !" } else { "" };
+            let word = if width < 9 { "" } else { row.status.word() };
+            format!("{} {word}{caveat}", mark(row.status)).trim_end().replace("  ", " ")
+        }
+        Column::Figure => figure(experiment),
+        Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
+        Column::Best => facts.over_best.map(by).unwrap_or_default(),
+        Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
+        Column::KernelUs => String::new(),
+        Column::Correctness => printable(&row.correctness).into_owned(),
+        Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
+        Column::Device => {
+            let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
+            fit(in_short(&device), width).into_owned()
+        }
+        Column::When => experiment.decided.map(|at| format::date(at, &app.zone)).unwrap_or_default(),
+        Column::Run => experiment.run.map(|run| run.to_string()).unwrap_or_default(),
+        Column::Description => printable(&row.description).into_owned(),
+    }
+}
+
+/// With what it is about in front, where that is not what the screen is about.
+pub fn description(experiment: &Experiment, facts: &Facts, shows_device: bool) -> String {
+    let mut about = Vec::new();
+    if facts.of_another_kernel {
+        about.extend(experiment.kernel.as_deref().map(problem));
+    }
+    if facts.on_another_device && !shows_device {
+        about.extend(experiment.device.as_deref().map(in_short));
+    }
+    let text = printable(&experiment.row.description);
+    match about.is_empty() {
+        true => text.into_owned(),
+        false => format!("[{}] {text}", printable(&about.join(", "))),
+    }
+}
+
+/// What tells a device from others: `NVIDIA GeForce RTX 4090` is the RTX 4090, and `cpu (emulated, 2 threads)` the
+/// cpu: that it is emulated the figure says. One experiment shown whole has the name as it is.
+pub fn in_short(device: &str) -> &str {
+    let mut name = device.split(" (").next().unwrap_or(device);
+    for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
+        name = name.strip_prefix(maker).unwrap_or(name);
+    }
+    name
+}
+
+/// `kernels/rmsnorm/kernel.cu` is about rmsnorm.
+fn problem(kernel: &str) -> &str {
+    kernel.rsplit('/').nth(1).unwrap_or(kernel)
+}
+
+/// `+3.1 % ± 0.3`.
+fn against_incumbent(change: &Change) -> String {
+    let spread = change.spread.map(|s| format!(" ± {:.1}", s * 100.0)).unwrap_or_default();
+    format!("{}{spread}", by(change.ratio))
+}
+
+/// `+3.1 %`; a kernel that is many times as fast is `× 12.5`.
+fn by(ratio: f64) -> String {
+    if ratio + 1.0 >= FACTOR { format!("× {:.1}", ratio + 1.0) } else { format::percent(ratio) }
+}
+
+pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, app: &App) -> Style {
+    let theme = &app.theme;
+    let change = experiment.measured.change;
+    match column {
+        Column::Status => theme.experiment(experiment.row.status),
+        _ if is_foreign => theme.quiet(),
+        Column::Commit => theme.accent(),
+        Column::Figure => theme.strong(),
+        Column::Correctness if experiment.row.correctness != "pass" => theme.bad(),
+        Column::Change | Column::Speed => match change.and_then(|c| c.speed) {
+            Some(Speed::Faster) => theme.good(),
+            Some(Speed::Slower) => theme.bad(),
+            Some(Speed::Same) => theme.quiet(),
+            None => match change.map(|c| (c.ratio > 0.0) == (app.setup.goal == Goal::Maximize)) {
+                Some(true) => theme.good(),
+                _ => theme.quiet(),
+            },
+        },
+        Column::Device | Column::When | Column::Run => theme.quiet(),
+        _ => theme.text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_by_what_tells_it_from_others() {
+        for (name, short) in [
+            ("NVIDIA H200", "H200"),
+            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("Tesla T4", "T4"),
+            ("cpu (emulated, 2 threads)", "cpu"),
+            ("", ""),
+        ] {
+            assert_eq!(in_short(name), short);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The commits of all branches as a graph, with their names and the experiments that they hold.
+//!
+//! ```text
+//! ●    a1b2c3d  [exp/x]  ● 165.2k  overlap the gather
+//! ├─╮  b2c3d4e                     merge the notes
+//! │ •  c3d4e5f  {v1}               notes
+//! ●─╯  d4e5f6a           ● 142.0k  flagged all-gather
+//! ```
+
+mod state;
+
+pub use state::{Goal, GraphRow, GraphState};
+
+use super::super::app::App;
+use super::super::chart::Glyphs;
+use super::super::format;
+use super::super::keymap::Action;
+use super::super::text::{fit, pad_left, printable};
+use super::commits::{figure, mark};
+use super::{Pane, titled};
+use crate::search_highlight as found;
+use lab_core::repo::{Label, LabelKind, Place, short};
+use lab_core::run::experiment::Status;
+use lab_core::text::figures::thousands;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+/// Lines of the graph that are drawn beside each other; what is further right is left out.
+const LANES: usize = 12;
+
+/// From so many columns on the author and the time stand at the right.
+const WIDE: usize = 110;
+
+pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
+    let inner = titled(frame, area, app, Pane::Graph, &note(&app.panes.graph));
+    if app.panes.graph.rows.is_empty() {
+        let text = match app.panes.graph.asked {
+            true => "reading …".to_owned(),
+            false => format!("no commit yet: {} makes the first", app.keymap.way(Action::Keep)),
+        };
+        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
+        return;
+    }
+    let rows = usize::from(inner.height);
+    let first = app.panes.graph.bring_into_view(rows);
+    let selected = app.panes.graph.at();
+    let count = app.panes.graph.rows.len();
+    app.panes.note_list(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
+    let shown = &app.panes.graph.rows[first..(first + rows).min(app.panes.graph.rows.len())];
+    // As wide as what is seen needs.
+    let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);
+    for (at, row) in shown.iter().enumerate() {
+        let line = describe(row, lanes, app, usize::from(inner.width));
+        let mut line = found::mark(line, app.needle(Pane::Graph), &app.theme);
+        if first + at == selected {
+            line = app.theme.select(line);
+        }
+        frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
+    }
+}
+
+/// How many were read, and what becomes of the others.
+fn note(state: &GraphState) -> String {
+    let count = thousands(state.rows.len() as f64);
+    let more = match state.goal {
+        Some(_) => " · reading on: any key stops",
+        None if state.at_end || state.rows.is_empty() => "",
+        None if state.is_full() => " · no more are held: `git log` shows older ones",
+        None => " and older ones",
+    };
+    format!("{count}{more}")
+}
+
+fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'static> {
+    let theme = &app.theme;
+    let commit = &row.entry.commit;
+    let experiment = commit.experiment.as_deref().filter(|e| app.is_mine(e));
+    let node = match experiment.map(|e| e.row.status) {
+        None => app.glyphs.pick("•", "*"),
+        Some(Status::Keep) => app.glyphs.pick("●", "@"),
+        Some(status) => app.glyphs.pick(mark(status), "o"),
+    };
+    let node_style = experiment.map_or(theme.text(), |e| theme.experiment(e.row.status));
+    let mut spans = Vec::new();
+    for (at, sign) in graph(&row.place, lanes, app.glyphs).into_iter().enumerate() {
+        match at == 2 * row.place.column {
+            true => spans.push(Span::styled(node.to_owned(), node_style)),
+            false => spans.push(Span::styled(sign, theme.quiet())),
+        }
+    }
+    spans.push(Span::styled(format!(" {} ", short(&commit.id)), theme.accent()));
+    for label in &row.entry.labels {
+        spans.push(Span::styled(format!("{} ", named(label)), theme.strong()));
+    }
+    if let Some(experiment) = experiment {
+        spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
+        spans.push(Span::styled(format!("{} ", pad_left(&figure(experiment), 7)), theme.strong()));
+        if !experiment.is_kept() {
+            // No branch holds it: it hangs at what it was tried on.
+            let word = format!(" {}:", experiment.row.status.word());
+            spans.push(Span::styled(word, theme.experiment(experiment.row.status)));
+        }
+    }
+    let right = format!("  {} · {}", printable(&commit.author), format::date(commit.time, &app.zone));
+    let right = if columns >= WIDE { right } else { String::new() };
+    let used: usize = spans.iter().map(Span::width).sum::<usize>() + 1;
+    let room = columns.saturating_sub(used + super::super::text::width(&right));
+    let subject = super::super::text::pad(&fit(&commit.subject, room), room);
+    spans.push(Span::raw(format!(" {subject}")));
+    spans.push(Span::styled(right, theme.quiet()));
+    Line::from(spans)
+}
+
+/// `[main]` a branch, `[▸main]` the one that HEAD is on, `(origin/main)`, `{v1}`: a sign as well as a colour.
+fn named(label: &Label) -> String {
+    let name = printable(&label.name);
+    match label.kind {
+        LabelKind::Head => "[▸HEAD]".to_owned(),
+        LabelKind::Current => format!("[▸{name}]"),
+        LabelKind::Branch => format!("[{name}]"),
+        LabelKind::Remote => format!("({name})"),
+        LabelKind::Tag => format!("{{{name}}}"),
+    }
+}
+
+/// Lanes that a row takes.
+fn lanes(place: &Place) -> usize {
+    let all = place.joins.iter().chain(&place.parents).chain(&place.passing);
+    all.copied().max().unwrap_or(0).max(place.column) + 1
+}
+
+/// Which ways lines leave a cell.
+#[derive(Clone, Copy, Default)]
+struct Ways {
+    up: bool,
+    down: bool,
+    left: bool,
+    right: bool,
+}
+
+impl Ways {
+    fn sign(self, glyphs: Glyphs) -> &'static str {
+        let Ways { up, down, left, right } = self;
+        let (line, plain) = match (up, down, left, right) {
+            (false, false, false, false) => (" ", " "),
+            (true, true, false, false) | (true, false, false, false) | (false, true, false, false) => {
+                ("│", "|")
+            }
+            (false, false, _, _) => ("─", "-"),
+            (true, true, true, false) => ("┤", "|"),
+            (true, true, false, true) => ("├", "|"),
+            (true, true, true, true) => ("┼", "+"),
+            (true, false, true, false) => ("╯", "/"),
+            (true, false, false, true) => ("╰", "\\"),
+            (false, true, true, false) => ("╮", "\\"),
+            (false, true, false, true) => ("╭", "/"),
+            (true, false, true, true) => ("┴", "+"),
+            (false, true, true, true) => ("┬", "+"),
+        };
+        glyphs.pick(line, plain)
+    }
+}
+
+/// The cells of a row: a lane, a gap, a lane, a gap, … In the commit's own lane the caller puts its mark.
+fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
+    let mut cells = vec![Ways::default(); 2 * lanes];
+    let mut set = |lane: usize, way: fn(&mut Ways)| {
+        if let Some(cell) = cells.get_mut(2 * lane) {
+            way(cell);
+        }
+    };
+    for &lane in &place.passing {
+        set(lane, |ways| (ways.up, ways.down) = (true, true));
+    }
+    place.joins.iter().for_each(|&lane| set(lane, |ways| ways.up = true));
+    place.parents.iter().for_each(|&lane| set(lane, |ways| ways.down = true));
+    for &lane in place.joins.iter().chain(&place.parents) {
+        let (from, to) = (2 * lane.min(place.column), 2 * lane.max(place.column));
+        for at in from..=to {
+            if let Some(cell) = cells.get_mut(at) {
+                cell.left |= at > from;
+                cell.right |= at < to;
+            }
+        }
+    }
+    cells.into_iter().map(|ways| ways.sign(glyphs)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_core::repo::Lanes;
+
+    /// `id: parents` a line, drawn.
+    fn drawn(commits: &str, glyphs: Glyphs) -> Vec<String> {
+        let mut lanes = Lanes::default();
+        let row = |line: &str| {
+            let (id, parents) = line.split_once(':').expect("id: parents");
+            let parents: Vec<String> = parents.split_whitespace().map(str::to_owned).collect();
+            let place = lanes.place(id, &parents);
+            let mut cells = graph(&place, super::lanes(&place), glyphs);
+            cells[2 * place.column] = "o";
+            cells.concat().trim_end().to_owned()
+        };
+        commits.split("; ").map(row).collect()
+    }
+
+    #[test]
+    fn branches_and_merges_are_drawn() {
+        let merge = "m: b s; s: a; b: a; a:";
+        assert_eq!(drawn(merge, Glyphs::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
+        assert_eq!(drawn(merge, Glyphs::Ascii), ["o-\\", "| o", "o |", "o-/"]);
+        // A line that runs past is crossed.
+        let three = "x: a; y: b; z: a; b: a; a:";
+        assert_eq!(drawn(three, Glyphs::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! The whole file: a gutter with the cursor, the worst message's sign, the number, what changed; the messages of a
+//! line below it.
+
+use super::looks;
+use super::state::{Change, Row, SourceState, wrapped};
+use crate::line_layout::{Look, lay};
+use crate::search_highlight::find_all;
+use crate::source::{Message, Standing, Which};
+use crate::theme::{DiffRole, Theme};
+use lab_protocol::report::Severity;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use std::ops::Range;
+
+/// Tab stops as compilers count columns.
+const COMPILER_TAB: usize = 8;
+
+pub fn draw(
+    frame: &mut Frame,
+    area: Rect,
+    state: &mut SourceState,
+    theme: &Theme,
+    focused: bool,
+    search: &str,
+) {
+    let digits = state.count().to_string().len().max(3);
+    // Cursor, sign, number, change, and a blank.
+    let gutter = digits + 4;
+    let room = usize::from(area.width).saturating_sub(gutter);
+    let rows = state.in_sight(room.saturating_sub(2), usize::from(area.height)).to_vec();
+    let painter = Painter { state, theme, digits, gutter, room, focused, search };
+    for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
+        frame.render_widget(painter.row(row), Rect { y, height: 1, ..area });
+    }
+}
+
+struct Painter<'a> {
+    state: &'a SourceState,
+    theme: &'a Theme,
+    digits: usize,
+    gutter: usize,
+    room: usize,
+    focused: bool,
+    search: &'a str,
+}
+
+impl Painter<'_> {
+    fn row(&self, row: Row) -> Line<'static> {
+        match row {
+            Row::Line(line) => self.line(line),
+            Row::Message { line, message, part } => {
+                self.message(self.state.messages.at(line).get(message), part)
+            }
+            Row::Elsewhere { message, part } => {
+                self.message(self.state.messages.elsewhere.get(message), part)
+            }
+        }
+    }
+
+    fn line(&self, line: usize) -> Line<'static> {
+        let (state, theme) = (self.state, self.theme);
+        let here = line == state.cursor() && self.focused;
+        let text = state.text().map_or("", |text| text.line(line));
+        let messages = state.messages.at(line);
+        let worst = messages.iter().min_by_key(|message| rank(message.severity));
+        let mut spans = vec![
+            if here { Span::styled("▸", theme.key()) } else { Span::raw(" ") },
+            worst.map_or(Span::raw(" "), |worst| Span::styled(sign(worst.severity), style(worst, theme))),
+            Span::styled(format!("{:>1$}", line + 1, self.digits), theme.gutter(here)),
+            match state.change(line) {
+                Some(Change::New) => Span::styled("+", theme.diff(DiffRole::Added)),
+                Some(Change::Changed) => Span::styled("~", theme.warn()),
+                Some(Change::GoneBelow) => Span::styled("-", theme.diff(DiffRole::Removed)),
+                None => Span::raw(" "),
+            },
+            Span::raw(" "),
+        ];
+        let ink = looks(state.colours(Which::Present), line, theme);
+        let about: Vec<Look> = messages
+            .iter()
+            .filter(|message| message.standing != Standing::Lost)
+            .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_ground(m.severity))))
+            .take(1)
+            .collect();
+        let found = find_all(text, self.search).into_iter();
+        let found: Vec<Look> = found.map(|range| (range, theme.found())).collect();
+        spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left, self.room));
+        Line::from(spans)
+    }
+
+    fn message(&self, message: Option<&Message>, part: usize) -> Line<'static> {
+        let Some(message) = message else { return Line::default() };
+        let rows = wrapped(message, self.room.saturating_sub(2));
+        let text = rows.into_iter().nth(part).unwrap_or_default();
+        let sign = if part == 0 { sign(message.severity) } else { " " };
+        let style = style(message, self.theme);
+        Line::from(vec![
+            Span::raw(" ".repeat(self.gutter)),
+            Span::styled(format!("{sign} "), style),
+            Span::styled(text, style),
+        ])
+    }
+}
+
+fn sign(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "✗",
+        Severity::Warning => "!",
+        Severity::Note => "·",
+    }
+}
+
+fn rank(severity: Severity) -> usize {
+    match severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Note => 2,
+    }
+}
+
+fn style(message: &Message, theme: &Theme) -> Style {
+    match message.standing {
+        Standing::Fresh => theme.diagnostic(message.severity),
+        Standing::Stale | Standing::Lost => theme.quiet(),
+    }
+}
+
+/// The word at a column as compilers count them, from 1; what is no word is one letter.
+fn word_at(text: &str, column: u32) -> Option<Range<usize>> {
+    let wanted = (column as usize).checked_sub(1)?;
+    let mut at = 0;
+    let (start, first) = text.char_indices().find(|(_, letter)| {
+        let here = at;
+        at += if *letter == '\t' { COMPILER_TAB - at % COMPILER_TAB } else { letter.len_utf8() };
+        here >= wanted
+    })?;
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let end = match is_part(first) {
+        true => text[start..].find(|letter| !is_part(letter)).map_or(text.len(), |end| start + end),
+        false => start + first.len_utf8(),
+    };
+    Some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilers_column_is_a_word() {
+        let word = |text: &str, column| word_at(text, column).map(|range| text[range].to_owned());
+        assert_eq!(word("  warp_sun(x);", 3).as_deref(), Some("warp_sun"));
+        assert_eq!(word("\tx = y;", 9).as_deref(), Some("x"));
+        assert_eq!(word("a = ;", 5).as_deref(), Some(";"));
+        assert_eq!(word("a", 9), None);
+        assert_eq!(word("", 0), None);
+    }
+}

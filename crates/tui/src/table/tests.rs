@@ -1,0 +1,165 @@
+//! The table as a person works with it: what is typed, and which rows are left in which order.
+
+use super::*;
+use lab_core::run::RunId;
+use lab_core::run::experiment::{Measured, Row, Status};
+use lab_core::run::verdict::Change;
+use lab_protocol::report::Speed;
+
+const HERE: Here =
+    Here { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
+
+/// `figure status kernel device description`, oldest first.
+fn history(rows: &str) -> Vec<Experiment> {
+    let one = |(at, line): (usize, &str)| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let figure: f64 = words[0].parse().expect("a figure");
+        let status = match words[1] {
+            "keep" => Status::Keep,
+            "discard" => Status::Discard,
+            _ => Status::Crash,
+        };
+        let speed = if status == Status::Keep { Speed::Faster } else { Speed::Slower };
+        let change = Change { ratio: 0.01 * at as f64, spread: None, interval: None, speed: Some(speed) };
+        Experiment {
+            row: Row {
+                commit: format!("c{at}"),
+                throughput_sps: figure,
+                kernel_us: 1e6 / figure.max(1.0),
+                correctness: if status == Status::Crash { "fail" } else { "pass" }.into(),
+                status,
+                description: words[4..].join(" "),
+            },
+            run: Some(RunId(at as u64 + 1)),
+            kernel: Some(format!("{}/kernel.cu", words[2])),
+            device: Some(words[3].into()),
+            emulated: words[3] == "cpu",
+            decided: None,
+            trailers: Vec::new(),
+            measured: Measured { objective: None, change: Some(change), caveated: figure == 60.0 },
+        }
+    };
+    rows.trim().lines().enumerate().map(one).collect()
+}
+
+const PAST: &str = "
+    40 keep a H200 Baseline
+    60 discard a H200 unrolled by 8
+    0 crash a H200 async copy
+    80 keep a H200 float4 loads
+    90 keep b H200 another kernel
+    70 keep a H100 on the older device
+    9 keep a cpu emulated
+    72 discard a H200 Unrolled by 4
+";
+
+fn table(history: &[Experiment]) -> Table {
+    let mut table = Table::default();
+    table.learn(history, HERE);
+    table
+}
+
+fn rows(table: &Table) -> String {
+    table.order().iter().map(|place| format!("c{place}")).collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn filtered(text: &str, wanted: &str) {
+    let history = history(PAST);
+    let mut table = table(&history);
+    table.filter_by(Filter::parse(text).unwrap_or_else(|why| panic!("{why}")), &history);
+    assert_eq!(rows(&table), wanted, "{text}");
+}
+
+#[test]
+fn the_newest_is_on_top() {
+    assert_eq!(rows(&table(&history(PAST))), "c7 c6 c5 c4 c3 c2 c1 c0");
+}
+
+#[test]
+fn every_word_of_a_filter_must_hold() {
+    filtered("", "c7 c6 c5 c4 c3 c2 c1 c0");
+    filtered("unrolled", "c7 c1");
+    filtered("unrolled !8", "c7");
+    filtered("UNROLLED c7", "c7");
+    filtered("status:keep kernel:a/ device:h200", "c3 c0");
+    filtered("!status:keep", "c7 c2 c1");
+    filtered(">60 <80", "c7 c5");
+    filtered(">0.06k status:keep kernel:a", "c5 c3");
+    filtered("speed:slower correctness:fail", "c2");
+    filtered("caveat:yes", "c1");
+    filtered("run:1", "c0");
+    filtered("nothing like this", "");
+}
+
+#[test]
+fn a_word_that_asks_for_nothing_is_said() {
+    let said = |text| Filter::parse(text).expect_err(text);
+    assert_eq!(
+        said("stat:keep"),
+        "no field 'stat': it is one of status, device, kernel, speed, correctness, caveat, commit, run"
+    );
+    assert_eq!(said(">fast"), "'>fast' is no limit of the figure: >150k, >2.5M");
+    assert_eq!(said("<"), "'<' is no limit of the figure: <150k, <2.5M");
+}
+
+#[test]
+fn each_column_sorts_its_best_first_and_what_says_nothing_last() {
+    let history = history(PAST);
+    let mut table = table(&history);
+    let mut seen = Vec::new();
+    for _ in 0..Column::ALL.len() {
+        table.sort_by_next(&history, Goal::Maximize);
+        seen.push(format!("{}: {}", table.sort().column.name(), rows(&table)));
+    }
+    let wanted = [
+        "commit: c0 c1 c2 c3 c4 c5 c6 c7",
+        "status: c6 c5 c4 c3 c0 c7 c1 c2",
+        "figure: c4 c3 c7 c5 c1 c0 c6 c2",
+        "vs incumbent: c7 c6 c5 c4 c3 c2 c1 c0",
+        "vs best: c3 c1 c7 c6 c5 c4 c2 c0",
+        "kernel µs: c4 c3 c7 c5 c1 c0 c6 c2",
+        "correctness: c2 c7 c6 c5 c4 c3 c1 c0",
+        "speed: c6 c5 c4 c3 c0 c7 c2 c1",
+        "device: c5 c7 c4 c3 c2 c1 c0 c6",
+        "when: c7 c6 c5 c4 c3 c2 c1 c0",
+        "run: c7 c6 c5 c4 c3 c2 c1 c0",
+        "description: c0 c7 c4 c2 c6 c3 c5 c1",
+    ];
+    seen.rotate_right(1 + Column::ALL.iter().position(|c| *c == Column::When).expect("a column"));
+    assert_eq!(seen, wanted);
+    // Turned round, what says nothing is last all the same.
+    while table.sort().column != Column::Figure {
+        table.sort_by_next(&history, Goal::Maximize);
+    }
+    table.reverse(&history);
+    assert_eq!(rows(&table), "c6 c0 c1 c5 c7 c3 c4 c2");
+}
+
+#[test]
+fn the_best_before_is_of_the_same_kernel_on_the_same_device() {
+    let table = table(&history(PAST));
+    let over: Vec<Option<f64>> =
+        table.facts.iter().map(|f| f.over_best.map(|r| (r * 100.0).round())).collect();
+    assert_eq!(over, [None, Some(50.0), None, Some(100.0), None, None, None, Some(-10.0)]);
+    let marks: Vec<(bool, bool)> =
+        table.facts.iter().map(|f| (f.of_another_kernel, f.on_another_device)).collect();
+    assert_eq!(
+        (marks[3], marks[4], marks[5], marks[6]),
+        ((false, false), (true, false), (false, true), (false, true))
+    );
+}
+
+#[test]
+fn two_are_marked_and_a_third_takes_the_oldest_marks_place() {
+    let history = history(PAST);
+    let mut table = table(&history);
+    for place in [0, 3, 7] {
+        table.mark(history[place].key());
+    }
+    assert_eq!(table.marked(), [history[3].key(), history[7].key()]);
+    table.mark(history[3].key());
+    assert_eq!(table.marked(), [history[7].key()]);
+    table.learn(&history[..7], HERE);
+    assert!(table.marked().is_empty(), "what is gone is marked no more");
+}

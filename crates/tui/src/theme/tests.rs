@@ -1,0 +1,146 @@
+//! What holds for every theme at every depth.
+
+use super::*;
+use crate::highlight::SyntaxRole;
+use ::palette::{Srgb, color_difference::Wcag21RelativeContrast};
+use lab_protocol::report::Severity;
+
+const DEPTHS: [ColorDepth; 4] = [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb];
+
+/// What a terminal shows for a colour that is not one of its own sixteen.
+fn shown(color: Option<Color>) -> Srgb<f32> {
+    let (r, g, b) = match color {
+        Some(Color::Rgb(r, g, b)) => (r, g, b),
+        Some(Color::Indexed(index)) => {
+            let xterm = anstyle_lossy::palette::VGA;
+            let rgb = anstyle_lossy::xterm_to_rgb(anstyle::Ansi256Color(index), xterm);
+            (rgb.0, rgb.1, rgb.2)
+        }
+        other => panic!("{other:?} is the terminal's own"),
+    };
+    Srgb::new(r, g, b).into_format()
+}
+
+/// WCAG 2.1's contrast ratio, 1 to 21.
+fn contrast(a: Option<Color>, b: Option<Color>) -> f32 {
+    shown(a).relative_contrast(shown(b))
+}
+
+#[test]
+fn signals_and_text_stand_out_from_the_ground() {
+    for entry in Catalogue::built_in().entries.iter().filter(|entry| entry.scheme.is_some()) {
+        for depth in [ColorDepth::Ansi256, ColorDepth::Rgb] {
+            let palette = entry.theme(depth, true).palette;
+            // The least for text and for signals. The nearest of 256 colours may be nearer to the ground than the
+            // scheme's own: there is no dark amber among them.
+            let (text, signal) = match (entry.name.starts_with("lab-contrast"), depth) {
+                (true, ColorDepth::Rgb) => (7.0, 7.0),
+                (true, _) => (7.0, 6.5),
+                (false, ColorDepth::Rgb) => (4.5, 3.0),
+                (false, _) => (4.5, 2.5),
+            };
+            assert!(contrast(palette.text, palette.ground) >= text, "{} text {depth}", entry.name);
+            for color in [palette.good, palette.bad, palette.warn, palette.accent] {
+                for (place, behind) in [("on its ground", palette.ground), ("on a block", palette.on_block)] {
+                    let found = contrast(color, behind);
+                    assert!(found >= signal, "{} {color:?} {place}: {found}", entry.name);
+                }
+            }
+            let quiet = contrast(palette.quiet, palette.ground);
+            assert!(quiet >= signal, "{} quiet: {quiet}", entry.name);
+            if entry.name.starts_with("lab-contrast") {
+                for color in palette.hues {
+                    let found = contrast(color, palette.ground);
+                    assert!(found >= signal, "{} {color:?}: {found}", entry.name);
+                }
+            }
+        }
+    }
+}
+
+/// Every style that a pane can ask for.
+fn styles(theme: &Theme) -> Vec<Style> {
+    let mut styles = vec![
+        theme.text(),
+        theme.strong(),
+        theme.quiet(),
+        theme.good(),
+        theme.bad(),
+        theme.warn(),
+        theme.accent(),
+    ];
+    styles.extend([theme.title(true), theme.rule(true), theme.key(), theme.selected(), theme.found()]);
+    for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
+        styles.extend([theme.verdict(outcome), theme.verdict_block(outcome)]);
+    }
+    styles.extend(SyntaxRole::ALL.map(|role| theme.syntax(role)));
+    use DiffRole::{Added, AddedPart, Hunk, Removed, RemovedPart, Same};
+    for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk] {
+        styles.extend([theme.diff(role), theme.diff_ground(role)]);
+    }
+    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+        styles.extend([theme.diagnostic(severity), theme.diagnostic_ground(severity)]);
+    }
+    styles.extend([theme.gutter(true), theme.gutter(false)]);
+    styles
+}
+
+#[test]
+fn no_style_has_a_colour_that_the_terminal_cannot_show() {
+    for entry in Catalogue::built_in().entries {
+        for (depth, paint) in DEPTHS.into_iter().flat_map(|depth| [(depth, false), (depth, true)]) {
+            for style in styles(&entry.theme(depth, paint)) {
+                for color in [style.fg, style.bg].into_iter().flatten() {
+                    let can = match color {
+                        Color::Rgb(..) => depth == ColorDepth::Rgb,
+                        Color::Indexed(_) => depth == ColorDepth::Ansi256,
+                        // The terminal's own theme is the same at every depth.
+                        _ => {
+                            depth != ColorDepth::None
+                                && (depth == ColorDepth::Ansi16 || entry.scheme.is_none())
+                        }
+                    };
+                    assert!(can, "{} at {depth}: {color:?}", entry.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_terminals_own_ground_stays_unless_paint_is_asked_for() {
+    for entry in Catalogue::built_in().entries.iter().filter(|entry| entry.scheme.is_some()) {
+        for depth in [ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
+            assert_eq!(entry.theme(depth, false).text().bg, None, "{} {depth}", entry.name);
+            let painted = entry.theme(depth, true).text();
+            assert!(painted.bg.is_some() && painted.fg.is_some(), "{} {depth}", entry.name);
+            let selected = entry.theme(depth, false).selected();
+            assert!(selected.bg.is_some() || selected.add_modifier.contains(Modifier::REVERSED));
+            assert!(entry.theme(depth, false).verdict_block(Outcome::Pass).bg.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_theme_follows_the_terminal() {
+    let choose = |name, depth| Theme::choose(name, depth).expect("it is built in");
+    assert_eq!(choose(Some("lab-dark"), ColorDepth::None), Theme::plain());
+    assert_eq!(choose(None, ColorDepth::Rgb), Theme::ansi());
+    assert_eq!(choose(Some("lab-dark"), ColorDepth::Ansi16), Theme::ansi());
+    assert_eq!(choose(Some("lab-dark"), ColorDepth::Rgb).good().fg, Some(Color::Rgb(0x7f, 0xc9, 0x8a)));
+    assert_eq!(choose(Some("lab-dark"), ColorDepth::Ansi256).good().fg, Some(Color::Indexed(114)));
+    let light = choose(Some("lab-light"), ColorDepth::Ansi16);
+    assert!(
+        ![light.warn().fg, light.accent().fg].contains(&Some(Color::Yellow)),
+        "nobody reads yellow on white"
+    );
+}
+
+#[test]
+fn without_colour_weight_tells_source_apart() {
+    let theme = Theme::plain();
+    assert!(theme.syntax(SyntaxRole::Keyword).add_modifier.contains(Modifier::BOLD));
+    assert!(theme.syntax(SyntaxRole::Comment).add_modifier.contains(Modifier::DIM));
+    assert_eq!(theme.syntax(SyntaxRole::Plain), Style::default());
+    assert!(theme.diff_ground(DiffRole::AddedPart).add_modifier.contains(Modifier::UNDERLINED));
+}

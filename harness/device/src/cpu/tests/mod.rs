@@ -1,0 +1,117 @@
+//! Small `.cu` sources in, values out.
+#![allow(clippy::unwrap_used)]
+
+mod basics;
+mod failures;
+mod features;
+mod halves;
+mod sources;
+
+use super::{builder, open};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::api::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
+
+/// Builds a source as `kernel.cu`. The same source is built once.
+fn build(source: &str) -> Built {
+    static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<Built>>>> = Mutex::new(BTreeMap::new());
+    let cell = BUILT.lock().unwrap().entry(source.to_owned()).or_default().clone();
+    let build = || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("snapshot.cu");
+        std::fs::write(&path, source).unwrap();
+        builder().unwrap().build(&request(path)).unwrap()
+    };
+    cell.get_or_init(build).clone()
+}
+
+fn request(source: PathBuf) -> BuildRequest {
+    BuildRequest {
+        source,
+        shown_as: "kernels/t/kernel.cu".into(),
+        include_dirs: Vec::new(),
+        defines: Vec::new(),
+        options: Vec::new(),
+        problem_header: "struct LabDims { int n; };\n".into(),
+        arch: String::new(),
+        cache_dir: cache(),
+    }
+}
+
+/// Beside the tests' own binary, so that the next run of the tests finds the compiled headers.
+fn cache() -> PathBuf {
+    std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
+}
+
+/// A loaded module and a device to run it on.
+struct Bench {
+    device: Box<dyn Driver>,
+    module: u32,
+}
+
+impl Bench {
+    fn new(source: &str) -> Bench {
+        let built = build(source);
+        let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log));
+        let mut device = open().unwrap();
+        let module = device.load(&image.path).unwrap();
+        Bench { device, module }
+    }
+
+    /// Runs a kernel that takes `(const I* in, O* out, int n)` over poisoned outputs.
+    fn run<I: bytemuck::Pod, O: bytemuck::Pod>(
+        &mut self,
+        kernel: &str,
+        shape: &Shape,
+        input: &[I],
+        outputs: usize,
+        order: Order,
+    ) -> Result<Vec<O>, DeviceError> {
+        let mut out = vec![O::zeroed(); outputs];
+        bytemuck::cast_slice_mut::<O, u8>(&mut out).fill(0x7f);
+        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+    }
+
+    /// The same over outputs that begin with given values.
+    fn run_over<O: bytemuck::Pod>(
+        &mut self,
+        outputs: &[O],
+        kernel: &str,
+        shape: &Shape,
+        input: &[O],
+        order: Order,
+    ) -> Result<Vec<O>, DeviceError> {
+        let mut out = outputs.to_vec();
+        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+    }
+
+    fn launch<I: bytemuck::Pod, O: bytemuck::Pod>(
+        &mut self,
+        kernel: &str,
+        shape: &Shape,
+        input: &[I],
+        out: &mut [O],
+        order: Order,
+    ) -> Result<(), DeviceError> {
+        let from = self.device.alloc(size_of_val(input))?;
+        let to = self.device.alloc(size_of_val(out))?;
+        self.device.upload(from, bytemuck::cast_slice(input))?;
+        self.device.upload(to, bytemuck::cast_slice(out))?;
+        let entry = self.device.entry(self.module, kernel)?.expect("the kernel is in the module");
+        let n = (out.len() as i32).to_le_bytes().to_vec();
+        let args = [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec(), n];
+        let launched = self.device.launch(entry, shape, &args, order);
+        self.device.download(to, bytemuck::cast_slice_mut(out))?;
+        self.device.free(from)?;
+        self.device.free(to)?;
+        launched.map(drop)
+    }
+}
+
+fn shape(grid: u32, block: u32) -> Shape {
+    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false }
+}
+
+const ORDERS: [Order; 4] = [Order::Forward, Order::Reverse, Order::Shuffled(1), Order::Shuffled(2)];

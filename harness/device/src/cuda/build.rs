@@ -1,0 +1,190 @@
+//! The builder: one source file to a cubin in the cache folder.
+
+use super::nvrtc::{Input, Nvrtc};
+use super::pch::{Pch, Prefix, leading_includes};
+use super::toolkit::Toolkit;
+use super::{headers, ptxas};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::build_cache;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub struct NvrtcBuilder {
+    nvrtc: Nvrtc,
+    toolkit: Toolkit,
+    pch: Pch,
+}
+
+impl NvrtcBuilder {
+    pub fn new(toolkit: Toolkit) -> Result<Self, DeviceError> {
+        let nvrtc = Nvrtc::load(&toolkit)?;
+        Ok(NvrtcBuilder { nvrtc, toolkit, pch: Pch::default() })
+    }
+
+    /// Whether this NVRTC can precompile headers: it can from 12.8 on.
+    pub fn can_precompile(&self) -> bool {
+        self.nvrtc.has_pch()
+    }
+
+    /// Builds for everything that the device has: a module runs on this very device only, and the
+    /// `a` architectures (`sm_90a`) add what plain ones leave out, as `wgmma` and `setmaxnreg`.
+    fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
+        let number = asked.strip_prefix("sm_").unwrap_or_default();
+        let capability: Option<u32> = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();
+        let Some(capability) = capability else {
+            return Err(DeviceError::Unavailable(format!(
+                "'{asked}' is no architecture of a CUDA device: it looks like sm_90"
+            )));
+        };
+        if !self.nvrtc.archs.contains(&capability) {
+            let list: Vec<String> = self.nvrtc.archs.iter().map(|a| format!("sm_{a}")).collect();
+            return Err(DeviceError::Unavailable(format!(
+                "{} builds for {}, not for {asked}. Install a CUDA toolkit that knows this device, \
+                 or point CUDA_HOME at one.",
+                self.version(),
+                list.join(", ")
+            )));
+        }
+        let whole = number.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
+        Ok(if whole { asked.to_owned() } else { format!("{asked}a") })
+    }
+
+    /// Options that also decide what a precompiled header is good for.
+    fn options(&self, request: &BuildRequest) -> Result<Vec<String>, DeviceError> {
+        let mut options = vec![
+            format!("--gpu-architecture={}", self.architecture(&request.arch)?),
+            "--ptxas-options=-v".to_owned(),
+            // For profilers; it costs no time in the build and none in the kernel.
+            "--generate-line-info".to_owned(),
+        ];
+        if !request.options.iter().any(|o| o.starts_with("-std") || o.starts_with("--std")) {
+            options.push("--std=c++17".to_owned());
+        }
+        let folders = request.include_dirs.iter().chain(&self.toolkit.includes);
+        options.extend(folders.map(|folder| format!("-I{}", folder.display())));
+        options.extend(request.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        options.extend(request.options.iter().cloned());
+        Ok(options)
+    }
+
+    /// What may be precompiled: the toolkit's headers and the lab's own, where none of the user's
+    /// folders has a file of that name.
+    fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
+        let adds_folders = |o: &String| o.starts_with("-I") || o.contains("include") || o.contains("pch");
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let users: Vec<&Path> = request
+            .source
+            .parent()
+            .into_iter()
+            .chain(request.include_dirs.iter().map(PathBuf::as_path))
+            .collect();
+        let is_fixed = |spelled: &str| {
+            let name = &spelled[1..spelled.len() - 1];
+            let embedded = headers::EMBEDDED.iter().any(|(known, _)| *known == name);
+            (embedded || spelled.starts_with('<') && self.toolkit.has_header(name))
+                && !users.iter().any(|folder| folder.join(name).exists())
+        };
+        let may = !request.options.iter().any(adds_folders);
+        Prefix {
+            lines: if may { leading_includes(text, is_fixed) } else { String::new() },
+            options: options.to_vec(),
+            problem_header: request.problem_header.clone(),
+        }
+    }
+}
+
+impl Builder for NvrtcBuilder {
+    fn version(&self) -> String {
+        format!("NVRTC {}.{}", self.nvrtc.version.0, self.nvrtc.version.1)
+    }
+
+    fn identity(&self) -> String {
+        // An update of a toolkit keeps its version and its paths.
+        let library = build_cache::stamp(&self.toolkit.library);
+        format!("{} {library} {:?}", self.version(), self.toolkit.includes)
+    }
+
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        let Ok(text) = std::fs::read(&request.source) else { return false };
+        let Ok(options) = self.options(request) else { return false };
+        let prefix = self.prefix(request, &text, &options);
+        self.pch.make(&self.nvrtc, &prefix, &request.cache_dir)
+    }
+
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+        let started = Instant::now();
+        let text = std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+        if let Some(at) = text.iter().position(|byte| *byte == 0) {
+            let line = 1 + text[..at].iter().filter(|byte| **byte == b'\n').count();
+            let log = format!("{}({line}): error: a NUL byte: this is no text\n", request.shown_as);
+            return Ok(Built::failed(log, started));
+        }
+        let mut options = self.options(request)?;
+        let prefix = self.prefix(request, &text, &options);
+        options.extend(self.pch.options(&prefix));
+
+        let path = std::path::absolute(&request.source).map_err(|e| cannot("find", &request.source, &e))?;
+        let headers = headers::with_problem(&request.problem_header);
+        let name = path.to_string_lossy();
+        let input = Input { text: &text, name: &name, headers: &headers, options: &options };
+        let output = self.nvrtc.compile(&input)?;
+
+        let (resources, log) = ptxas::split(&as_shown(&output.log, &path, &request.shown_as));
+        let Some(cubin) = output.cubin else { return Ok(Built::failed(log, started)) };
+        let image = Image { path: store(&cubin, &request.cache_dir)? };
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Built {
+            image: Some(image),
+            log,
+            seconds,
+            reused: false,
+            registers: resources.registers,
+            spill_bytes: resources.spill_bytes,
+            shared_bytes: resources.shared_bytes,
+        })
+    }
+}
+
+/// The log with the snapshot's paths replaced by those that the user knows, its headers' too.
+fn as_shown(log: &str, source: &Path, shown_as: &str) -> String {
+    let log = log.replace(&*source.to_string_lossy(), shown_as);
+    let folder_of = |path: &Path| path.parent().map(|p| p.join("").to_string_lossy().into_owned());
+    match folder_of(source) {
+        Some(folder) if folder != "/" => {
+            log.replace(&folder, &folder_of(Path::new(shown_as)).unwrap_or_default())
+        }
+        _ => log,
+    }
+}
+
+/// Writes the cubin to a file of its own; whole, or not at all.
+fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
+    let folder = build_cache::folder(cache_dir);
+    let write = || -> std::io::Result<PathBuf> {
+        std::fs::create_dir_all(&folder)?;
+        let mut file = tempfile::Builder::new().suffix(".cubin").tempfile_in(&folder)?;
+        std::io::Write::write_all(&mut file, cubin)?;
+        Ok(file.keep()?.1)
+    };
+    write().map_err(|e| cannot("write to", &folder, &e))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> DeviceError {
+    DeviceError::Driver(format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_name_the_users_files() {
+        let log = "/run/7/kernel.cu(3): error: no\n/run/7/tiles.cuh(1): error: no\n/usr/include/x.h(1): error: no\n";
+        let source = Path::new("/run/7/kernel.cu");
+        assert_eq!(
+            as_shown(log, source, "kernels/a/kernel.cu"),
+            "kernels/a/kernel.cu(3): error: no\nkernels/a/tiles.cuh(1): error: no\n/usr/include/x.h(1): error: no\n"
+        );
+        assert!(as_shown(log, source, "mine.cu").starts_with("mine.cu(3): error: no\ntiles.cuh(1)"));
+    }
+}

@@ -1,0 +1,89 @@
+//! What `lab doctor` says of CUDA on this machine.
+
+use super::nvrtc::Nvrtc;
+use super::toolkit::Toolkit;
+use super::{devices, toolkits};
+use crate::api::Finding;
+
+pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit and set CUDA_HOME where it is in no usual place, \
+     or install its wheels into the project's .venv: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime \
+     nvidia-cuda-cccl nvidia-cuda-crt";
+
+/// The driver with its devices, NVRTC, and the headers.
+pub fn findings() -> Vec<Finding> {
+    let driver_version = devices::version();
+    let mut findings = vec![match &driver_version {
+        Ok((major, minor)) => good("NVIDIA driver", format!("supports CUDA {major}.{minor}")),
+        Err(error) => bad("NVIDIA driver", error.to_string(), None),
+    }];
+    if driver_version.is_ok() {
+        findings.push(devices());
+        findings.push(super::nvml::finding());
+    }
+    match toolkits().first() {
+        Some(toolkit) => {
+            findings.push(nvrtc(toolkit, driver_version.ok()));
+            findings.push(headers(toolkit));
+        }
+        None => findings.push(bad("NVRTC", "not found".into(), Some(INSTALL_NVRTC))),
+    }
+    findings
+}
+
+fn devices() -> Finding {
+    match devices::devices() {
+        Ok(names) if names.is_empty() => {
+            bad("CUDA devices", "none".into(), Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."))
+        }
+        Ok(names) => {
+            let list: Vec<String> =
+                names.iter().enumerate().map(|(n, name)| format!("cuda:{n} {name}")).collect();
+            good("CUDA devices", list.join(", "))
+        }
+        Err(error) => bad("CUDA devices", error.to_string(), None),
+    }
+}
+
+fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
+    let place = format!("{} (found by {})", toolkit.library.display(), toolkit.found_by);
+    match Nvrtc::load(toolkit) {
+        Err(error) => bad("NVRTC", error.to_string(), None),
+        Ok(nvrtc) => {
+            let (major, minor) = nvrtc.version;
+            let says = format!("{major}.{minor}, {place}");
+            match driver_version {
+                Some((driver_major, driver_minor)) if major > driver_major => bad(
+                    "NVRTC",
+                    format!("{says}; the driver supports CUDA {driver_major}.{driver_minor} only"),
+                    Some("Update the NVIDIA driver, or point CUDA_HOME at an older toolkit."),
+                ),
+                _ => good("NVRTC", says),
+            }
+        }
+    }
+}
+
+fn headers(toolkit: &Toolkit) -> Finding {
+    let missing: Vec<&str> = ["cooperative_groups.h", "cuda_fp16.h", "nv/target"]
+        .into_iter()
+        .filter(|header| !toolkit.has_header(header))
+        .collect();
+    if missing.is_empty() {
+        let folders: Vec<String> = toolkit.includes.iter().map(|f| f.display().to_string()).collect();
+        return good("CUDA headers", folders.join(", "));
+    }
+    let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
+    let remedy = format!(
+        "Install the toolkit's headers; as wheels: pip install nvidia-cuda-runtime{wheels} \
+         nvidia-cuda-cccl{wheels}"
+    );
+    bad("CUDA headers", format!("{} not found", missing.join(", ")), Some(&remedy))
+}
+
+fn good(what: &str, says: String) -> Finding {
+    Finding { what: what.into(), ok: true, says, remedy: None }
+}
+
+fn bad(what: &str, says: String, remedy: Option<&str>) -> Finding {
+    Finding { what: what.into(), ok: false, says, remedy: remedy.map(str::to_owned) }
+}

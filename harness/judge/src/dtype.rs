@@ -1,0 +1,92 @@
+//! The element types of tensors, and their bytes.
+
+use half::{bf16, f16};
+use lab_device::POISON;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    F32,
+    F16,
+    Bf16,
+    I32,
+}
+
+impl Dtype {
+    pub fn word(self) -> &'static str {
+        match self {
+            Dtype::F32 => "f32",
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
+            Dtype::I32 => "i32",
+        }
+    }
+
+    pub fn size(self) -> usize {
+        match self {
+            Dtype::F32 | Dtype::I32 => 4,
+            Dtype::F16 | Dtype::Bf16 => 2,
+        }
+    }
+
+    /// The value of one cell, exactly.
+    pub fn decode(self, cell: &[u8]) -> f64 {
+        match (self, cell) {
+            (Dtype::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+            (Dtype::I32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).into(),
+            (Dtype::F16, &[a, b]) => f16::from_le_bytes([a, b]).into(),
+            (Dtype::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).into(),
+            _ => f64::NAN,
+        }
+    }
+
+    /// Appends the nearest cell to `value`.
+    pub fn encode(self, value: f64, to: &mut Vec<u8>) {
+        match self {
+            Dtype::F32 => to.extend((value as f32).to_le_bytes()),
+            Dtype::I32 => to.extend((value as i32).to_le_bytes()),
+            Dtype::F16 => to.extend(f16::from_f64(value).to_le_bytes()),
+            Dtype::Bf16 => to.extend(bf16::from_f64(value).to_le_bytes()),
+        }
+    }
+
+    /// Whether a cell still holds what it was poisoned with.
+    pub fn is_poison(self, cell: &[u8]) -> bool {
+        POISON.to_le_bytes().starts_with(cell)
+    }
+}
+
+impl std::fmt::Display for Dtype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_go_there_and_back() {
+        for (dtype, value) in
+            [(Dtype::F32, 0.5), (Dtype::F16, -65504.0), (Dtype::Bf16, 3.0e38f64), (Dtype::I32, -7.0)]
+        {
+            let mut cell = Vec::new();
+            dtype.encode(value, &mut cell);
+            assert_eq!(cell.len(), dtype.size());
+            let back = dtype.decode(&cell);
+            assert!((back - value).abs() <= value.abs() / 256.0, "{dtype}: {value} became {back}");
+        }
+    }
+
+    #[test]
+    fn poison_is_known_in_each_type() {
+        for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I32] {
+            assert!(dtype.is_poison(&POISON.to_le_bytes()[..dtype.size()]));
+            let mut zero = Vec::new();
+            dtype.encode(0.0, &mut zero);
+            assert!(!dtype.is_poison(&zero));
+        }
+    }
+}

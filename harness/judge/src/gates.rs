@@ -1,0 +1,242 @@
+//! Comparing what a kernel wrote with what was expected.
+
+use crate::dtype::Dtype;
+use lab_protocol::report::Histogram;
+use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
+
+/// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
+/// `matched` of all cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    pub atol: f64,
+    pub rtol: f64,
+    pub matched: f64,
+}
+
+impl Tolerance {
+    pub const EXACT: Tolerance = Tolerance { atol: 0.0, rtol: 0.0, matched: 1.0 };
+
+    /// The error in units of what is allowed: 1 is the limit, and infinite where a number is
+    /// missing. Infinities and NaN are right where they are expected.
+    fn error(&self, got: f64, want: f64) -> f64 {
+        if got == want || (got.is_nan() && want.is_nan()) {
+            return 0.0;
+        }
+        let error = (got - want).abs() / (self.atol + self.rtol * want.abs());
+        if error.is_nan() || got.is_nan() { f64::INFINITY } else { error }
+    }
+}
+
+/// A cell that is wrong: its place, and what is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    pub index: usize,
+    pub got: f64,
+    pub want: f64,
+}
+
+/// What came of comparing one tensor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    pub cells: usize,
+    /// The largest error in units of the tolerance.
+    pub error: f64,
+    /// The flat index of the first cell with that error; `None` where all are equal.
+    pub worst: Option<usize>,
+    /// How many errors are how large.
+    pub counts: Histogram,
+    /// Cells over the tolerance, whatever the reason.
+    pub mismatched: usize,
+    /// Of these: NaN or infinite where a number was expected.
+    pub not_finite: usize,
+    /// Of these: cells that the kernel never wrote.
+    pub unwritten: usize,
+    pub first_mismatch: Option<Cell>,
+    pub first_not_finite: Option<Cell>,
+    pub first_unwritten: Option<Cell>,
+}
+
+impl Comparison {
+    /// The fraction of cells over the tolerance.
+    pub fn mismatched_fraction(&self) -> f64 {
+        if self.cells == 0 { 0.0 } else { self.mismatched as f64 / self.cells as f64 }
+    }
+
+    /// Too few matched cells fail, and any cell that is no number or was never written.
+    pub fn passes(&self, tolerance: &Tolerance) -> bool {
+        self.not_finite == 0
+            && self.unwritten == 0
+            && self.mismatched_fraction() <= allowed_mismatch(tolerance)
+    }
+
+    /// Two neighbouring stretches of one tensor.
+    fn join(mut self, next: Comparison) -> Comparison {
+        self.counts.join(&next.counts);
+        Comparison {
+            cells: self.cells + next.cells,
+            error: self.error.max(next.error),
+            worst: if next.error > self.error { next.worst } else { self.worst },
+            counts: self.counts,
+            mismatched: self.mismatched + next.mismatched,
+            not_finite: self.not_finite + next.not_finite,
+            unwritten: self.unwritten + next.unwritten,
+            first_mismatch: self.first_mismatch.or(next.first_mismatch),
+            first_not_finite: self.first_not_finite.or(next.first_not_finite),
+            first_unwritten: self.first_unwritten.or(next.first_unwritten),
+        }
+    }
+}
+
+/// The largest fraction of mismatched cells that passes. `1 − 0.999` is not quite 0.001 in binary;
+/// the rounding must not fail a tensor that is exactly at its limit.
+pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
+    ((1.0 - tolerance.matched) * 1e12).round() / 1e12
+}
+
+/// Compares two tensors of the same type and length, on all cores where that pays.
+pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> Comparison {
+    /// Fewer cells than this are compared before a thread has started.
+    const WORTH_A_THREAD: usize = 1 << 18;
+    let cells = got.len().max(want.len()) / dtype.size();
+    if got.len() != want.len() {
+        // The worker's client hands over whole buffers only; should it ever not, that fails.
+        let error = f64::INFINITY;
+        return Comparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
+    if cells <= share {
+        return compare_stretch(dtype, got, want, tolerance, 0);
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = got
+            .chunks(share * dtype.size())
+            .zip(want.chunks(share * dtype.size()))
+            .enumerate()
+            .map(|(i, (got, want))| {
+                scope.spawn(move || compare_stretch(dtype, got, want, tolerance, i * share))
+            })
+            .collect();
+        let done = running.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
+        done.fold(Comparison::default(), Comparison::join)
+    })
+}
+
+fn compare_stretch(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance, start: usize) -> Comparison {
+    let size = dtype.size();
+    let mut sum = Comparison { cells: got.len() / size, ..Comparison::default() };
+    let mut exponents = [0; EXPONENTS];
+    for (i, (g, w)) in got.chunks_exact(size).zip(want.chunks_exact(size)).enumerate() {
+        if g == w {
+            continue;
+        }
+        let cell = Cell { index: start + i, got: dtype.decode(g), want: dtype.decode(w) };
+        let is_unwritten = dtype.is_poison(g);
+        let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
+        exponents[exponent_of(error)] += 1;
+        if error > sum.error {
+            (sum.error, sum.worst) = (error, Some(cell.index));
+        }
+        if is_unwritten {
+            sum.unwritten += 1;
+            sum.first_unwritten.get_or_insert(cell);
+        } else if !cell.got.is_finite() && cell.want.is_finite() {
+            sum.not_finite += 1;
+            sum.first_not_finite.get_or_insert(cell);
+        } else if error <= 1.0 {
+            continue;
+        }
+        sum.mismatched += 1;
+        sum.first_mismatch.get_or_insert(cell);
+    }
+    sum.counts = Histogram::of_exponents(&exponents);
+    // Those that were passed over; some of the others are equal too, as 0 and −0.
+    sum.counts.exact += sum.cells as u64 - sum.counts.count();
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_device::POISON;
+
+    const LOOSE: Tolerance = Tolerance { atol: 0.1, rtol: 0.0, matched: 1.0 };
+
+    fn f32s(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    fn check(got: &[f32], want: &[f32], tolerance: &Tolerance) -> Comparison {
+        compare(Dtype::F32, &f32s(got), &f32s(want), tolerance)
+    }
+
+    #[test]
+    fn the_error_is_in_units_of_what_is_allowed() {
+        let tolerance = Tolerance { atol: 0.5, rtol: 0.25, matched: 1.0 };
+        let sum = check(&[2.5, 1.0, 1.25], &[2.0, 1.0, 1.0], &tolerance);
+        assert_eq!((sum.error, sum.mismatched, sum.worst), (0.5, 0, Some(0)));
+        assert_eq!(sum.counts.to_string(), "1,1 from=-2 exact=1 not_finite=0");
+        assert!(sum.passes(&tolerance));
+    }
+
+    #[test]
+    fn the_first_wrong_cell_is_named() {
+        let sum = check(&[1.0, 1.3, 9.0], &[1.0, 1.0, 1.0], &LOOSE);
+        assert_eq!(sum.mismatched, 2);
+        assert_eq!(sum.first_mismatch, Some(Cell { index: 1, got: f64::from(1.3f32), want: 1.0 }));
+        assert!(!sum.passes(&LOOSE));
+    }
+
+    #[test]
+    fn a_fraction_may_be_off_but_nothing_may_be_missing() {
+        let half = Tolerance { matched: 0.5, ..LOOSE };
+        assert!(check(&[5.0, 1.0], &[1.0, 1.0], &half).passes(&half));
+        assert!(!check(&[5.0, 5.0, 1.0], &[1.0; 3], &half).passes(&half));
+        let nan = check(&[f32::NAN, 1.0], &[1.0, 1.0], &half);
+        assert!(!nan.passes(&half));
+        assert_eq!((nan.not_finite, nan.error), (1, f64::INFINITY));
+        let unwritten = check(&[f32::from_bits(POISON), 1.0], &[1.0, 1.0], &half);
+        assert!(!unwritten.passes(&half));
+        assert_eq!((unwritten.unwritten, unwritten.not_finite), (1, 0));
+    }
+
+    #[test]
+    fn infinities_and_nan_are_right_where_they_are_expected() {
+        let odd = [f32::NAN, f32::INFINITY];
+        assert!(check(&[f32::from_bits(0x7fc0_0001), f32::INFINITY], &odd, &Tolerance::EXACT).passes(&LOOSE));
+        let sum = check(&[0.0, f32::NEG_INFINITY], &odd, &LOOSE);
+        assert_eq!((sum.mismatched, sum.not_finite), (2, 0));
+    }
+
+    #[test]
+    fn without_tolerance_only_equality_passes() {
+        let exact = |a: i32, b: i32| {
+            compare(Dtype::I32, &a.to_le_bytes(), &b.to_le_bytes(), &Tolerance::EXACT)
+                .passes(&Tolerance::EXACT)
+        };
+        assert!(exact(16_777_217, 16_777_217));
+        assert!(!exact(16_777_217, 16_777_216));
+    }
+
+    #[test]
+    fn many_threads_see_what_one_sees() {
+        let mut got = vec![1.0f32; 1_500_000];
+        got[700_001] = 2.0;
+        got[1_400_000] = f32::NAN;
+        got[900_000] = 1.05;
+        let sum = check(&got, &vec![1.0; 1_500_000], &LOOSE);
+        assert_eq!((sum.cells, sum.mismatched), (1_500_000, 2));
+        assert_eq!((sum.worst, sum.counts.not_finite, sum.counts.exact), (Some(1_400_000), 1, 1_499_997));
+        assert_eq!(sum.counts.bins().map(|(_, _, n)| n).sum::<u64>(), 2);
+        assert_eq!(sum.first_mismatch.map(|c| c.index), Some(700_001));
+        assert_eq!(sum.first_not_finite.map(|c| c.index), Some(1_400_000));
+    }
+
+    #[test]
+    fn a_limit_is_met_exactly() {
+        let tolerance = Tolerance { matched: 0.999, ..LOOSE };
+        let mut got = vec![1.0; 1000];
+        got[0] = 5.0;
+        assert!(check(&got, &vec![1.0; 1000], &tolerance).passes(&tolerance));
+    }
+}

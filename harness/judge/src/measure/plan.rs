@@ -1,0 +1,104 @@
+//! How long is measured: a budget of time on save, the full discipline for `lab measure`.
+
+use std::time::Duration;
+
+/// No interval is worth a verdict with fewer blocks.
+pub const LEAST_BLOCKS: usize = 3;
+
+/// So many budgets are spent, at most, until there are [`LEAST_BLOCKS`].
+const PATIENCE: u32 = 8;
+
+/// What the settings ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Time that the timed launches may take.
+    pub budget: Duration,
+    /// A ratio is told from 1 only where its interval lies wholly beyond 1 ± this.
+    pub same_within: f64,
+    /// Half the length of the interval, of the ratio's logarithm, that is narrow enough.
+    pub half_width: f64,
+    /// `None` on save: the budget and the width decide. Else so many, and the budget is a limit.
+    pub trials: Option<Trials>,
+}
+
+/// The full discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trials {
+    /// Untimed launches at the beginning of each process of the candidate's.
+    pub warm_up: usize,
+    /// Timed launches of the candidate in a trial.
+    pub iterations: usize,
+    /// Each begins with a process of its own for the candidate.
+    pub trials: usize,
+}
+
+/// One launch lets a fresh process load what it loads late.
+const WARM_UP_ON_SAVE: usize = 1;
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { budget: Duration::from_millis(250), same_within: 0.005, half_width: 0.0025, trials: None }
+    }
+}
+
+impl Plan {
+    pub fn warm_up(&self) -> usize {
+        self.trials.map_or(WARM_UP_ON_SAVE, |t| t.warm_up)
+    }
+
+    /// Quads in a trial, and trials.
+    pub fn shape(&self) -> (usize, usize) {
+        // A block holds two launches of the candidate.
+        self.trials.map_or((usize::MAX, 1), |t| (t.iterations.div_ceil(2).max(1), t.trials.max(1)))
+    }
+
+    /// Whether a trial goes on after so many blocks.
+    ///
+    /// The rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
+    /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): until the
+    /// interval is narrow enough. It takes the interval's width and nothing else of what was measured,
+    /// neither its sign nor its place, so that it cannot favour an outcome.
+    pub fn goes_on(&self, blocks: usize, half_width: f64, spent: Duration) -> bool {
+        match self.trials {
+            Some(_) => blocks < self.shape().0 && spent < self.budget,
+            None if blocks < LEAST_BLOCKS => spent < self.patience(),
+            None => half_width > self.half_width && spent < self.budget,
+        }
+    }
+
+    /// Where a single launch takes longer, it is the only one.
+    pub fn patience(&self) -> Duration {
+        match self.trials {
+            Some(_) => self.budget,
+            None => self.budget * PATIENCE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn on_save_it_ends_when_the_interval_is_narrow_or_the_budget_spent() {
+        let plan = Plan::default();
+        assert!(plan.goes_on(2, 0.0, 900 * MS), "three blocks decide, not two");
+        assert!(!plan.goes_on(2, 1.0, 2000 * MS), "unless they would take for ever");
+        assert!(!plan.goes_on(3, 0.0025, 10 * MS));
+        assert!(plan.goes_on(3, 0.0026, 249 * MS));
+        assert!(!plan.goes_on(3, 0.0026, 250 * MS));
+        assert_eq!(plan.shape(), (usize::MAX, 1));
+    }
+
+    #[test]
+    fn the_full_discipline_takes_all_its_launches_however_narrow_the_interval() {
+        let trials = Some(Trials { warm_up: 3, iterations: 99, trials: 5 });
+        let plan = Plan { budget: 300_000 * MS, trials, ..Plan::default() };
+        assert_eq!((plan.shape(), plan.warm_up()), ((50, 5), 3));
+        assert!(plan.goes_on(49, 0.0, 200_000 * MS));
+        assert!(!plan.goes_on(50, 1.0, 200_000 * MS));
+        assert!(!plan.goes_on(10, 1.0, 300_000 * MS));
+    }
+}

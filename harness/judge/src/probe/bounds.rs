@@ -1,0 +1,260 @@
+//! What a launch cannot take less than, and what it could take, from a device's [`Figures`].
+//!
+//! The *floor* is a hard bound: a time below it is an artefact (work left out, a clock that lies), never a fast kernel.
+//! So every rate in it is above the best one measured, by a factor that is said at its constant, and it counts only
+//! what no kernel can avoid. The *estimate* is what a good implementation of the stated algorithm takes: the roofline
+//! of memory and arithmetic (S. Williams, A. Waterman, D. Patterson: Roofline, CACM 52(4), 2009), plus the launch,
+//! plus the exchanges that must follow one another. It is no bound: an algorithm with fewer exchanges beats it.
+
+use super::Figures;
+use crate::measure::geometric_mean;
+use crate::outcome::Correctness;
+use lab_protocol::report::Writer;
+use serde::Deserialize;
+use std::io;
+
+/// A copy runs at 80 to 92 % of what the memory is specified for, so no kernel reads 1.25 times as fast.
+const MEMORY_MARGIN: f64 = 1.25;
+
+/// The reads of the probe come near the L2 cache's width; writes and another mix of lines can gain a little.
+const L2_MARGIN: f64 = 1.5;
+
+/// `mma.sync` reaches 0.6 of what Hopper's `wgmma` does, and f8 runs at twice the rate of f16: 3.3 together.
+const TENSOR_MARGIN: f64 = 4.0;
+
+/// The cache slice nearest to a multiprocessor answers sooner than the probe's average over all of them.
+const NEAREST_SLICE: f64 = 0.5;
+
+/// Whether the L2 cache may hold a launch's inputs when it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// Something else was in the cache before.
+    Cold,
+    /// The launch before may have left them there.
+    #[default]
+    Warm,
+}
+
+/// What a launch must do. Bytes and operations of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// What is launched, where there are several.
+    pub label: String,
+    pub reads: f64,
+    pub writes: f64,
+    pub flops: f64,
+    pub cache: Cache,
+    /// Steps that follow one another and each of which needs what another multiprocessor computed: at
+    /// least one trip to the L2 cache and back.
+    pub steps: f64,
+    /// Dependent exchanges between all multiprocessors that the stated algorithm has in one step.
+    pub exchanges: f64,
+}
+
+/// A launch's bounds in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    pub floor: f64,
+    /// What the floor stands on, as the end of a sentence.
+    pub because: &'static str,
+    pub estimate: f64,
+}
+
+impl Figures {
+    /// `l2_bytes`: size of the device's L2 cache.
+    pub fn bounds(&self, demand: &Demand, l2_bytes: u64) -> Bounds {
+        let fastest = self.tensor.unwrap_or(self.fma).max(self.fma);
+        let floors = [
+            (self.memory_floor(demand, l2_bytes as f64), "its bytes come from memory no faster"),
+            (
+                (demand.reads + demand.writes) / (self.l2 * L2_MARGIN),
+                "its bytes come through the L2 cache no faster",
+            ),
+            (demand.flops / (fastest * TENSOR_MARGIN), "its arithmetic is done no faster"),
+            (
+                demand.steps * self.l2_round_trip * NEAREST_SLICE,
+                "every step takes at least one trip to the L2 cache",
+            ),
+        ];
+        let (floor, because) = floors.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
+        let bytes = demand.reads + demand.writes;
+        let fits = demand.cache == Cache::Warm && bytes <= l2_bytes as f64 / 2.0;
+        let moving = bytes / if fits { self.l2 } else { self.copy };
+        let exchanging = demand.steps * demand.exchanges * self.exchange;
+        let estimate = self.launch + moving.max(demand.flops / fastest) + exchanging;
+        Bounds { floor, because, estimate }
+    }
+
+    /// Of what passes between chip and memory. Up to an L2 cache of writes may still be in it when the launch ends, and
+    /// as much of the reads where the cache is warm.
+    fn memory_floor(&self, demand: &Demand, l2_bytes: f64) -> f64 {
+        let kept = if demand.cache == Cache::Warm { l2_bytes } else { 0.0 };
+        let moved = (demand.reads - kept).max(0.0) + (demand.writes - l2_bytes).max(0.0);
+        moved / (self.copy * MEMORY_MARGIN)
+    }
+}
+
+/// Holds each launch's time against its bounds: `Fail` where one is an artefact, and `out` was told why. Else
+/// writes the bounds' lines: geometric means over the launches, as of the measures. `seconds`: of each demand's launch.
+pub fn judge(
+    figures: &Figures,
+    l2_bytes: u64,
+    demands: &[Demand],
+    seconds: &[f64],
+    out: &mut Writer,
+) -> io::Result<Correctness> {
+    let bounds: Vec<Bounds> = demands.iter().map(|demand| figures.bounds(demand, l2_bytes)).collect();
+    for ((demand, bounds), seconds) in demands.iter().zip(&bounds).zip(seconds) {
+        if let Some(words) = bounds.refusal(*seconds, demand.steps.max(1.0)) {
+            let label = if demand.label.is_empty() { String::new() } else { format!("{}: ", demand.label) };
+            out.line("first_failure", format_args!("{label}{words}"))?;
+            return Ok(Correctness::Fail);
+        }
+    }
+    let mean = |value: &dyn Fn(&Bounds) -> f64| {
+        let each = bounds.iter().zip(demands).map(|(bounds, demand)| value(bounds) / demand.steps.max(1.0));
+        geometric_mean(each)
+    };
+    let measured = geometric_mean(seconds.iter().zip(demands).map(|(seconds, d)| seconds / d.steps.max(1.0)));
+    if let (Some(floor), Some(estimate), Some(measured)) =
+        (mean(&|b| b.floor), mean(&|b| b.estimate), measured)
+    {
+        let exchanges = demands.iter().map(|demand| demand.exchanges).fold(0.0, f64::max);
+        write(out, floor, estimate, exchanges, measured)?;
+    }
+    Ok(Correctness::Pass)
+}
+
+impl Bounds {
+    /// Why this time of a launch is no measurement; `None` where the device can reach it. `parts`: what
+    /// a launch is told in, as in steps.
+    fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
+        let us = |seconds: f64| figure(seconds / parts * 1e6);
+        (seconds < self.floor).then(|| {
+            format!(
+                "{} µs is below the floor of {} µs, which this device cannot reach: {}",
+                us(seconds),
+                us(self.floor),
+                self.because
+            )
+        })
+    }
+}
+
+/// The lines, times in seconds. `exchanges`: of a step, where the estimate counts any.
+fn write(out: &mut Writer, floor: f64, estimate: f64, exchanges: f64, measured: f64) -> io::Result<()> {
+    out.line("floor_us", figure(floor * 1e6))?;
+    let counted = if exchanges > 0.0 { format!(" exchanges={exchanges}") } else { String::new() };
+    out.line("estimate_us", format!("{}{counted}", figure(estimate * 1e6)))?;
+    out.line("of_estimate", format_args!("{:.0}", estimate / measured * 100.0))
+}
+
+/// Four digits, also of what is small.
+fn figure(value: f64) -> String {
+    let digits = if value > 0.0 { (3 - value.log10().floor() as i32).clamp(0, 9) } else { 1 };
+    format!("{value:.0$}", digits as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    /// About those of an H200.
+    const H200: Figures = Figures {
+        copy: 4.1e12,
+        l2: 5.8e12,
+        fma: 6.0e13,
+        tensor: Some(6.2e14),
+        l2_round_trip: 1.5e-7,
+        launch: 2.2e-6,
+        exchange: 1.2e-6,
+    };
+    const L2: u64 = 50 << 20;
+
+    #[test]
+    fn a_large_cold_copy_is_bound_by_memory() {
+        let demand = Demand { reads: 64e6, writes: 64e6, cache: Cache::Cold, ..Demand::default() };
+        let bounds = H200.bounds(&demand, L2);
+        // The reads, and the writes that do not fit the cache: 4.8 TB/s take 15.7 µs for them.
+        assert!(bounds.floor < (64e6 + 64e6 - 52.4e6) / 4.8e12 && bounds.floor > 12e-6, "{bounds:?}");
+        assert!((bounds.estimate - (2.2e-6 + 128e6 / 4.1e12)).abs() < 1e-9);
+        assert_eq!(bounds.refusal(33e-6, 1.0), None);
+        let words = bounds.refusal(9e-6, 1.0).unwrap();
+        assert!(words.starts_with("9.000 µs is below the floor of "), "{words}");
+        assert!(words.ends_with("cannot reach: its bytes come from memory no faster"), "{words}");
+    }
+
+    #[test]
+    fn what_a_cache_may_hold_is_not_asked_of_the_memory() {
+        let demand = Demand { reads: 8e6, writes: 8e6, ..Demand::default() };
+        let warm = H200.bounds(&demand, L2);
+        let cold = H200.bounds(&Demand { cache: Cache::Cold, ..demand.clone() }, L2);
+        assert_eq!(warm.because, "its bytes come through the L2 cache no faster");
+        assert!(warm.floor <= cold.floor);
+        assert!(warm.estimate < cold.estimate);
+    }
+
+    #[test]
+    fn a_launch_of_steps_is_bound_by_trips_to_the_cache() {
+        let demand =
+            Demand { reads: 30e6, flops: 4096.0 * 31e6, steps: 4096.0, exchanges: 4.0, ..Demand::default() };
+        let bounds = H200.bounds(&demand, L2);
+        let step = bounds.floor / 4096.0;
+        assert!((step - 0.075e-6).abs() < 1e-9, "{step}");
+        let estimate = bounds.estimate / 4096.0;
+        assert!((4.8e-6..5.1e-6).contains(&estimate), "{estimate}");
+        // The fastest that is known, and one that computes nothing.
+        assert_eq!(bounds.refusal(2.73e-6 * 4096.0, 4096.0), None);
+        let words = bounds.refusal(0.05e-6 * 4096.0, 4096.0).unwrap();
+        assert!(words.starts_with("0.05000 µs is below the floor of 0.07500 µs"), "{words}");
+    }
+
+    proptest! {
+        /// Who gets there at all rates measured is never refused, whatever is asked for.
+        #[test]
+        fn what_the_device_was_seen_to_do_is_above_the_floor(
+            reads in 0f64..1e9, writes in 0f64..1e9, flops in 0f64..1e12, steps in 0f64..5000.0, cold in any::<bool>(),
+        ) {
+            let cache = if cold { Cache::Cold } else { Cache::Warm };
+            let demand = Demand { label: String::new(), reads, writes, flops, steps, cache, exchanges: 1.0 };
+            let bounds = H200.bounds(&demand, L2);
+            let through_l2 = (reads + writes) / H200.l2;
+            let honest = through_l2.max(flops / 6.2e14).max(steps * 1.5e-7);
+            let honest = if cold { honest.max((reads + (writes - 52.4e6).max(0.0)) / 4.8e12) } else { honest };
+            let honest = honest.max((reads + writes - 2.0 * 52.5e6) / 4.8e12);
+            prop_assert!(bounds.refusal(honest, 1.0).is_none(), "{bounds:?} {honest}");
+            prop_assert!(bounds.floor >= 0.0 && bounds.estimate > 0.0);
+        }
+    }
+
+    fn judged(demands: &[Demand], seconds: &[f64]) -> (Correctness, String) {
+        let (reader, writer) = io::pipe().unwrap();
+        let mut out = Writer::new(writer);
+        let verdict = judge(&H200, L2, demands, seconds, &mut out).unwrap();
+        drop(out);
+        (verdict, io::read_to_string(reader).unwrap())
+    }
+
+    #[test]
+    fn the_lines_say_how_near_it_came() {
+        let demand = Demand { steps: 4096.0, exchanges: 4.0, ..Demand::default() };
+        let (verdict, text) = judged(std::slice::from_ref(&demand), &[6.06e-6 * 4096.0]);
+        assert_eq!(verdict, Correctness::Pass);
+        assert_eq!(text, "floor_us: 0.07500\nestimate_us: 4.801 exchanges=4\nof_estimate: 79\n");
+    }
+
+    #[test]
+    fn a_time_that_no_device_can_reach_fails_and_is_named() {
+        let small = Demand { label: "n=1".into(), reads: 4.0, writes: 4.0, ..Demand::default() };
+        let large = Demand { label: "n=1000000".into(), reads: 4e9, writes: 4e9, ..Demand::default() };
+        let (verdict, text) = judged(&[small.clone(), large.clone()], &[2e-6, 2e-6]);
+        assert_eq!(verdict, Correctness::Fail);
+        assert!(text.starts_with("first_failure: n=1000000: 2.000 µs is below the floor of 15"), "{text}");
+        assert!(!text.contains("of_estimate"), "{text}");
+        let (verdict, text) = judged(&[small, large], &[2e-6, 2.2e-3]);
+        assert!(verdict == Correctness::Pass && text.contains("estimate_us: "), "{text}");
+    }
+}

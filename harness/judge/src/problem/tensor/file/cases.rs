@@ -1,0 +1,154 @@
+//! The cases that a problem.toml's workloads make: each workload in each of its types, with every expression worked out.
+
+use super::super::drawn::{self, Extents};
+use super::super::spec::{Case, CaseTensor, Role};
+use super::super::suggest::suggest;
+use super::{Counts, File, Shaped, WorkloadText};
+use crate::dtype::Dtype;
+use crate::gates::Tolerance;
+
+/// A tensor of 4 GiB in f32; more does not pass through the lab in any reasonable time.
+const MAX_CELLS: usize = 1 << 30;
+
+impl File {
+    pub(super) fn cases(&self, tensors: &[Shaped], counts: &Counts) -> Result<Vec<Case>, String> {
+        if self.workload.is_empty() {
+            return Err("workload: at least one is needed".into());
+        }
+        let timed = self.workload.iter().map(|w| ("workload", w));
+        let held_out = self.held_out.iter().map(|w| ("held_out", w));
+        let mut cases = Vec::new();
+        for (i, (key, workload)) in timed.chain(held_out).enumerate() {
+            let number = if key == "workload" { i } else { i - self.workload.len() } + 1;
+            let place = |e: String| format!("{key} {number}: {e}");
+            let dims = self.extents(workload).map_err(place)?;
+            for dtype in self.case_types(workload).map_err(place)? {
+                let case = self.case(&dims, dtype, key == "held_out", tensors, counts);
+                cases.push(case.map_err(place)?);
+            }
+        }
+        Ok(cases)
+    }
+
+    /// Whatever `[[keep]]` draws must be a workload.
+    pub(super) fn check_drawn(&self, tensors: &[Shaped], counts: &Counts) -> Result<(), String> {
+        for (number, drawn) in (1..).zip(&self.keep) {
+            let place = |e: String| format!("keep {number}: {e}");
+            drawn.complaint().map_or(Ok(()), Err).map_err(place)?;
+            for dims in drawn.ends() {
+                let workload = WorkloadText { dims, types: drawn.types.clone() };
+                let dims = self.extents(&workload).map_err(place)?;
+                for dtype in self.case_types(&workload).map_err(place)? {
+                    self.case(&dims, dtype, true, tensors, counts).map_err(place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// With drawn shapes for those in the file, where `[[keep]]` says how.
+    pub(super) fn held_out(mut self, seed: u64) -> Self {
+        if self.keep.is_empty() {
+            return self;
+        }
+        let mut rng = drawn::rng(seed);
+        let shown = self.workload.iter().chain(&self.held_out);
+        let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
+        let mut workloads = Vec::new();
+        for drawn in &self.keep {
+            let before = shown.len();
+            drawn.draw(&mut shown, &mut rng);
+            let of = |dims: &Extents| WorkloadText { dims: dims.clone(), types: drawn.types.clone() };
+            workloads.extend(shown[before..].iter().map(of));
+        }
+        (self.workload, self.held_out) = (workloads, Vec::new());
+        self
+    }
+
+    /// The workload's dimensions, in the order of `dims`.
+    fn extents(&self, workload: &WorkloadText) -> Result<Vec<i32>, String> {
+        let names: Vec<&str> = self.dims.iter().map(String::as_str).collect();
+        if let Some(unknown) = workload.dims.keys().find(|k| !names.contains(&k.as_str())) {
+            return Err(format!("'{unknown}' is no dimension{}", suggest(unknown, &names)));
+        }
+        let extent = |name: &String| match workload.dims.get(name) {
+            None => Err(format!("dimension '{name}' is missing")),
+            Some(n) => i32::try_from(*n)
+                .ok()
+                .filter(|n| *n >= 1)
+                .ok_or_else(|| format!("{name} = {n}: an extent is from 1 to 2147483647")),
+        };
+        self.dims.iter().map(extent).collect()
+    }
+
+    /// The types that a workload runs in; `None` where there is no type parameter.
+    fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>, String> {
+        let Some(chosen) = &workload.types else {
+            let all = self.types.iter().copied().map(Some);
+            return Ok(if self.types.is_empty() { vec![None] } else { all.collect() });
+        };
+        match chosen.iter().find(|d| !self.types.contains(d)) {
+            Some(unknown) => Err(format!("types: {unknown} is not one of the problem's types")),
+            None => Ok(chosen.iter().copied().map(Some).collect()),
+        }
+    }
+
+    fn case(
+        &self,
+        dims: &[i32],
+        dtype: Option<Dtype>,
+        held_out: bool,
+        tensors: &[Shaped],
+        counts: &Counts,
+    ) -> Result<Case, String> {
+        let look_up = |name: &str| match self.dims.iter().position(|d| d == name) {
+            Some(i) => f64::from(dims[i]),
+            None => dtype.map_or(f64::NAN, |d| d.size() as f64),
+        };
+        let mut shaped = Vec::new();
+        for tensor in tensors {
+            let shape: Result<Vec<usize>, String> = tensor.shape.iter().map(|e| e.extent(look_up)).collect();
+            let shape = shape.map_err(|e| format!("shape of '{}': {e}", tensor.tensor.name))?;
+            let cells = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
+            if cells.is_none_or(|n| n > MAX_CELLS) {
+                return Err(format!("'{}' has more than {MAX_CELLS} cells", tensor.tensor.name));
+            }
+            let fixed = tensor.dtype.fixed().or(dtype);
+            let dtype =
+                fixed.ok_or_else(|| format!("'{}' has type T, which is unknown here", tensor.tensor.name))?;
+            shaped.push(CaseTensor { dtype, shape, tolerance: self.tolerance_of(dtype) });
+        }
+        let moved = |(tensor, shaped): (&Shaped, &CaseTensor)| {
+            shaped.bytes() as f64 * if tensor.tensor.role == Role::Inout { 2.0 } else { 1.0 }
+        };
+        let bytes = match &counts.bytes {
+            Some(expression) => expression.value(look_up).map_err(|e| format!("bytes: {e}"))?,
+            None => tensors.iter().zip(&shaped).map(moved).sum(),
+        };
+        let flops = counts.flops.as_ref().map(|e| e.value(look_up)).transpose();
+        let samples = counts.samples.value(look_up).map_err(|e| format!("objective.samples: {e}"))?;
+        if samples <= 0.0 {
+            return Err(format!("objective.samples is {samples}: a launch makes at least something"));
+        }
+        let words = self.dims.iter().zip(dims).map(|(name, n)| format!("{name}={n}"));
+        let words: Vec<String> = words.chain(dtype.map(|d| format!("T={d}"))).collect();
+        Ok(Case {
+            label: words.join(" "),
+            entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
+            dims: dims.to_vec(),
+            tensors: shaped,
+            held_out,
+            samples,
+            bytes,
+            flops: flops.map_err(|e| format!("flops: {e}"))?,
+        })
+    }
+
+    fn tolerance_of(&self, dtype: Dtype) -> Tolerance {
+        self.tolerance.get(&dtype).map_or(Tolerance::EXACT, |t| Tolerance {
+            atol: t.atol,
+            rtol: t.rtol,
+            matched: t.matched,
+        })
+    }
+}

@@ -1,0 +1,349 @@
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust. Every key of
+//! problem.toml is explained in kernels/README.md.
+
+mod bench;
+mod drawn;
+mod dump;
+mod expression;
+mod file;
+mod reference;
+mod spec;
+mod suggest;
+mod tally;
+mod timing;
+mod values;
+
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed, toml_error};
+use crate::worker::{Breach, ModuleId, Worker};
+use bench::{Bench, Inputs, Outputs};
+use file::Wrong;
+use lab_device::{DeviceInfo, Order};
+use lab_protocol::report::Writer;
+use reference::Reference;
+use spec::{Case, CaseTensor, Spec};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tally::Tally;
+use timing::Timing;
+
+pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    let spec = parse(path, text, None)?;
+    let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
+    let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
+    Ok(Box::new(TensorProblem {
+        name,
+        folder,
+        text: text.to_owned(),
+        spec: Rc::new(spec),
+        reference: None,
+        chosen: Vec::new(),
+        ahead: Ahead::default(),
+        timed: None,
+    }))
+}
+
+/// With a seed: of what no run has shown.
+fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<Spec, Stop> {
+    file::parse(text, held_out).map_err(|wrong| match wrong {
+        Wrong::Toml(error) => toml_error(path, text, &error),
+        Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
+    })
+}
+
+struct TensorProblem {
+    name: String,
+    folder: PathBuf,
+    /// Of problem.toml.
+    text: String,
+    spec: Rc<Spec>,
+    reference: Option<Reference>,
+    /// The cases that this device runs, as indices into the spec's.
+    chosen: Vec<usize>,
+    ahead: Ahead,
+    /// Inputs of the timed cases, once they were drawn: every kernel that is timed shares them.
+    timed: Option<Rc<Vec<(usize, Drawn)>>>,
+}
+
+/// A case with inputs and what is expected of them.
+struct Prepared<'a> {
+    /// Among the spec's.
+    index: usize,
+    case: &'a Case,
+    drawn: Drawn,
+}
+
+impl std::ops::Deref for Prepared<'_> {
+    type Target = Drawn;
+    fn deref(&self) -> &Drawn {
+        &self.drawn
+    }
+}
+
+/// Inputs and what is expected of them.
+struct Drawn {
+    sets: Vec<Inputs>,
+    expected: Vec<Outputs>,
+}
+
+/// What was drawn before it was asked for, by case and seed.
+type Ahead = HashMap<(usize, u64), Drawn>;
+
+impl Problem for TensorProblem {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
+    }
+
+    /// Values are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
+    fn hold_out(&mut self, seed: u64) -> Result<(), Stop> {
+        self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
+        Ok(())
+    }
+
+    fn prepare(&mut self, cx: &mut Context, _worker: &mut Worker) -> Result<(), Stop> {
+        self.reference = Some(Reference::start(&self.spec, &self.folder, cx)?);
+        let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
+        let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
+        self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
+        let left_out = self.spec.cases.len() - self.chosen.len();
+        if self.chosen.is_empty() {
+            return Err(Stop::Problem("cpu_max_cells leaves no workload on the emulated device".into()));
+        }
+        if left_out > 0 {
+            cx.out.caveat(format_args!(
+                "the emulated device runs {} of {} workloads: cpu_max_cells leaves out the large ones",
+                self.chosen.len(),
+                self.spec.cases.len()
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn warm(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        let verified = self.chosen.iter().map(|index| (*index, cx.seed));
+        let timed = self.timed_cases().into_iter().map(|index| (index, cx.seed ^ TIMED));
+        let mut bytes = 0;
+        for (index, seed) in verified.chain(timed) {
+            let case = &self.spec.cases[index];
+            bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
+            if bytes > MOST_AHEAD || !nobody_waits() {
+                return Ok(());
+            }
+            let drawn = draw(&self.spec, index, &mut self.reference, seed)?;
+            self.ahead.insert((index, seed), drawn);
+        }
+        self.timed_inputs(cx.seed).map(|_| ())
+    }
+
+    fn at_hand(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    fn verify(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        let mut tally = Tally::new(&self.spec);
+        for (done, index) in self.chosen.iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
+            tally.begin_case();
+            verify_case(&self.spec, &prepared, &mut tally, cx, worker, module)?;
+            // Live: a long problem shows its gates as they fill.
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
+            if tally.breached() {
+                // On the emulated device a stray store may have hit the worker itself.
+                cx.out.text("a store out of bounds ends the verification")?;
+                return Ok(Correctness::Fail);
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        Ok(tally.verdict())
+    }
+
+    fn set_up(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        place: Place,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        let drawn = self.timed_inputs(cx.seed)?;
+        let scratch = bench::scratch(&self.spec, worker)?;
+        let set_up = |(index, drawn): &(usize, Drawn)| {
+            Bench::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
+                worker,
+                &drawn.sets,
+                scratch,
+            )
+        };
+        let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
+        Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, place, cx.seed)))
+    }
+
+    /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
+    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        for entry in self.spec.entries() {
+            let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
+            let cases = (0..self.spec.cases.len()).filter(of_entry);
+            let size = |index: &usize| {
+                let cells = self.spec.cases[*index].cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size));
+        }
+        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
+            let bench = Bench::set_up(&self.spec, *index, worker, module, &sets)?;
+            bench.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            bench.take_down(worker)?;
+        }
+        Ok(())
+    }
+
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        for index in &self.chosen {
+            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
+            let bench = Bench::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
+            bench.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
+            let got = bench.outputs(worker)?;
+            bench.take_down(worker)?;
+            dump::write(folder, &self.spec, &prepared, &got)?;
+        }
+        Ok(())
+    }
+}
+
+impl TensorProblem {
+    fn timed_cases(&self) -> Vec<usize> {
+        self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
+    }
+
+    /// Other inputs than those that are verified.
+    fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, Drawn)>>, Stop> {
+        if let Some(drawn) = &self.timed {
+            return Ok(drawn.clone());
+        }
+        let mut all = Vec::new();
+        for index in self.timed_cases() {
+            let prepared =
+                prepare_case(&self.spec, index, &mut self.reference, &mut self.ahead, seed ^ TIMED)?;
+            all.push((index, prepared.drawn));
+        }
+        Ok(self.timed.insert(Rc::new(all)).clone())
+    }
+}
+
+/// Cells of a workload that is large enough for a check: one cell alone races with nobody.
+const ENOUGH: usize = 4096;
+
+/// Bytes that are held while nobody waits.
+const MOST_AHEAD: usize = 1 << 30;
+
+/// Makes the timed launches' inputs others than the verified ones.
+const TIMED: u64 = 0x7469_6d65_645f_7365;
+
+/// Draws inputs and asks the reference what is expected of them.
+fn draw(spec: &Rc<Spec>, index: usize, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
+    let case = &spec.cases[index];
+    let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
+    let sets: Vec<Inputs> = (0..sets(case)).map(|set| bench::draw(spec, case, seed, set)).collect();
+    let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
+    Ok(Drawn { expected: expected.collect::<Result<_, _>>()?, sets })
+}
+
+/// The same, or what was drawn ahead.
+fn prepare_case<'a>(
+    spec: &'a Rc<Spec>,
+    index: usize,
+    reference: &mut Option<Reference>,
+    ahead: &mut Ahead,
+    seed: u64,
+) -> Result<Prepared<'a>, Stop> {
+    let case = &spec.cases[index];
+    let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, index, reference, seed), Ok)?;
+    Ok(Prepared { index, case, drawn })
+}
+
+/// Two, so that no launch can know which one it gets; of a huge case one is time enough.
+fn sets(case: &Case) -> usize {
+    if case.cells() > HUGE { 1 } else { 2 }
+}
+
+/// More cells than this take the lab itself most of a second to draw, copy and compare.
+const HUGE: usize = 8 << 20;
+
+/// Launches in several orders (which only the emulated device heeds) and on each set.
+fn verify_case(
+    spec: &Rc<Spec>,
+    prepared: &Prepared,
+    tally: &mut Tally,
+    cx: &mut Context,
+    worker: &mut Worker,
+    module: ModuleId,
+) -> Result<(), Stop> {
+    let bench = Bench::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
+    let orders = [Order::Forward, Order::Reverse, Order::Shuffled(cx.seed)];
+    let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
+    for (i, order) in orders.iter().enumerate() {
+        let set = i % prepared.sets.len();
+        let how = match (cx.device.emulated, order) {
+            (false, _) => format!("launch {}", i + 1),
+            (true, Order::Forward) => "threads in order".into(),
+            (true, Order::Reverse) => "threads in reverse order".into(),
+            (true, Order::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+        };
+        bench.launch(worker, set, &prepared.sets[set], *order)?;
+        let got = bench.outputs(worker)?;
+        tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
+        check_breaches(&bench, &how, tally, worker, cx.out)?;
+        if tally.breached() {
+            break;
+        }
+    }
+    bench.take_down(worker)
+}
+
+fn check_breaches(
+    bench: &Bench,
+    how: &str,
+    tally: &mut Tally,
+    worker: &mut Worker,
+    out: &mut Writer,
+) -> Result<(), Stop> {
+    for breach in worker.breaches()? {
+        let input = matches!(breach, Breach::InputChanged { .. });
+        tally.breach(bench.case(), how, &bench.describe(&breach), input, out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The gates of a tensor problem: what was found over all cases, and its result lines.
+
+use super::spec::{Case, Role, Spec};
+use crate::gates::{self, Cell, Comparison};
+use crate::outcome::{Correctness, Stop};
+use lab_protocol::report::{self, Histogram, Writer};
+
+use super::bench::Outputs;
+use std::time::{Duration, Instant};
+
+/// What every launch so far came to.
+pub struct Tally {
+    /// In the order of the spec's tensors; `None` of pure inputs.
+    tensors: Vec<Option<Found>>,
+    breaches: Breaches,
+    written: Option<Breaches>,
+    /// When the series were written last.
+    drawn: Option<Instant>,
+    failures: u64,
+}
+
+/// Series grow with every case and are written whole: so much time lies between two, at least.
+const SERIES_EVERY: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Breaches {
+    out_of_bounds: u64,
+    inputs_changed: u64,
+}
+
+/// What was found in one output.
+#[derive(Default)]
+struct Found {
+    worst: Worst,
+    /// What the gates' lines say so far.
+    written: Option<Worst>,
+    /// Each case's largest error, in order.
+    errors: Vec<f64>,
+    /// Where the largest of all is: the cell, and the workload.
+    place: Option<String>,
+    counts: Histogram,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Worst {
+    error: f64,
+    /// The largest fraction of mismatched cells that one launch had, and what was allowed there.
+    mismatched: f64,
+    allowed: f64,
+    not_finite: u64,
+    unwritten: u64,
+}
+
+impl Tally {
+    pub fn new(spec: &Spec) -> Self {
+        let found = |role| (role != Role::In).then(Found::default);
+        let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
+        Tally { tensors, breaches: Breaches::default(), written: None, drawn: None, failures: 0 }
+    }
+
+    pub fn verdict(&self) -> Correctness {
+        if self.failures == 0 { Correctness::Pass } else { Correctness::Fail }
+    }
+
+    /// A further case begins: it gets a point in each series.
+    pub fn begin_case(&mut self) {
+        self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
+    }
+
+    /// Compares what a launch wrote; `how` tells which launch it was.
+    pub fn compare(
+        &mut self,
+        spec: &Spec,
+        case: &Case,
+        how: &str,
+        got: &Outputs,
+        want: &Outputs,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        for (i, found) in self.tensors.iter_mut().enumerate() {
+            let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
+            let shaped = &case.tensors[i];
+            let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance);
+            if let Some(cell) = compared.worst.filter(|_| compared.error > found.worst.error) {
+                let name = &spec.tensors[i].name;
+                found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));
+            }
+            found.add(&compared, gates::allowed_mismatch(&shaped.tolerance));
+            if compared.passes(&shaped.tolerance) {
+                continue;
+            }
+            self.failures += 1;
+            let name = &spec.tensors[i].name;
+            let what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
+            fail(out, self.failures, &case.label, how, &what)?;
+        }
+        Ok(())
+    }
+
+    /// A rule that a launch broke.
+    pub fn breach(
+        &mut self,
+        case: &Case,
+        how: &str,
+        what: &str,
+        input: bool,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let breaches = &mut self.breaches;
+        *(if input { &mut breaches.inputs_changed } else { &mut breaches.out_of_bounds }) += 1;
+        self.failures += 1;
+        fail(out, self.failures, &case.label, how, what)
+    }
+
+    pub fn breached(&self) -> bool {
+        self.breaches.out_of_bounds > 0
+    }
+
+    /// The gates' lines, as far as they changed since they were written last. The gravest come
+    /// first: where several fail, the first says what happened. `last`: nothing is added any more.
+    pub fn write(&mut self, spec: &Spec, last: bool, out: &mut Writer) -> Result<(), Stop> {
+        let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
+        if self.written.replace(self.breaches) != Some(self.breaches) {
+            out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
+            out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
+        }
+        for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
+            let Some(found) = found else { continue };
+            if found.written.replace(found.worst) != Some(found.worst) {
+                found.worst.write(&tensor.name, found.place.as_deref(), out)?;
+            }
+            if series {
+                let name = format!("{}_error", tensor.name);
+                out.series(&name, &found.errors)?;
+                out.histogram(&name, &found.counts)?;
+                self.drawn = Some(Instant::now());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    fn add(&mut self, compared: &Comparison, allowed: f64) {
+        if let Some(last) = self.errors.last_mut() {
+            *last = last.max(compared.error);
+        }
+        self.counts.join(&compared.counts);
+        let worst = &mut self.worst;
+        worst.error = worst.error.max(compared.error);
+        // Types may have limits of their own: the line shows the pair that is nearest to failing.
+        let fraction = compared.mismatched_fraction();
+        if fraction - allowed >= worst.mismatched - worst.allowed {
+            (worst.mismatched, worst.allowed) = (fraction, allowed);
+        }
+        worst.not_finite += compared.not_finite as u64;
+        worst.unwritten += compared.unwritten as u64;
+    }
+}
+
+impl Worst {
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
+        out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
+        out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
+        if self.allowed == 0.0 {
+            out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
+        } else {
+            out.line(&format!("{name}_error"), format_args!("{:e}{}", self.error, report::at(place)))?;
+        }
+        out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
+        Ok(())
+    }
+}
+
+/// What is wrong first, the gravest kind before the others.
+fn first_wrong(compared: &Comparison, place: impl Fn(&Cell) -> String) -> String {
+    if let Some(cell) = &compared.first_unwritten {
+        let (at, n) = (place(cell), compared.unwritten);
+        return format!("never wrote {at}, expected {} ({n} cells unwritten)", cell.want);
+    }
+    if let Some(cell) = &compared.first_not_finite {
+        let (at, n) = (place(cell), compared.not_finite);
+        return format!("{at} is {}, expected {} ({n} cells not finite)", cell.got, cell.want);
+    }
+    match &compared.first_mismatch {
+        Some(cell) => {
+            let (at, n, all) = (place(cell), compared.mismatched, compared.cells);
+            let (got, want) = (cell.got, cell.want);
+            format!(
+                "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {:.3} times the tolerance)",
+                compared.error
+            )
+        }
+        None => "nothing is wrong".into(),
+    }
+}
+
+/// The first failure is a result line; further ones are text, and few of them.
+fn fail(out: &mut Writer, number: u64, label: &str, how: &str, what: &str) -> Result<(), Stop> {
+    const SHOWN: u64 = 20;
+    match number {
+        1 => out.line("first_failure", format_args!("{what}; {label}, {how}"))?,
+        2..=SHOWN => out.text(&format!("failure {number}: {what}; {label}, {how}"))?,
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! Timed launches of a tensor problem: every timed case once a turn, and the measures' lines.
+
+use super::Drawn;
+use super::bench::Bench;
+use super::spec::{Case, Role, Spec};
+use super::tally::Tally;
+use crate::measure::{self, Summary};
+use crate::outcome::{Correctness, Stop};
+use crate::probe::bounds::Demand;
+use crate::problem::api::{Place, Timed, in_digits};
+use crate::worker::{Breach, Worker};
+use lab_device::Order;
+use lab_protocol::report::{Measure, Writer};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::rc::Rc;
+
+/// A kernel set up on a worker, with the buffers of every timed case.
+pub struct Timing {
+    spec: Rc<Spec>,
+    drawn: Rc<Vec<(usize, Drawn)>>,
+    /// In the order of `drawn`.
+    benches: Vec<Bench>,
+    tally: Tally,
+    /// Which set of inputs each case's outputs are of, since the last turn.
+    left: Vec<usize>,
+    place: Place,
+    seed: u64,
+    rng: ChaCha8Rng,
+    turns: usize,
+}
+
+impl Timing {
+    /// `seed` is the run's.
+    pub fn new(
+        spec: Rc<Spec>,
+        drawn: Rc<Vec<(usize, Drawn)>>,
+        benches: Vec<Bench>,
+        place: Place,
+        seed: u64,
+    ) -> Self {
+        let seed = seed ^ place.salt();
+        let mut tally = Tally::new(&spec);
+        tally.begin_case();
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        Timing { spec, drawn, benches, tally, left: Vec::new(), place, seed, rng, turns: 0 }
+    }
+
+    fn compare(&mut self, worker: &mut Worker, at: usize, out: &mut Writer) -> Result<(), Stop> {
+        let (index, drawn) = &self.drawn[at];
+        let got = self.benches[at].outputs(worker)?;
+        let how = format!("timed launch {}", self.turns);
+        let case = &self.spec.cases[*index];
+        self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
+    }
+
+    fn warm_anew(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
+        let Some(bench) = self.benches.first() else { return Ok(()) };
+        bench.renew(worker)?;
+        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+            let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
+            if drawn.sets.len() > 1 {
+                bench.launch(worker, other, &drawn.sets[other], Order::Forward)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn verdict(&mut self, out: &mut Writer) -> Result<Correctness, Stop> {
+        let verdict = self.tally.verdict();
+        if verdict == Correctness::Fail {
+            self.tally.write(&self.spec, true, out)?;
+        }
+        Ok(verdict)
+    }
+
+    fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.drawn.iter().map(|(index, _)| &self.spec.cases[*index])
+    }
+
+    /// Each case over all turns.
+    fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<Summary>> {
+        let of = |at: usize| {
+            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+            measure::summarise(&seconds)
+        };
+        (0..self.drawn.len()).map(of).collect()
+    }
+}
+
+/// Which set of inputs the case at this place gets in a turn.
+fn set_of(inputs: u64, at: usize, drawn: &Drawn) -> usize {
+    (inputs >> (at % 64)) as usize % drawn.sets.len()
+}
+
+impl Timed for Timing {
+    /// There is no end of them: each number says which set of inputs a case gets.
+    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        Box::new(std::iter::repeat_with(move || rng.next_u64()))
+    }
+
+    /// The first turn finds the module as the gates left it: a kernel that does its work in other launches only is found out
+    /// there. Before each further one it is loaded anew and warmed up on the inputs that this turn does not time, so that
+    /// a result remembered from an earlier launch is of no use.
+    ///
+    /// Outputs are poisoned before each launch. Comparing them all would take longer than the
+    /// launches: one case of a turn is compared, which the kernel cannot foresee (a large one not every
+    /// time), and at the end all.
+    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+        self.turns += 1;
+        self.left.clear();
+        let mut seconds = Vec::new();
+        if self.turns > 1 {
+            self.warm_anew(worker, inputs)?;
+        }
+        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+            let set = set_of(inputs, at, drawn);
+            seconds.push(bench.launch(worker, set, &drawn.sets[set], Order::Forward)?);
+            self.left.push(set);
+        }
+        let checked = self.rng.next_u32() as usize % self.benches.len().max(1);
+        let large = self.benches.get(checked).is_some_and(|bench| bench.case().cells() > LARGE);
+        if self.place != Place::Incumbent && (!large || self.rng.next_u32().is_multiple_of(LARGE_ONE_IN)) {
+            self.compare(worker, checked, out)?;
+        }
+        let right = self.verdict(out)? == Correctness::Pass;
+        Ok(right.then_some(seconds))
+    }
+
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        for at in 0..self.left.len() {
+            self.compare(worker, at, out)?;
+        }
+        for breach in worker.breaches()? {
+            let Some(bench) = self.benches.iter().find(|bench| bench.owns(&breach)) else { continue };
+            let input = matches!(breach, Breach::InputChanged { .. });
+            self.tally.breach(bench.case(), "timed launches", &bench.describe(&breach), input, out)?;
+        }
+        self.verdict(out)
+    }
+
+    /// Geometric means over the cases, so that each weighs the same.
+    fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
+        let summaries = self.summaries(turns)?;
+        let rates = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+            let each = self.cases().zip(&summaries);
+            let rates: Option<Vec<f64>> = each.map(|(case, s)| Some(case.samples / seconds(s)?)).collect();
+            rates.and_then(measure::geometric_mean)
+        };
+        Some(Measure {
+            value: rates(&|s| Some(s.median))?,
+            low: rates(&|s| s.interval.map(|(_, high)| high)),
+            high: rates(&|s| s.interval.map(|(low, _)| low)),
+        })
+    }
+
+    /// What was left out of a problem's `bytes` need not be read; what is read must be.
+    fn demands(&self) -> Vec<Demand> {
+        let demand = |case: &Case| {
+            let bytes = |reads: bool| {
+                let tensors = self.spec.tensors.iter().zip(&case.tensors);
+                let moved = tensors.filter(|(t, _)| t.role != if reads { Role::Out } else { Role::In });
+                moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
+            };
+            let reads = bytes(true).min(case.bytes);
+            let writes = bytes(false).min(case.bytes - reads);
+            let flops = case.flops.unwrap_or(0.0);
+            let (label, cache) = (case.label.clone(), self.spec.cache);
+            Demand { label, reads, writes, flops, cache, ..Demand::default() }
+        };
+        self.cases().map(demand).collect()
+    }
+
+    fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop> {
+        let (Some(summaries), Some(rate)) = (self.summaries(turns), self.throughput(turns)) else {
+            return Err(Stop::Lab("the device gave no time for a launch".into()));
+        };
+        if last {
+            for (case, seconds) in self.cases().zip(&summaries) {
+                write_workload(case, seconds, out)?;
+            }
+        }
+        let us = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+            let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();
+            each.and_then(measure::geometric_mean).map(|mean| mean * 1e6)
+        };
+        let each = Measure {
+            value: us(&|s| Some(s.median)).unwrap_or(f64::NAN),
+            low: us(&|s| s.interval.map(|(low, _)| low)),
+            high: us(&|s| s.interval.map(|(_, high)| high)),
+        };
+        out.line("throughput_sps", in_digits(&rate, 3))?;
+        out.line("kernel_us", in_digits(&each, 3))?;
+        Ok(())
+    }
+}
+
+/// Cells that take longer to compare than to compute.
+const LARGE: usize = 1 << 20;
+const LARGE_ONE_IN: u32 = 8;
+
+fn write_workload(case: &Case, seconds: &Summary, out: &mut Writer) -> Result<(), Stop> {
+    let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
+    line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
+    line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
+    if let Some(flops) = case.flops {
+        line += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
+    }
+    Ok(out.line("workload", line + " correctness=pass")?)
+}

@@ -1,0 +1,102 @@
+//! `--dump`: every tensor of one run as .npy, so that anyone can check the reference with NumPy.
+
+use super::bench::{Sampled, Taught};
+use super::reference::Sampling;
+use super::seed_pool::Run;
+use super::weights::Weights;
+use crate::outcome::Stop;
+use npyz::{AutoSerialize, WriterBuilder};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// `run.json`: what the tensors do not say.
+#[derive(serde::Serialize)]
+struct Facts {
+    seed: u64,
+    first_token: usize,
+    temperature: f32,
+    min_p: f32,
+    steps: usize,
+}
+
+/// bf16 is widened to f32. The finals are those of the teacher-forced run.
+pub fn dump(
+    folder: &Path,
+    weights: &Weights,
+    sampling: Sampling,
+    run: &Run,
+    sampled: &Sampled,
+    taught: &Taught,
+) -> Result<(), Stop> {
+    let write = || -> io::Result<()> {
+        for tensor in &weights.tensors {
+            npy(folder, tensor.name, &tensor.shape, &tensor.values.widened())?;
+        }
+        let (expected, h, n) = (&run.expected, [weights.hidden], [sampling.steps]);
+        npy(folder, "h0_start", &h, &run.start.h0)?;
+        npy(folder, "h1_start", &h, &run.start.h1)?;
+        npy(folder, "tokens_reference", &n, &expected.tokens)?;
+        npy(folder, "tokens_kernel", &n, &sampled.tokens)?;
+        npy(folder, "teacher_prob_reference", &n, &expected.teacher_prob)?;
+        npy(folder, "teacher_prob_kernel", &n, &taught.teacher_prob)?;
+        npy(folder, "h0_final_reference", &h, &expected.h0)?;
+        npy(folder, "h0_final_kernel", &h, &taught.h0)?;
+        npy(folder, "h1_final_reference", &h, &expected.h1)?;
+        npy(folder, "h1_final_kernel", &h, &taught.h1)?;
+        let facts = Facts {
+            seed: run.start.seed,
+            first_token: sampling.first_token,
+            temperature: sampling.temperature,
+            min_p: sampling.min_p,
+            steps: sampling.steps,
+        };
+        std::fs::write(folder.join("run.json"), serde_json::to_string_pretty(&facts)? + "\n")
+    };
+    write().map_err(|e| Stop::Lab(format!("{}: the tensors cannot be written: {e}", folder.display())))
+}
+
+fn npy<T: AutoSerialize + Copy>(folder: &Path, name: &str, shape: &[usize], values: &[T]) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(folder.join(format!("{name}.npy")))?);
+    let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut file).begin_nd()?;
+    writer.extend(values.iter().copied())?;
+    writer.finish()?;
+    file.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::problem::wavegru::bench::Broken;
+    use crate::problem::wavegru::reference::{Reference, Start};
+
+    #[test]
+    fn a_dump_has_every_name_and_its_values_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let weights = Weights::draw(256, 1);
+        let expected = Reference { tokens: vec![3, 1], teacher_prob: vec![0.5, 0.1], ..Reference::default() };
+        let h = vec![0.5f32; 256];
+        let expected = Reference { h0: h.clone(), h1: h.clone(), ..expected };
+        let run = Run { start: Start::draw(256, 7), expected };
+        let sampling = Sampling { steps: 2, first_token: 128, temperature: 1.0, min_p: 0.05 };
+        let sampled =
+            Sampled { tokens: vec![3, 2], h0: Vec::new(), h1: Vec::new(), broken: Broken::default() };
+        let taught = Taught { teacher_prob: vec![0.5, 0.2], h0: h.clone(), h1: h, broken: Broken::default() };
+        dump(folder.path(), &weights, sampling, &run, &sampled, &taught).unwrap();
+
+        let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+        let embed = bytes("embed.npy");
+        let embed = npyz::NpyFile::new(&embed[..]).unwrap();
+        assert_eq!(embed.shape(), [256, 256]);
+        assert_eq!(embed.into_vec::<f32>().unwrap(), weights.get("embed").widened());
+        let tokens = bytes("tokens_kernel.npy");
+        assert_eq!(npyz::NpyFile::new(&tokens[..]).unwrap().into_vec::<i32>().unwrap(), [3, 2]);
+        let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
+        assert_eq!(facts["seed"], 7);
+        assert_eq!(facts["min_p"], 0.05);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 15 + 2 + 8 + 1);
+    }
+}

@@ -1,0 +1,278 @@
+//! The WaveGRU 1024×2 generator: model, reference, gates, measures.
+//!
+//! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`seed_pool`]
+//! holds the runs that launches are drawn from, kept by [`cache`]. [`bench`] launches the kernel,
+//! [`verify`] compares, [`timing`] measures, [`dump`] writes everything out.
+
+mod bench;
+mod cache;
+pub mod config;
+mod dump;
+mod held_out;
+pub mod philox;
+pub mod reference;
+mod seed_pool;
+mod timing;
+mod verify;
+pub mod weights;
+mod worker_group;
+
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed};
+use crate::worker::{BufferId, ModuleId, Worker};
+use bench::Bench;
+use config::Config;
+use held_out::HeldOut;
+use lab_device::{DeviceInfo, Order};
+use reference::{Reference, Sampling, Start};
+use seed_pool::{Pool, Run};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use timing::Timing;
+use weights::Weights;
+
+pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+    let config = Config::read(path, text)?;
+    Ok(Box::new(WaveGru { path: path.to_owned(), config, held_out: false, prepared: None }))
+}
+
+/// Hidden units of the smallest model, and the steps of a launch that a tool watches.
+const SMALLEST: usize = 256;
+const WATCHED_STEPS: usize = 3;
+
+struct WaveGru {
+    /// Of problem.toml.
+    path: PathBuf,
+    config: Config,
+    /// Only the held-out run is asked for.
+    held_out: bool,
+    prepared: Option<Prepared>,
+}
+
+/// What is expected is shared with every kernel that is set up for its timed launches.
+struct Prepared {
+    sampling: Sampling,
+    weights: Weights,
+    /// The weights on the candidate's worker.
+    uploaded: Vec<BufferId>,
+    /// The candidate's buffers there once it is verified, for its timed launches: the driver takes milliseconds to give some
+    /// back and get others.
+    bench: Option<Bench>,
+    pool: Rc<Pool>,
+    /// Of the held-out run, where it was made ahead.
+    file: Option<PathBuf>,
+}
+
+impl WaveGru {
+    fn prepared(&self) -> Result<&Prepared, Stop> {
+        self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
+    }
+
+    /// The held-out run that is ready, with its file, or one that is made now.
+    fn held_out(
+        &self,
+        weights: &Weights,
+        sampling: Sampling,
+        cx: &mut Context,
+    ) -> Result<(Run, Option<PathBuf>), Stop> {
+        let held_out = HeldOut::new(&self.config, weights, sampling, cx.cache_dir);
+        let (run, file) = match held_out.ready() {
+            Some((run, file)) => (run, Some(file)),
+            None => {
+                cx.out.text("computing a held-out reference on the cpu: none was made ahead")?;
+                let (mut written, mut percent) = (Ok(()), None);
+                let all = sampling.steps as u64;
+                let made = held_out.make(held_out::cores(), &mut |done| {
+                    let now = Some(100 * done / all);
+                    if written.is_ok() && percent != now {
+                        (written, percent) = (cx.out.progress(done, all), now);
+                    }
+                    written.is_ok()
+                });
+                written?;
+                (made.ok_or_else(|| Stop::Lab("no held-out reference was made".into()))?, None)
+            }
+        };
+        cx.out.line("held_out_seed", run.start.seed)?;
+        Ok((run, file))
+    }
+
+    /// On the cpu device checked launches run in several orders; a GPU has its own.
+    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<Order> {
+        let count = if device.emulated { self.config.orders } else { 1 };
+        let order = |turn: u64| match turn {
+            0 => Order::Shuffled(seed),
+            1 => Order::Reverse,
+            2 => Order::Forward,
+            more => Order::Shuffled(seed.wrapping_add(more)),
+        };
+        (0..count as u64).map(order).collect()
+    }
+
+    /// Exact parity is only fair where no token of the reference hangs on a rounding.
+    fn require_margin(&self, pool: &Pool) -> Result<(), Stop> {
+        let Some(run) = pool.narrowest().filter(|run| run.expected.margin < self.config.margin) else {
+            return Ok(());
+        };
+        Err(Stop::Problem(format!(
+            "{}: run seed {} comes within {:.1e} of another token at step {}, nearer than margin = {:.1e}: take \
+             another seed (cargo run --release -p lab-judge --example wavegru_seeds -- {} finds some)",
+            self.path.display(),
+            run.start.seed,
+            run.expected.margin,
+            run.expected.margin_step,
+            self.config.margin,
+            self.path.display(),
+        )))
+    }
+}
+
+impl Problem for WaveGru {
+    fn name(&self) -> &str {
+        let folder = self.path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        folder.unwrap_or(bench::ENTRY)
+    }
+
+    fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds {
+            defines: vec![("LAB_HIDDEN".into(), self.config.hidden.to_string())],
+            problem_header: bench::HEADER.into(),
+        }
+    }
+
+    fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop> {
+        let sampling = self.config.sampling(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let (pool, file) = if self.held_out {
+            let (run, file) = self.held_out(&weights, sampling, cx)?;
+            (Pool { runs: vec![run] }, file)
+        } else {
+            (Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?, None)
+        };
+        self.require_margin(&pool)?;
+        if let Some(run) = pool.narrowest() {
+            let (margin, seed, step) = (run.expected.margin, run.start.seed, run.expected.margin_step);
+            let line = format!("{margin:.2e} run_seed={seed} step={step}");
+            cx.out.line("sample_margin", line)?;
+        }
+        let uploaded = bench::upload(&weights, worker)?;
+        self.prepared =
+            Some(Prepared { sampling, weights, uploaded, bench: None, pool: Rc::new(pool), file });
+        Ok(())
+    }
+
+    fn hold_out(&mut self, _seed: u64) -> Result<(), Stop> {
+        self.held_out = true;
+        Ok(())
+    }
+
+    fn look_ahead(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+        let Prepared { sampling, weights, .. } = self.prepared()?;
+        HeldOut::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(nobody_waits)
+    }
+
+    fn verify(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        let Prepared { sampling, weights, uploaded, pool, file, .. } = self.prepared()?;
+        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let orders = self.orders(cx.device, cx.seed);
+        if let ([run], true) = (&pool.runs[..], self.held_out) {
+            // Shown from here on, whatever comes of it.
+            file.as_deref().map_or(Ok(()), std::fs::remove_file).map_err(|e| {
+                Stop::Lab(format!("the held-out run is not there any more ({e}): ask again for another"))
+            })?;
+            let launch = [(run, orders[0])];
+            let verdict = verify::verify(&bench, worker, &self.config.limits, &launch, &launch, cx)?;
+            bench.close(worker)?;
+            return Ok(verdict);
+        }
+        let runs: Vec<&Run> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
+        let sampling: Vec<(&Run, Order)> = runs.iter().copied().zip(orders.iter().copied()).collect();
+        let rest = runs.iter().copied().skip(orders.len());
+        let taught: Vec<(&Run, Order)> = rest.zip(orders.iter().copied()).collect();
+        let verdict = verify::verify(&bench, worker, &self.config.limits, &sampling, &taught, cx)?;
+        if let Some(prepared) = &mut self.prepared {
+            prepared.bench = Some(bench);
+        }
+        Ok(verdict)
+    }
+
+    fn set_up(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        place: Place,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        let verified =
+            self.prepared.as_mut().filter(|_| place == Place::Checked).and_then(|p| p.bench.take());
+        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
+        let mut runs = pool.shuffled(cx.seed ^ place.salt());
+        let uploaded = match place {
+            Place::Checked => {
+                runs.drain(..2 * self.orders(cx.device, cx.seed).len());
+                runs.truncate(self.config.timed_launches);
+                uploaded.clone()
+            }
+            Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
+        };
+        let bench = match verified {
+            Some(bench) => bench.of(module),
+            None => Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?,
+        };
+        let (multiplied, weight_bytes) = weights.work();
+        let (pool, exchanges) = (pool.clone(), self.config.exchanges);
+        Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
+    }
+
+    /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
+    /// on it otherwise.
+    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        if device.emulated {
+            self.config.hidden = SMALLEST;
+        }
+        (self.config.steps, self.config.steps_cpu) = (WATCHED_STEPS, WATCHED_STEPS);
+        Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
+    }
+
+    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        let sampling = self.config.sampling(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let uploaded = bench::upload(&weights, worker)?;
+        let start = Start::draw(self.config.hidden, cx.seed);
+        // Any tokens will do: nothing is compared.
+        let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
+        let run = Run { start, expected: Reference { tokens, ..Reference::default() } };
+        for teacher in [false, true] {
+            let bench = Bench::new(worker, module, &uploaded, weights.hidden, sampling)?;
+            bench.exercise(worker, &run, teacher, Order::Shuffled(cx.seed))?;
+            bench.close(worker)?;
+        }
+        Ok(())
+    }
+
+    fn dump(
+        &mut self,
+        cx: &mut Context,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
+        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
+        let sampled = bench.sample(worker, run, Order::Forward)?;
+        let taught = bench.teach(worker, run, Order::Forward)?;
+        bench.close(worker)?;
+        dump::dump(folder, weights, *sampling, run, &sampled, &taught)
+    }
+}
+
+#[cfg(test)]
+mod kernel_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,401 @@
+//! What a right kernel computes: the model on the CPU, dot products in f64, states rounded to f32.
+//!
+//! One run gives both expectations. It samples its tokens, and the probability that it gave each
+//! of them is what a teacher-forced kernel must find when it is fed those tokens. Up to four runs
+//! go through the weights together, because reading the weights is what takes the time.
+
+use super::philox::{evenly, gumbel};
+use super::weights::{VOCAB, Weights};
+use super::worker_group::{Barrier, Shared, share};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts up with every change that may alter a result: cached references of others are stale.
+pub const VERSION: u32 = 1;
+
+/// ε of the norms.
+const EPSILON: f64 = 1e-5;
+
+/// What sampling is asked for; the same for every run of a pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    pub steps: usize,
+    pub first_token: usize,
+    pub temperature: f32,
+    pub min_p: f32,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    pub seed: u64,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
+}
+
+impl Start {
+    /// Start states are random, not zero: evenly spread over (−½, ½), drawn from the run's seed.
+    pub fn draw(hidden: usize, seed: u64) -> Self {
+        let state = |stream| evenly(seed, stream).take(hidden).map(|v| (0.5 * v) as f32).collect();
+        Start { seed, h0: state(1), h1: state(2) }
+    }
+}
+
+/// A finished run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reference {
+    pub tokens: Vec<i32>,
+    /// The probability of each token under the plain softmax.
+    pub teacher_prob: Vec<f64>,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
+    /// The smallest change of scores that could have changed a token.
+    pub margin: f64,
+    pub margin_step: u64,
+    /// Median over the steps, in bits.
+    pub entropy: f64,
+    /// Tokens that would be others without min-p.
+    pub min_p_changed: u64,
+}
+
+/// Every matrix widened once, so that the inner loop only converts and multiplies.
+pub struct Model {
+    hidden: usize,
+    embed: Vec<f32>,
+    gain: [Vec<f32>; 2],
+    w_ih: [Vec<f32>; 2],
+    w_hh: [Vec<f32>; 2],
+    b_ih: [Vec<f32>; 2],
+    b_hh: [Vec<f32>; 2],
+    w_glu: Vec<f32>,
+    b_glu: Vec<f32>,
+    w_out: Vec<f32>,
+    b_out: Vec<f32>,
+}
+
+impl Model {
+    pub fn new(weights: &Weights) -> Self {
+        let get = |name: &str| weights.get(name).widened();
+        let pair = |name: &str| [get(&format!("{name}0")), get(&format!("{name}1"))];
+        Model {
+            hidden: weights.hidden,
+            embed: get("embed"),
+            gain: pair("rms_gain"),
+            w_ih: pair("w_ih"),
+            w_hh: pair("w_hh"),
+            b_ih: pair("b_ih"),
+            b_hh: pair("b_hh"),
+            w_glu: get("w_glu"),
+            b_glu: get("b_glu"),
+            w_out: get("w_out"),
+            b_out: get("b_out"),
+        }
+    }
+
+    /// Runs every start, four at a time. `progress` hears of steps done and of all steps.
+    pub fn run(
+        &self,
+        starts: &[Start],
+        sampling: Sampling,
+        threads: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Vec<Reference> {
+        let all = (starts.len() * sampling.steps) as u64;
+        let mut references = Vec::new();
+        let (fours, rest) = starts.as_chunks::<4>();
+        for four in fours {
+            let done = (references.len() * sampling.steps) as u64;
+            references.extend(self.batch(four, sampling, threads, &mut |n, _| {
+                progress(done + 4 * n, all);
+                true
+            }));
+        }
+        for one in rest {
+            let done = (references.len() * sampling.steps) as u64;
+            let one = std::array::from_ref(one);
+            references.extend(self.batch(one, sampling, threads, &mut |n, _| {
+                progress(done + n, all);
+                true
+            }));
+        }
+        references
+    }
+
+    /// Runs one start while `go_on`, which hears after each step of the steps done and of the margin so far.
+    pub fn run_while(
+        &self,
+        start: &Start,
+        sampling: Sampling,
+        threads: usize,
+        go_on: &mut dyn FnMut(u64, f64) -> bool,
+    ) -> Option<Reference> {
+        self.batch(std::array::from_ref(start), sampling, threads, go_on).pop()
+    }
+
+    /// `B` runs side by side; each thread owns some of the rows of every matrix. None where it did not go on to the end.
+    fn batch<const B: usize>(
+        &self,
+        starts: &[Start; B],
+        sampling: Sampling,
+        threads: usize,
+        go_on: &mut dyn FnMut(u64, f64) -> bool,
+    ) -> Vec<Reference> {
+        let threads = threads.clamp(1, self.hidden);
+        let exchange = Exchange {
+            barrier: Barrier::new(threads),
+            hidden: std::array::from_fn(|_| Shared::new(B * self.hidden)),
+            logits: Shared::new(B * VOCAB),
+            last: AtomicUsize::new(usize::MAX),
+        };
+        std::thread::scope(|scope| {
+            for member in 1..threads {
+                let exchange = &exchange;
+                scope.spawn(move || {
+                    Member::<B>::new(self, exchange, starts, member, threads).run(sampling, &mut |_, _| true);
+                });
+            }
+            Member::<B>::new(self, &exchange, starts, 0, threads).run(sampling, go_on)
+        })
+    }
+
+    /// The new state of one unit of a layer's `GRUCell`.
+    fn gates<const B: usize>(
+        &self,
+        layer: usize,
+        unit: usize,
+        input: &[Vec<f64>; B],
+        state: &[Vec<f64>; B],
+    ) -> [f64; B] {
+        let h = self.hidden;
+        let sums = |gate: usize| {
+            let row = gate * h + unit;
+            let part = |w: &[Vec<f32>; 2], b: &[Vec<f32>; 2], vector| {
+                let bias = f64::from(b[layer][row]);
+                dot(&w[layer][row * h..(row + 1) * h], vector).map(|sum| sum + bias)
+            };
+            (part(&self.w_ih, &self.b_ih, input), part(&self.w_hh, &self.b_hh, state))
+        };
+        let ((r_ih, r_hh), (z_ih, z_hh), (n_ih, n_hh)) = (sums(0), sums(1), sums(2));
+        std::array::from_fn(|b| {
+            let r = sigmoid(r_ih[b] + r_hh[b]);
+            let z = sigmoid(z_ih[b] + z_hh[b]);
+            let c = (n_ih[b] + r * n_hh[b]).tanh();
+            (1.0 - z) * c + z * state[b][unit]
+        })
+    }
+}
+
+/// What the threads of a batch tell each other in a step: h0, h1 and the GLU's output, then logits.
+struct Exchange {
+    barrier: Barrier,
+    hidden: [Shared; 3],
+    logits: Shared,
+    /// The step after which all threads end. Set a step ahead, so that all of them see it in the same one.
+    last: AtomicUsize,
+}
+
+/// One thread of a batch, with its own copy of every vector.
+struct Member<'a, const B: usize> {
+    model: &'a Model,
+    exchange: &'a Exchange,
+    starts: &'a [Start; B],
+    units: Range<usize>,
+    rows: Range<usize>,
+    h0: [Vec<f64>; B],
+    h1: [Vec<f64>; B],
+}
+
+impl<'a, const B: usize> Member<'a, B> {
+    fn new(
+        model: &'a Model,
+        exchange: &'a Exchange,
+        starts: &'a [Start; B],
+        member: usize,
+        members: usize,
+    ) -> Self {
+        let widen = |state: &[f32]| state.iter().map(|v| f64::from(*v)).collect();
+        Member {
+            model,
+            exchange,
+            starts,
+            units: share(model.hidden, member, members),
+            rows: share(VOCAB, member, members),
+            h0: std::array::from_fn(|b| widen(&starts[b].h0)),
+            h1: std::array::from_fn(|b| widen(&starts[b].h1)),
+        }
+    }
+
+    fn run(mut self, sampling: Sampling, go_on: &mut dyn FnMut(u64, f64) -> bool) -> Vec<Reference> {
+        let mut records: [Record; B] = std::array::from_fn(|_| Record::default());
+        let mut tokens = [sampling.first_token; B];
+        for t in 0..sampling.steps {
+            let logits = self.step(&tokens);
+            if self.exchange.last.load(Ordering::Relaxed) <= t {
+                return Vec::new();
+            }
+            for b in 0..B {
+                let l: Vec<f64> =
+                    logits[b].iter().map(|logit| logit / f64::from(sampling.temperature)).collect();
+                let choice = choose(&l, sampling.min_p, self.starts[b].seed, t as u32);
+                tokens[b] = choice.token;
+                records[b].push(&choice, t);
+            }
+            let margin =
+                records.iter().filter_map(|r| r.smallest).map(|(m, _)| m).fold(f64::INFINITY, f64::min);
+            if !go_on(t as u64 + 1, margin) {
+                self.exchange.last.store(t + 1, Ordering::Relaxed);
+            }
+        }
+        let narrow = |state: &[f64]| state.iter().map(|v| *v as f32).collect();
+        let finished = records.into_iter().zip(self.h0.iter().zip(&self.h1));
+        finished.map(|(record, (h0, h1))| record.finish(narrow(h0), narrow(h1))).collect()
+    }
+
+    fn step(&mut self, tokens: &[usize; B]) -> [Vec<f64>; B] {
+        let (model, h) = (self.model, self.model.hidden);
+        let x: [&[f32]; B] = tokens.map(|token| &model.embed[token * h..(token + 1) * h]);
+
+        let n0 = std::array::from_fn(|b| rms_norm(x[b].iter().map(|v| f64::from(*v)), &model.gain[0]));
+        self.h0 = self.all(0, h, self.units.clone(), |unit| {
+            model.gates(0, unit, &n0, &self.h0).map(|v| f64::from(v as f32))
+        });
+
+        let y = |b: usize| x[b].iter().zip(&self.h0[b]).map(|(x, h0)| f64::from(*x) + h0);
+        let n1 = std::array::from_fn(|b| rms_norm(y(b), &model.gain[1]));
+        self.h1 = self.all(1, h, self.units.clone(), |unit| {
+            model.gates(1, unit, &n1, &self.h1).map(|v| f64::from(v as f32))
+        });
+
+        let g = self.all(2, h, self.units.clone(), |unit| {
+            let value = dot(&model.w_glu[unit * h..(unit + 1) * h], &self.h1);
+            let gate = dot(&model.w_glu[(h + unit) * h..(h + unit + 1) * h], &self.h1);
+            let (b_value, b_gate) = (f64::from(model.b_glu[unit]), f64::from(model.b_glu[h + unit]));
+            std::array::from_fn(|b| (value[b] + b_value) * sigmoid(gate[b] + b_gate))
+        });
+
+        self.all(3, VOCAB, self.rows.clone(), |row| {
+            let bias = f64::from(model.b_out[row]);
+            dot(&model.w_out[row * h..(row + 1) * h], &g).map(|sum| sum + bias)
+        })
+    }
+
+    /// Computes this thread's part of a vector, and comes back with the whole of it.
+    fn all(
+        &self,
+        which: usize,
+        len: usize,
+        part: Range<usize>,
+        compute: impl Fn(usize) -> [f64; B],
+    ) -> [Vec<f64>; B] {
+        let shared = self.exchange.hidden.get(which).unwrap_or(&self.exchange.logits);
+        for index in part {
+            for (b, value) in compute(index).into_iter().enumerate() {
+                shared.set(b * len + index, value);
+            }
+        }
+        self.exchange.barrier.wait();
+        std::array::from_fn(|b| {
+            let mut whole = vec![0.0; len];
+            shared.read(b * len..(b + 1) * len, &mut whole);
+            whole
+        })
+    }
+}
+
+/// One row times `B` vectors. Eight sums side by side, added up in a fixed order: the result does
+/// not depend on the machine, nor on how many vectors go together.
+#[inline]
+fn dot<const B: usize>(row: &[f32], vectors: &[Vec<f64>; B]) -> [f64; B] {
+    const LANES: usize = 8;
+    let vectors: [&[[f64; LANES]]; B] = std::array::from_fn(|b| vectors[b].as_chunks().0);
+    let mut sums = [[0.0f64; LANES]; B];
+    for (k, weights) in row.as_chunks::<LANES>().0.iter().enumerate() {
+        let wide = weights.map(f64::from);
+        for b in 0..B {
+            let vector = &vectors[b][k];
+            for lane in 0..LANES {
+                sums[b][lane] += wide[lane] * vector[lane];
+            }
+        }
+    }
+    sums.map(|s| ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])))
+}
+
+fn rms_norm(x: impl Iterator<Item = f64> + Clone, gain: &[f32]) -> Vec<f64> {
+    let mean_square = x.clone().map(|v| v * v).sum::<f64>() / gain.len() as f64;
+    let root = (mean_square + EPSILON).sqrt();
+    x.zip(gain).map(|(v, gain)| f64::from(*gain) * v / root).collect()
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// What sampling came to at one step.
+struct Choice {
+    token: usize,
+    probability: f64,
+    margin: f64,
+    entropy: f64,
+    min_p_changed: bool,
+}
+
+/// Keeps the tokens that min-p keeps and takes the best perturbed score among them.
+fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> Choice {
+    let largest = l.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let threshold = largest + f64::from(min_p).ln();
+    let scores: Vec<f64> = gumbel(seed, t, l.len() as u32).zip(l).map(|(g, l)| l + g).collect();
+    let kept = |i: &usize| l[*i] >= threshold;
+    let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a));
+    let token = (0..l.len()).filter(kept).max_by(by_score).unwrap_or(0);
+    let best = scores[token];
+
+    // How far the scores would have to move for another token to win: the winner falls below the
+    // threshold, a kept one overtakes it, or one that was dropped is kept and is ahead.
+    let margin = (0..l.len()).map(|i| match (i == token, kept(&i)) {
+        (true, _) => l[i] - threshold,
+        (false, true) => best - scores[i],
+        (false, false) => (threshold - l[i]).max(best - scores[i]),
+    });
+    let margin = margin.fold(f64::INFINITY, f64::min);
+
+    let weights: Vec<f64> = l.iter().map(|l| (l - largest).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    let entropy = weights.iter().map(|w| w / total).filter(|p| *p > 0.0).map(|p| -p * p.log2()).sum();
+    let min_p_changed = (0..l.len()).any(|i| !kept(&i) && scores[i] > best);
+    Choice { token, probability: weights[token] / total, margin, entropy, min_p_changed }
+}
+
+/// The choices of a run so far.
+#[derive(Default)]
+struct Record {
+    tokens: Vec<i32>,
+    teacher_prob: Vec<f64>,
+    entropies: Vec<f64>,
+    smallest: Option<(f64, u64)>,
+    min_p_changed: u64,
+}
+
+impl Record {
+    fn push(&mut self, choice: &Choice, t: usize) {
+        self.tokens.push(choice.token as i32);
+        self.teacher_prob.push(choice.probability);
+        self.entropies.push(choice.entropy);
+        self.min_p_changed += u64::from(choice.min_p_changed);
+        if self.smallest.is_none_or(|(margin, _)| choice.margin < margin) {
+            self.smallest = Some((choice.margin, t as u64));
+        }
+    }
+
+    fn finish(mut self, h0: Vec<f32>, h1: Vec<f32>) -> Reference {
+        self.entropies.sort_by(f64::total_cmp);
+        let entropy = self.entropies.get(self.entropies.len() / 2).copied().unwrap_or(0.0);
+        let (margin, margin_step) = self.smallest.unwrap_or((f64::INFINITY, 0));
+        let (tokens, teacher_prob, min_p_changed) = (self.tokens, self.teacher_prob, self.min_p_changed);
+        Reference { tokens, teacher_prob, h0, h1, margin, margin_step, entropy, min_p_changed }
+    }
+}
+
+#[cfg(test)]
+#[path = "reference_tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+//! Timed launches: like those of the gates, on further runs of the pool, and their tokens checked too.
+//!
+//! Each finds its module newly loaded, so that nothing that an earlier launch computed makes it faster.
+
+use super::bench::Bench;
+use super::seed_pool::Pool;
+use super::verify::first_difference;
+use crate::measure::summarise;
+use crate::outcome::{Correctness, Stop};
+use crate::probe::bounds::Demand;
+use crate::problem::api::{Timed, in_digits};
+use crate::worker::Worker;
+use lab_device::Order;
+use lab_protocol::report::{Measure, Writer};
+use std::path::Path;
+use std::rc::Rc;
+
+/// A kernel set up on a worker. The number of a turn's inputs is the place of a run in the pool.
+pub struct Timing {
+    pub bench: Bench,
+    pub pool: Rc<Pool>,
+    /// Those that this worker has not launched yet.
+    pub runs: Vec<usize>,
+    /// Timed ones so far.
+    pub launches: usize,
+    /// Dependent exchanges a step of the plain algorithm.
+    pub exchanges: u32,
+    /// Weights that every step multiplies by, and the bytes of all that no cache can keep from being read.
+    pub multiplied: f64,
+    pub weight_bytes: f64,
+}
+
+impl Timed for Timing {
+    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
+        Box::new(self.runs.clone().into_iter().map(|i| i as u64))
+    }
+
+    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+        let run = &self.pool.runs[inputs as usize % self.pool.runs.len()];
+        let launch = self.launches;
+        self.launches += 1;
+        self.bench.renew(worker)?;
+        let (seconds, tokens) = self.bench.time(worker, run, Order::Forward)?;
+        let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
+        let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
+        out.count_gate("sample_mismatches", wrong as u64, 0)?;
+        out.line("sample_first_mismatch", step)?;
+        out.line("first_failure", format_args!("timed launch {launch}: {words}"))?;
+        Ok(None)
+    }
+
+    fn spent(&self) -> Vec<u64> {
+        (0..self.pool.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
+    }
+
+    fn beside(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+        let module = worker.load(image)?;
+        Ok(Some(Box::new(Timing {
+            bench: self.bench.of(module),
+            pool: self.pool.clone(),
+            runs: self.runs.clone(),
+            ..*self
+        })))
+    }
+
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        let broken = self.bench.breaches(worker)?;
+        let Some(words) = broken.words.first() else { return Ok(Correctness::Pass) };
+        out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
+        out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
+        out.line("first_failure", format_args!("a timed launch: {words}"))?;
+        Ok(Correctness::Fail)
+    }
+
+    fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
+        let steps = self.pool.runs.first()?.expected.tokens.len() as f64;
+        let rates: Vec<f64> = turns.iter().flatten().map(|seconds| steps / seconds).collect();
+        let rate = summarise(&rates)?;
+        let (low, high) = rate.interval.unzip();
+        Some(Measure { value: rate.median, low, high })
+    }
+
+    /// Every step needs what the step before made of all units: a trip to the L2 cache at least. The weights are read
+    /// once a launch, and a multiply-add a weight and step cannot be had for less.
+    ///
+    /// Whether they lie in the L2 cache when a launch begins does not show: they are 30 MB, read in 7 µs from memory, of
+    /// a launch that takes 10 ms and more. So no cache is flushed between these launches.
+    fn demands(&self) -> Vec<Demand> {
+        let steps = self.pool.runs.first().map_or(0, |run| run.expected.tokens.len()) as f64;
+        let flops = 2.0 * self.multiplied * steps;
+        let exchanges = f64::from(self.exchanges);
+        vec![Demand { reads: self.weight_bytes, flops, steps, exchanges, ..Demand::default() }]
+    }
+
+    fn write(&self, turns: &[Vec<f64>], _last: bool, out: &mut Writer) -> Result<(), Stop> {
+        let Some(rate) = self.throughput(turns) else {
+            return Err(Stop::Lab("the device gave no time for a launch".into()));
+        };
+        let us = |rate: f64| 1e6 / rate;
+        let each = Measure { value: us(rate.value), low: rate.high.map(us), high: rate.low.map(us) };
+        out.line("throughput_sps", in_digits(&rate, 1))?;
+        out.line("kernel_us", in_digits(&each, 4))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! The gates: exact tokens where the kernel samples, small differences where it is taught.
+
+use super::bench::{Bench, Broken, Sampled, Taught};
+use super::config::Limits;
+use super::seed_pool::Run;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::Context;
+use crate::worker::Worker;
+use lab_device::Order;
+use lab_protocol::report::Histogram;
+
+/// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
+/// launches come after all that sample, because they bring the tokens.
+pub fn verify(
+    bench: &Bench,
+    worker: &mut Worker,
+    limits: &Limits,
+    sampling: &[(&Run, Order)],
+    taught: &[(&Run, Order)],
+    cx: &mut Context,
+) -> Result<Correctness, Stop> {
+    let all = (sampling.len() + taught.len()) as u64;
+    let mut broken = Broken::default();
+
+    let (mut tokens, mut teacher) = (Tokens::default(), Teacher::default());
+    for (done, (run, order)) in (0..).zip(sampling) {
+        cx.out.progress(done, all)?;
+        let sampled = bench.sample(worker, run, *order)?;
+        if let Some(difference) = tokens.compare(run, &sampled) {
+            let (order, seed) = (words(*order), run.start.seed);
+            broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
+        } else {
+            // Tokens alone would let a kernel compute more coarsely wherever it is not taught, as where it is timed.
+            teacher.states(run, &sampled.h0, &sampled.h1);
+        }
+        broken.join(sampled.broken);
+    }
+    cx.out.line("sample_steps", tokens.steps)?;
+    cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
+    let first = tokens.first.map_or(-1, |step| step as i64);
+    cx.out.line("sample_first_mismatch", first)?;
+
+    for (done, (run, order)) in (sampling.len() as u64..).zip(taught) {
+        cx.out.progress(done, all)?;
+        let taught = bench.teach(worker, run, *order)?;
+        teacher.compare(run, &taught);
+        broken.join(taught.broken);
+    }
+    let mut passes = tokens.mismatches == 0;
+    let prob = &teacher.prob.worst;
+    let mean = prob.iter().sum::<f64>() / prob.len().max(1) as f64;
+    passes &= gate(cx, "teacher_prob_max_diff", &teacher.prob, "step", limits.teacher_prob_max_diff)?;
+    cx.out.gate("teacher_prob_mean_diff", mean, limits.teacher_prob_mean_diff)?;
+    passes &= mean <= limits.teacher_prob_mean_diff;
+    passes &= gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
+    passes &= gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
+
+    // What the margin of the pool is to be compared with: no gate, because a token that must not
+    // change says more.
+    cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
+
+    cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
+    cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
+    for (number, words) in (1..).zip(&broken.words) {
+        match number {
+            1 => cx.out.line("first_failure", words)?,
+            _ => cx.out.text(&format!("failure {number}: {words}"))?,
+        }
+    }
+    Ok(if passes && broken.words.is_empty() { Correctness::Pass } else { Correctness::Fail })
+}
+
+/// A gate on the largest difference, with its place among the `cell`s, each one's difference and how often which
+/// occurred. Whether it passes.
+fn gate(cx: &mut Context, name: &str, found: &Differences, cell: &str, limit: f64) -> Result<bool, Stop> {
+    let (value, at) = found.largest();
+    let place = at.map(|at| format!("{cell} {at}"));
+    cx.out.gate_at(name, value, limit, place.as_deref())?;
+    cx.out.series(name, &found.worst)?;
+    cx.out.histogram(name, &found.counts)?;
+    Ok(value <= limit)
+}
+
+fn words(order: Order) -> String {
+    match order {
+        Order::Forward => "blocks and threads in order".into(),
+        Order::Reverse => "blocks and threads in reverse order".into(),
+        Order::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
+    }
+}
+
+/// The first token that is another than expected, in words.
+pub fn first_difference(run: &Run, tokens: &[i32]) -> Option<(usize, String)> {
+    let expected = &run.expected.tokens;
+    let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
+    Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
+}
+
+/// Tokens compared so far.
+#[derive(Default)]
+struct Tokens {
+    steps: u64,
+    mismatches: u64,
+    first: Option<usize>,
+}
+
+impl Tokens {
+    fn compare(&mut self, run: &Run, sampled: &Sampled) -> Option<String> {
+        let pairs = run.expected.tokens.iter().zip(&sampled.tokens);
+        self.steps += run.expected.tokens.len() as u64;
+        self.mismatches += pairs.filter(|(a, b)| a != b).count() as u64;
+        let (step, words) = first_difference(run, &sampled.tokens)?;
+        self.first = Some(self.first.map_or(step, |earlier| earlier.min(step)));
+        Some(words)
+    }
+}
+
+/// Differences over the launches so far: probabilities of the taught ones, states of all.
+#[derive(Default)]
+struct Teacher {
+    prob: Differences,
+    h0: Differences,
+    h1: Differences,
+    /// Of the logarithm of a probability, which is a score up to a constant.
+    score: f64,
+}
+
+impl Teacher {
+    fn compare(&mut self, run: &Run, taught: &Taught) {
+        let expected = &run.expected;
+        self.prob.add(&expected.teacher_prob, &taught.teacher_prob);
+        for (expected, found) in expected.teacher_prob.iter().zip(&taught.teacher_prob) {
+            self.score = larger(self.score, (f64::from(*found) / expected).ln().abs());
+        }
+        self.states(run, &taught.h0, &taught.h1);
+    }
+
+    fn states(&mut self, run: &Run, h0: &[f32], h1: &[f32]) {
+        self.h0.add(&run.expected.h0, h0);
+        self.h1.add(&run.expected.h1, h1);
+    }
+}
+
+/// What was found in one tensor.
+#[derive(Default)]
+struct Differences {
+    /// The largest of each cell over all launches.
+    worst: Vec<f64>,
+    /// Of every launch's every cell.
+    counts: Histogram,
+}
+
+impl Differences {
+    fn add<T: Copy + Into<f64>>(&mut self, expected: &[T], found: &[f32]) {
+        self.worst.resize(expected.len(), 0.0);
+        for ((worst, expected), found) in self.worst.iter_mut().zip(expected).zip(found) {
+            let difference = ((*expected).into() - f64::from(*found)).abs();
+            *worst = larger(*worst, difference);
+            self.counts.add(difference);
+        }
+    }
+
+    /// The largest of all and the first cell that has it; no number is worse than any.
+    fn largest(&self) -> (f64, Option<usize>) {
+        let value = self.worst.iter().copied().fold(0.0, larger);
+        let has_it = |worst: &f64| *worst == value || worst.is_nan();
+        (value, self.worst.iter().position(has_it))
+    }
+}
+
+/// NaN where either is NaN, so that none is overlooked.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}

@@ -1,0 +1,136 @@
+//! The verdict on speed on a real GPU, through the judge and its processes: a small WaveGRU against
+//! itself, and against a copy that takes 2 % longer. Without a CUDA device or NVRTC they say so.
+#![allow(clippy::unwrap_used, dead_code)]
+
+#[path = "judge/support.rs"]
+mod support;
+
+use lab_device::cuda;
+use lab_judge::Options;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::{Measure, Report, Speed};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use support::{Folder, Judged};
+
+const KERNEL: &str = include_str!("../../../kernels/wavegru/kernel.cu");
+const STEPS: f64 = 1024.0;
+const PROBLEM: &str = r#"
+kind = "wavegru"
+hidden = 256
+steps = 1024
+steps_cpu = 24
+temperature = 1.0
+min_p = 0.05
+first_token = 128
+weight_seed = 1
+run_seeds = [7, 8, 9, 10, 12, 13, 14, 16]
+margin = 1e-4
+timed_launches = 6
+orders = 2
+[limits]
+teacher_prob_max_diff = 2e-5
+teacher_prob_mean_diff = 2.5e-6
+h0_max_diff = 1e-5
+h1_max_diff = 1.5e-5
+"#;
+
+fn gpu() -> bool {
+    let why = if cuda::available() {
+        cuda::builder().err().map(|e| e.to_string())
+    } else {
+        Some("no CUDA device".into())
+    };
+    if let Some(why) = &why {
+        // Not by eprintln, which the test runner would keep to itself.
+        let _ = writeln!(std::io::stderr(), "skipped: {why}");
+    }
+    why.is_none()
+}
+
+/// The kernel, held up at its start for so many nanoseconds.
+fn held_up(nanoseconds: f64) -> String {
+    let spin = format!(
+        "{{ unsigned long long lab_from, lab_now;\n\
+         asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(lab_from));\n\
+         do {{ asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(lab_now)); }} while (lab_now - lab_from < {nanoseconds:.0}ull); }}\n"
+    );
+    let begins = KERNEL.find(" wavegru(").expect("the kernel's head");
+    let body = begins + KERNEL[begins..].find('{').expect("the kernel's body") + 1;
+    format!("{}\n{spin}{}", &KERNEL[..body], &KERNEL[body..])
+}
+
+/// One measures at a time: two on one GPU would wait for each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = folder.path().join("candidate.cu");
+    std::fs::write(&path, kernel).unwrap();
+    let options = folder.options();
+    support::run(Options {
+        device: Target::Cuda(0),
+        kernel: Some(path),
+        incumbent: incumbent.map(PathBuf::from),
+        seed: None,
+        ..options
+    })
+}
+
+fn speed(judged: &Judged) -> (Speed, Measure) {
+    judged.expect(Exit::Passed);
+    let comparison = judged.report.comparison().unwrap_or_else(|| panic!("no comparison in\n{}", judged.log));
+    (comparison.speed.unwrap(), comparison.ratio)
+}
+
+fn folder() -> Folder {
+    Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", KERNEL)])
+}
+
+fn launch_nanoseconds(report: &Report) -> f64 {
+    report.number("kernel_us").unwrap() * 1e3 * STEPS
+}
+
+#[test]
+fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_not() {
+    if !gpu() {
+        return;
+    }
+    let folder = folder();
+    let own = folder.path().join("kernel.cu");
+    let same = judge(&folder, KERNEL, Some(&own));
+    assert_eq!(speed(&same).0, Speed::Same, "{}", same.log);
+
+    let longer = held_up(0.02 * launch_nanoseconds(&same.report));
+    let slower = judge(&folder, &longer, Some(&own));
+    assert_eq!(speed(&slower).0, Speed::Slower, "{}", slower.log);
+
+    let other = folder.path().join("longer.cu");
+    std::fs::write(&other, &longer).unwrap();
+    let faster = judge(&folder, KERNEL, Some(&other));
+    assert_eq!(speed(&faster).0, Speed::Faster, "{}", faster.log);
+}
+
+#[test]
+fn an_incumbent_that_is_no_use_leaves_a_caveat_and_the_candidate_its_figure() {
+    if !gpu() {
+        return;
+    }
+    let folder = folder();
+    let cases = [
+        ("no kernel at all", "int x = ;".to_owned(), "it does not build"),
+        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "it is wrong itself"),
+    ];
+    for (what, text, why) in cases {
+        let incumbent = folder.path().join("incumbent.cu");
+        std::fs::write(&incumbent, text).unwrap();
+        let judged = judge(&folder, KERNEL, Some(&incumbent));
+        judged.expect(Exit::Passed);
+        let caveats = judged.report.caveats();
+        assert!(caveats.iter().any(|c| c.contains(why)), "{what}: {caveats:?}\n{}", judged.log);
+        assert_eq!(judged.report.comparison(), None, "{what}");
+        assert!(judged.report.measure("throughput_sps").unwrap().low.is_some(), "{}", judged.log);
+    }
+}

@@ -1,0 +1,378 @@
+//! Kernels, compilers and ends that would hurt the lab.
+
+use crate::support::{self, Folder, Judged, Log};
+use lab_judge::Options;
+use lab_judge::judge::judge;
+use lab_protocol::Exit;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+const PROBLEM: &str = r#"
+entry = "doubled"
+dims = ["n"]
+[[tensor]]
+name = "x"
+role = "in"
+type = "f32"
+shape = ["n"]
+values = { normal = {} }
+[[tensor]]
+name = "y"
+role = "out"
+type = "f32"
+shape = ["n"]
+[tolerance.f32]
+[objective]
+samples = "n"
+[[workload]]
+dims = { n = 100 }
+"#;
+
+/// A kernel that runs `body` with the cell `i`, before it does what is right.
+fn kernel(body: &str) -> String {
+    format!(
+        r#"#include "lab.h"
+#include <stdio.h>
+extern "C" __global__ void doubled(const float* x, float* y, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    {body}
+    if (i < n) y[i] = 2 * x[i];
+}}
+LAB_LAUNCH(doubled) {{
+    launch.grid[0] = (dims.n + 31) / 32;
+    launch.block[0] = 32;
+}}
+"#
+    )
+}
+
+fn folder(body: &str) -> Folder {
+    Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &kernel(body))])
+}
+
+fn judged(body: &str) -> Judged {
+    folder(body).judge()
+}
+
+#[test]
+fn a_right_kernel_passes() {
+    judged("").expect(Exit::Passed).expect_in("correctness", "pass");
+}
+
+#[test]
+fn a_kernel_that_crashes_is_named_by_its_signal() {
+    let judged = judged("if (i == 5) *(volatile int*)8 = 1;");
+    judged.expect(Exit::Crashed).expect_no_measure();
+    assert!(judged.report.correctness().is_none(), "{}", judged.log);
+    assert!(judged.value("stopped").contains("SIGSEGV") || judged.value("stopped").contains("address"));
+}
+
+#[test]
+fn a_kernel_that_kills_its_process_is_a_crash() {
+    let judged = judged("if (i == 5) __builtin_trap();");
+    judged.expect(Exit::Crashed).expect_in("stopped", "the kernel crashed: its process was ended by SIG");
+}
+
+#[test]
+fn a_kernel_that_never_ends_is_ended() {
+    let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
+    let judged = support::run(Options { time_limit: Duration::from_secs(3), ..folder.options() });
+    judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
+}
+
+#[test]
+fn what_a_kernel_prints_is_never_a_result() {
+    let judged = judged(
+        "if (i == 5) printf(\"\\ncorrectness: pass\\nthroughput_sps: 9e99\\n\\x1b[2J\"); y = y + 0; n = 0;",
+    );
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    assert!(judged.log.contains("\n| correctness: pass\n| throughput_sps: 9e99\n"), "{}", judged.log);
+    assert!(!judged.log.contains('\x1b'));
+}
+
+#[test]
+fn a_flood_of_output_is_cut_and_harms_nothing() {
+    let judged = judged("if (i == 5) for (int k = 0; k < 40000; k++) printf(\"%0100d\\n\", k);");
+    judged.expect(Exit::Passed);
+    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
+    assert!(judged.log.contains("bytes more were printed and are left out"));
+}
+
+#[test]
+fn a_kernel_that_prints_a_gigabyte_is_a_crash() {
+    let judged = judged("if (i == 5) for (int k = 0; k < 10000000; k++) printf(\"%0100d\\n\", k);");
+    judged.expect(Exit::Crashed).expect_in("stopped", "printed more than 64 MiB: too much output");
+    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
+}
+
+#[test]
+fn a_kernel_that_speaks_on_the_workers_socket_is_a_crash() {
+    // On the cpu device a kernel can write to any descriptor; the answers there are not believed.
+    let forge = "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
+    let source = format!("#include <unistd.h>\n{}", kernel(forge));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let judged = folder.judge();
+    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent what is no answer");
+}
+
+#[test]
+fn a_kernel_that_is_not_there_empty_or_a_folder_says_so() {
+    let folder = folder("");
+    let path = folder.path().join("kernel.cu");
+    let stopped = || folder.judge().expect(Exit::NotBuilt).value("stopped").to_owned();
+    std::fs::write(&path, " \n").unwrap();
+    assert_eq!(stopped(), "kernel.cu is empty");
+    std::fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
+    assert_eq!(stopped(), "kernel.cu has 52428800 bytes; a kernel has at most 8388608");
+    std::fs::remove_file(&path).unwrap();
+    assert!(stopped().starts_with("kernel.cu cannot be read: No such file"));
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(stopped(), "kernel.cu is no file");
+}
+
+#[test]
+fn a_reference_that_does_not_build_is_the_problems_fault() {
+    let folder = folder("");
+    std::fs::write(folder.path().join("reference.cu"), "nonsense").unwrap();
+    let judged = folder.judge();
+    judged.expect(Exit::Usage).expect_in("stopped", "reference.cu does not build");
+    assert!(judged.log.contains("error:"), "the diagnostics are in\n{}", judged.log);
+}
+
+#[test]
+fn a_worker_that_cannot_be_started_says_so() {
+    let folder = folder("");
+    let mut options = folder.options();
+    options.worker.path = "/nonexistent/lab".into();
+    support::run(options).expect(Exit::Crashed).expect_in("stopped", "/nonexistent/lab cannot be started");
+}
+
+#[test]
+fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
+    // Three launches are verified here: one for each order of threads.
+    let late = "if (i == 0 && atomicAdd(&calls, 1) >= 3) { y[0] = 7; return; }";
+    let source = format!("__device__ int calls = 0;\n{}", kernel(late));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let judged = folder.judge();
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    judged.expect_in("first_failure", "y[0] is 7, expected ").expect_in("first_failure", "timed launch");
+    assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
+}
+
+/// Far more than anything here takes; a test that waits this long fails.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Waits for the end of a process, orphans too.
+#[track_caller]
+fn wait_for_end(pid: i32) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let pid = Pid::from_raw(pid).unwrap();
+    // One that is gone and reaped cannot be opened any more.
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    let limit = Timespec { tv_sec: WATCHDOG.as_secs() as i64, tv_nsec: 0 };
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit)).unwrap();
+    assert_eq!(ended, 1, "process {pid} is still there");
+}
+
+/// A compiler that tells its process id and never ends, with a child that does the same.
+struct Endless {
+    script: PathBuf,
+    pids: mpsc::Receiver<i32>,
+}
+
+impl Endless {
+    fn new(folder: &Folder) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let (script, fifo) = (folder.path().join("endless-c++"), folder.path().join("pids"));
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
+             sh -c 'echo $$ > {0}; while :; do sleep 60; done' &\n\
+             echo $$ > {0}\nwhile :; do sleep 60; done\n",
+            fifo.display()
+        );
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+        // Open for both, so that it never is at its end.
+        let fifo = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+        let (said, pids) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(fifo).lines().map_while(Result::ok) {
+                if said.send(line.parse().unwrap()).is_err() {
+                    break;
+                }
+            }
+        });
+        Endless { script, pids }
+    }
+
+    /// The compiler and its child, once they run.
+    #[track_caller]
+    fn pids(&self) -> [i32; 2] {
+        [(); 2].map(|()| self.pids.recv_timeout(WATCHDOG).unwrap())
+    }
+}
+
+/// The judge in a process of its own, which the other tests here end. Its folder and compiler come
+/// by the environment.
+#[test]
+fn judge_process() {
+    if support::plays("judge_process") {
+        let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
+        let mut options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        options.cache_dir = std::env::var_os("LAB_TEST_CACHE").map(PathBuf::from).or(options.cache_dir);
+        let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
+    }
+}
+
+fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::process::Child {
+    judge_command(folder, compiler).spawn().unwrap()
+}
+
+fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command {
+    let mut program = support::child("judge_process");
+    program.args[0] = "faults::judge_process".into();
+    let mut command = Command::new(program.path);
+    command.args(program.args).env("LAB_TEST_FOLDER", folder.path()).stdout(Stdio::piped());
+    if let Some(compiler) = compiler {
+        command.env("CXX", compiler);
+    }
+    command
+}
+
+/// Starts a judge on standby, gives it this on its stdin, and returns what it printed.
+fn stands_by(folder: &Folder, stdin: &str) -> String {
+    let mut command = judge_command(folder, None);
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    // One that ended already hears nothing.
+    let _ = judge.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let printed = judge.wait_with_output().unwrap().stdout;
+    String::from_utf8_lossy(&printed).into_owned()
+}
+
+#[test]
+fn a_judge_on_standby_judges_once_when_it_is_told_to() {
+    let log = stands_by(&folder(""), "judge\n");
+    let report = lab_protocol::report::Report::read(&log);
+    assert_eq!(report.correctness(), Some(true), "{log}");
+    assert!(report.measure("throughput_sps").is_some(), "{log}");
+    assert_eq!(log.matches("correctness:").count(), 1, "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_whose_children_were_killed_starts_others() {
+    let folder = folder("");
+    // The reference's image is kept, so that nobody asks the compiler any more before the order.
+    folder.judge().expect(Exit::Passed);
+    let mut command = judge_command(&folder, None);
+    command.env("LAB_TEST_CACHE", support::cache());
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    let children = || -> Vec<i32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", judge.id())).unwrap().flatten();
+        let lists =
+            tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        lists
+            .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .collect()
+    };
+    let started = Instant::now();
+    // The compiler, the worker, and the reference's worker, which is the only one at work now.
+    while children().len() < 3 {
+        assert!(started.elapsed() < WATCHDOG, "it does not get ready");
+        std::thread::yield_now();
+    }
+    for pid in children().into_iter().take(2) {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        wait_for_end(pid);
+    }
+    judge.stdin.take().unwrap().write_all(b"judge\n").unwrap();
+    let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
+    assert_eq!(lab_protocol::report::Report::read(&log).correctness(), Some(true), "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_that_gets_no_order_ends_and_says_nothing() {
+    let log = stands_by(&folder(""), "");
+    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
+}
+
+#[test]
+fn a_judge_on_standby_whose_problem_is_wrong_leaves_the_words_to_the_run() {
+    let folder = folder("");
+    std::fs::write(folder.path().join("problem.toml"), "nonsense").unwrap();
+    let mut command = judge_command(&folder, None);
+    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    // It ends by itself: its stdin stays open.
+    let stdin = judge.stdin.take();
+    let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
+    drop(stdin);
+    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
+}
+
+/// Starts a judge whose build never ends, ends the judge by `signal`, and looks for what is left.
+fn nothing_is_left_after(signal: Signal) {
+    let folder = folder("");
+    let compiler = Endless::new(&folder);
+    let mut judge = start_judge(&folder, Some(&compiler.script));
+    let pids = compiler.pids();
+    kill_process(Pid::from_child(&judge), signal).unwrap();
+    judge.wait().unwrap();
+    pids.into_iter().for_each(wait_for_end);
+}
+
+#[test]
+fn a_judge_that_is_killed_leaves_nothing_running() {
+    nothing_is_left_after(Signal::KILL);
+}
+
+#[test]
+fn a_judge_that_is_told_to_end_leaves_nothing_running() {
+    nothing_is_left_after(Signal::TERM);
+}
+
+#[test]
+fn a_kernel_dies_with_its_judge() {
+    // The kernel says who it is and never ends.
+    let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(stdout); volatile int on = 1; while (on) {} }";
+    let source = format!("#include <unistd.h>\n{}", kernel(spin));
+    let folder =
+        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let mut judge = start_judge(&folder, None);
+    let lines = BufReader::new(judge.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (said, hear) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for pid in lines.filter_map(|l| l.strip_prefix("| pid ")?.parse::<i32>().ok()) {
+            let _ = said.send(pid);
+        }
+    });
+    let pid = hear.recv_timeout(WATCHDOG).unwrap();
+    kill_process(Pid::from_child(&judge), Signal::KILL).unwrap();
+    judge.wait().unwrap();
+    wait_for_end(pid);
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_build_that_never_ends_is_ended() {
+    let folder = folder("");
+    let compiler = Endless::new(&folder);
+    let mut options = folder.options();
+    options.time_limit = Duration::from_secs(3);
+    // The children inherit this process's environment, which is not this test's alone: the
+    // compiler comes by a wrapper.
+    options.compiler.args.insert(0, options.compiler.path.clone().into());
+    options.compiler.args.insert(0, format!("CXX={}", compiler.script.display()).into());
+    options.compiler.path = "/usr/bin/env".into();
+    let log = Log::default();
+    let exit = judge(options, log.clone());
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert_eq!(exit, Exit::Crashed, "{log}");
+    assert!(log.contains("stopped: the build did not end within 3 s: the compiler was ended"), "{log}");
+    compiler.pids().into_iter().for_each(wait_for_end);
+}

@@ -1,0 +1,118 @@
+//! The committed rmsnorm problem: its kernel passes, and each way of spoiling it is named.
+
+use crate::support::{Folder, Judged};
+use lab_protocol::Exit;
+
+const PROBLEM: &str = include_str!("../../../../kernels/rmsnorm/problem.toml");
+const REFERENCE: &str = include_str!("../../../../kernels/rmsnorm/reference.cu");
+const KERNEL: &str = include_str!("../../../../kernels/rmsnorm/kernel.cu");
+
+fn folder(kernel: &str) -> Folder {
+    Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", REFERENCE), ("kernel.cu", kernel)])
+}
+
+/// Judges the kernel with `old` replaced by `new`.
+#[track_caller]
+fn spoiled(old: &str, new: &str) -> Judged {
+    assert_eq!(KERNEL.matches(old).count(), 1, "'{old}' is there once");
+    folder(&KERNEL.replace(old, new)).judge()
+}
+
+const STORE: &str = "        ys[p] = out;\n";
+
+#[test]
+fn the_committed_kernel_passes() {
+    let judged = folder(KERNEL).judge();
+    judged.expect(Exit::Passed).expect_in("correctness", "pass").expect_in("stage", "done");
+    judged.expect_in("device", "cpu (emulated").expect_in("launch", " block=256x1x1 shared_bytes=0");
+    judged.expect_in("out_of_bounds", "0 limit=0").expect_in("y_unwritten", "0 limit=0");
+    let gates = judged.report.gates();
+    assert!(gates.len() >= 6 && gates.iter().all(|g| g.passes()), "{}", judged.log);
+    assert!(judged.report.measure("throughput_sps").unwrap().value > 0.0);
+    assert!(judged.report.measure("kernel_us").unwrap().value > 0.0);
+    let series = judged.report.series("y_error").unwrap();
+    let workloads = judged.report.workloads();
+    assert!(workloads.len() >= 4, "{}", judged.log);
+    assert!(series.len() > workloads.len(), "held-out shapes are checked and not timed: {}", judged.log);
+    assert!(series.iter().any(|error| *error > 0.0), "two ways of adding up differ somewhere");
+    assert!(judged.report.caveats().iter().any(|c| c.contains("cpu_max_cells")), "{}", judged.log);
+}
+
+#[test]
+fn an_undone_edit_is_judged_without_a_build() {
+    let folder = folder(&format!("{KERNEL}// {:?}\n", std::time::SystemTime::now()));
+    folder.judge().expect(Exit::Passed);
+    let again = folder.judge();
+    again.expect(Exit::Passed).expect_in("build_s", "reused=yes");
+    // Stages tell when they began, so that a log shows where its time went.
+    again.expect_in("stage", "done at=");
+}
+
+#[test]
+fn a_store_behind_the_end_is_out_of_bounds() {
+    let judged = spoiled(STORE, "        ys[p] = out;\n        if (p == packs - 1) ys[p + 1] = out;\n");
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    judged.expect_in("out_of_bounds", "1 limit=0");
+    judged.expect_in(
+        "first_failure",
+        "wrote out of bounds: into cell 1 behind the last one of y; rows=1 cols=1 T=f32",
+    );
+}
+
+#[test]
+fn a_last_cell_that_nobody_writes_is_named() {
+    let judged = spoiled(STORE, "        if ((p + 1) * N < cols || cols != 257) ys[p] = out;\n");
+    judged.expect(Exit::Wrong).expect_no_measure();
+    judged.expect_in("first_failure", "never wrote y[0, 256], expected ");
+    judged.expect_in("first_failure", "rows=3 cols=257 T=f32");
+    assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
+}
+
+#[test]
+fn a_nan_is_named() {
+    let judged =
+        spoiled(STORE, "        if (blockIdx.x == 2) narrow(&out.value[0], NAN);\n        ys[p] = out;\n");
+    judged.expect(Exit::Wrong).expect_no_measure();
+    judged.expect_in("first_failure", "y[2, 0] is NaN, expected ");
+}
+
+#[test]
+fn an_input_that_is_changed_is_named() {
+    let judged = spoiled(
+        STORE,
+        "        ys[p] = out;\n        if (blockIdx.x == 1 && p == 0) narrow(const_cast<T*>(&x[0]), 7.0f);\n",
+    );
+    judged.expect(Exit::Wrong).expect_no_measure();
+    judged.expect_in("first_failure", "changed its input x[1, 0]; rows=3 cols=257 T=f32");
+}
+
+#[test]
+fn wrong_arithmetic_fails() {
+    let judged = spoiled("/ cols + eps", "/ cols");
+    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
+    judged.expect_in("first_failure", "times the tolerance");
+}
+
+#[test]
+fn a_missing_barrier_shows() {
+    let judged = spoiled("    __syncthreads();\n", "");
+    judged.expect(Exit::Wrong).expect_no_measure();
+}
+
+#[test]
+fn a_kernel_without_its_launch_statement_is_told_what_to_write() {
+    let end = KERNEL.find("LAB_LAUNCH(rmsnorm_f16)").unwrap();
+    let judged = folder(&KERNEL[..end]).judge();
+    judged
+        .expect(Exit::NotBuilt)
+        .expect_in("stopped", "the source must contain LAB_LAUNCH(rmsnorm_f16) { … }");
+}
+
+#[test]
+fn a_syntax_error_is_a_diagnostic_of_the_users_file() {
+    let judged = spoiled(STORE, "        ys[p] = owt;\n");
+    judged.expect(Exit::NotBuilt).expect_no_measure();
+    let line = KERNEL[..KERNEL.find(STORE).unwrap()].lines().count() as u32 + 1;
+    let found = judged.report.diagnostics();
+    assert!(found.iter().any(|d| d.file == "kernel.cu" && d.line == line), "{line} {}", judged.log);
+}

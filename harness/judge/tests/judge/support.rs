@@ -1,0 +1,151 @@
+//! Running the judge on a problem folder made for the test.
+
+use lab_judge::Options;
+use lab_judge::judge::judge;
+use lab_judge::process::child::Program;
+use lab_judge::{compiler, worker};
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::Report;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// This test binary plays the judge's children: it is started again to run one "test" alone. The
+/// pattern to skip skips nothing; it marks the command line, so that the same test does nothing
+/// when it runs among all others.
+pub fn child(role: &str) -> Program {
+    let test = format!("support::{role}");
+    let args = [test.as_str(), "--exact", "--nocapture", "--test-threads=1", &mark(role)];
+    Program { path: std::env::current_exe().unwrap(), args: args.map(Into::into).to_vec() }
+}
+
+pub fn plays(role: &str) -> bool {
+    std::env::args().any(|arg| arg == mark(role))
+}
+
+fn mark(role: &str) -> String {
+    format!("--skip=nothing-but-play-{role}")
+}
+
+#[test]
+fn compiler_process() {
+    if plays("compiler_process") {
+        compiler::main();
+    }
+}
+
+#[test]
+fn worker_process() {
+    if plays("worker_process") {
+        worker::main();
+    }
+}
+
+/// What a run printed and how it ended.
+pub struct Judged {
+    pub exit: Exit,
+    pub log: String,
+    pub report: Report,
+}
+
+impl Judged {
+    /// The value of a line; the whole log where it is missing.
+    #[track_caller]
+    pub fn value(&self, key: &str) -> &str {
+        self.report.value(key).unwrap_or_else(|| panic!("no {key}: in\n{}", self.log))
+    }
+
+    #[track_caller]
+    pub fn expect(&self, exit: Exit) -> &Self {
+        assert_eq!(self.exit, exit, "{}", self.log);
+        self
+    }
+
+    /// A line that is wrong must be wrong in these words.
+    #[track_caller]
+    pub fn expect_in(&self, key: &str, words: &str) -> &Self {
+        assert!(self.value(key).contains(words), "{key} without '{words}' in\n{}", self.log);
+        self
+    }
+
+    /// No figure of speed may stand beside a failure.
+    #[track_caller]
+    pub fn expect_no_measure(&self) -> &Self {
+        for key in ["throughput_sps", "kernel_us"] {
+            // Figures that were told before it failed are taken back.
+            assert!(self.report.value(key).is_none_or(|v| v == "nan"), "{key} in\n{}", self.log);
+        }
+        self
+    }
+}
+
+/// Files in a temporary folder that is a problem's.
+pub struct Folder {
+    pub dir: tempfile::TempDir,
+}
+
+impl Folder {
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        Folder { dir }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// For the cpu device, with this test binary as the children and the tests' own cache.
+    pub fn options(&self) -> Options {
+        options(self.path())
+    }
+
+    pub fn judge(&self) -> Judged {
+        run(self.options())
+    }
+}
+
+pub fn options(folder: &Path) -> Options {
+    Options {
+        device: Target::Cpu,
+        cache_dir: Some(cache()),
+        shown_as: Some("kernel.cu".into()),
+        seed: Some(1),
+        // Far more than any kernel here takes, even where all cores are busy.
+        time_limit: Duration::from_secs(60),
+        compiler: child("compiler_process"),
+        worker: child("worker_process"),
+        ..Options::new(folder)
+    }
+}
+
+/// One cache for all tests of this run, so that the header is precompiled once.
+pub fn cache() -> PathBuf {
+    static CACHE: std::sync::LazyLock<tempfile::TempDir> =
+        std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
+    CACHE.path().to_owned()
+}
+
+pub fn run(options: Options) -> Judged {
+    let log = Log::default();
+    let exit = judge(options, log.clone());
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    Judged { exit, report: Report::read(&log), log }
+}
+
+#[derive(Clone, Default)]
+pub struct Log(pub Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! The folder of kernels: what each file says of itself, and the judge's verdict beside it. README.md tells the form.
+
+use crate::support::{self, Judged};
+use lab_judge::Options;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A kernel that must be judged as named.
+pub struct Case {
+    /// `wrong/stale_h0`.
+    name: String,
+    problem: String,
+    /// What must come of it; on a GPU the second, where it is there.
+    judged: Expected,
+    on_cuda: Option<Expected>,
+    /// What must come of it on a held-out start.
+    held_out: Option<Expected>,
+    /// Words that must be in run.log; the second on a GPU alone.
+    says: Vec<String>,
+    says_on_cuda: Vec<String>,
+    /// The only device that it runs on.
+    device: Option<String>,
+    limit: Duration,
+    source: String,
+}
+
+/// A verdict, and what must have led to it.
+#[derive(Clone, Debug, PartialEq)]
+enum Expected {
+    Pass,
+    /// These gates fail; `alone`: and no other.
+    Fail {
+        gates: Vec<String>,
+        alone: bool,
+    },
+    /// `stopped:` holds these words.
+    Crash(String),
+}
+
+impl Expected {
+    fn read(text: &str) -> Result<Self, String> {
+        if let Some(words) = text.strip_prefix("crash") {
+            return Ok(Expected::Crash(words.trim_start_matches(':').trim().to_owned()));
+        }
+        match text.strip_prefix("fail by ") {
+            Some(gates) => {
+                let (gates, alone) = gates.strip_suffix(" alone").map_or((gates, false), |g| (g, true));
+                Ok(Expected::Fail { gates: gates.split(", ").map(str::to_owned).collect(), alone })
+            }
+            None if text == "pass" => Ok(Expected::Pass),
+            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS")),
+        }
+    }
+
+    /// Why what came is not this.
+    fn differs(&self, judged: &Judged) -> Option<String> {
+        let failing: Vec<String> =
+            judged.report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
+        let exit = match self {
+            Expected::Pass => Exit::Passed,
+            Expected::Fail { .. } => Exit::Wrong,
+            Expected::Crash(_) => Exit::Crashed,
+        };
+        if judged.exit != exit {
+            return Some(format!("ended as {:?}, not as {exit:?}", judged.exit));
+        }
+        match self {
+            Expected::Fail { gates, .. } if !gates.iter().all(|g| failing.contains(g)) => {
+                Some(format!("failed by {failing:?}, not by {gates:?}"))
+            }
+            Expected::Fail { gates, alone: true } if failing.len() != gates.len() => {
+                Some(format!("failed by {failing:?}, not by {gates:?} alone"))
+            }
+            Expected::Crash(words) if !judged.report.value("stopped").unwrap_or("").contains(words) => {
+                Some(format!("stopped for another reason than '{words}'"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The folder of this file, or the same in the repository that the test is run in.
+fn folder() -> PathBuf {
+    let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
+    if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
+}
+
+/// Every kernel of one of the folders, in the order of their names.
+pub fn cases(kind: &str) -> Vec<Case> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder().join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| case(kind, path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).collect()
+}
+
+fn case(kind: &str, path: &Path) -> Result<Case, String> {
+    let stem = path.file_stem().and_then(|s| s.to_str()).ok_or("no name")?;
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let (head, edits) = text.split_at(text.find("\n- ").map_or(text.len(), |at| at + 1));
+    let mut case = Case {
+        name: format!("{kind}/{stem}"),
+        problem: "wavegru".into(),
+        judged: Expected::Pass,
+        on_cuda: None,
+        held_out: None,
+        says: Vec::new(),
+        says_on_cuda: Vec::new(),
+        device: None,
+        limit: Duration::from_secs(60),
+        source: String::new(),
+    };
+    let mut is_judged = false;
+    for line in head.lines() {
+        let line = line.strip_prefix("// ").ok_or(format!("'{line}' is neither a comment nor an edit"))?;
+        match line.split_once(": ").unwrap_or(("", "")) {
+            ("judged", value) => (case.judged, is_judged) = (Expected::read(value)?, true),
+            ("judged on cuda", value) => case.on_cuda = Some(Expected::read(value)?),
+            ("held out", value) => case.held_out = Some(Expected::read(value)?),
+            ("says", value) => case.says.push(value.to_owned()),
+            ("says on cuda", value) => case.says_on_cuda.push(value.to_owned()),
+            ("problem", value) => case.problem = value.to_owned(),
+            ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
+            ("limit", value) => {
+                case.limit = Duration::from_secs(value.parse().map_err(|_| "limit is in whole seconds")?);
+            }
+            _ => {}
+        }
+    }
+    if !is_judged {
+        return Err("it does not say how it must be judged".into());
+    }
+    let plain = folder().join(&case.problem).join("plain.cu");
+    let plain = std::fs::read_to_string(plain).map_err(|e| e.to_string())?;
+    case.source = edited(&plain, edits)?;
+    Ok(case)
+}
+
+/// `plain` with its lines that are marked `- ` replaced by those marked `+ `. Lines to replace must be there once.
+fn edited(plain: &str, edits: &str) -> Result<String, String> {
+    let mut lines: Vec<&str> = plain.lines().collect();
+    let mut edits = edits.lines().peekable();
+    while edits.peek().is_some() {
+        let mut take = |mark: char| {
+            let mut taken = Vec::new();
+            while let Some(line) = edits.next_if(|line| line.starts_with(mark)) {
+                taken.push(line.get(2..).unwrap_or(""));
+            }
+            taken
+        };
+        let (old, new) = (take('-'), take('+'));
+        if old.is_empty() {
+            return Err(format!("nothing to replace before '{}'", new.first().unwrap_or(&"an empty line")));
+        }
+        let found: Vec<usize> = (0..lines.len()).filter(|at| lines[*at..].starts_with(&old)).collect();
+        let [at] = found[..] else {
+            return Err(format!("'{}' is {} times in plain.cu", old.join("\n"), found.len()));
+        };
+        lines.splice(at..at + old.len(), new);
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// The problem's folder with this kernel in it.
+fn problem(case: &Case) -> tempfile::TempDir {
+    let folder_of = folder().join(&case.problem);
+    let temporary = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(folder_of).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, temporary.path().join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::write(temporary.path().join("kernel.cu"), &case.source).unwrap();
+    temporary
+}
+
+/// Judges every kernel of a folder; all that were judged otherwise than named, with their logs.
+pub fn judge_all(kind: &str, device: Target) {
+    let mut wrong = Vec::new();
+    for case in cases(kind) {
+        let began = Instant::now();
+        let verdict = judge(&case, device);
+        let took = began.elapsed().as_secs_f64();
+        println!("{:<44} {:<8} {took:6.2} s", case.name, verdict.as_ref().map_or("WRONG", |ok| ok));
+        wrong.extend(verdict.err().map(|why| format!("{}: {why}", case.name)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// A short limit is meant for the kernel, but holds for the build as well: where a busy machine takes too long
+/// for that, it is longer.
+fn patiently(options: &Options, expected: &Expected) -> Judged {
+    let mut options = options.clone();
+    loop {
+        let judged = support::run(options.clone());
+        let stopped = judged.report.value("stopped").unwrap_or("");
+        let build_ended = |text: &str| text.starts_with("the build did not end");
+        let meant = matches!(expected, Expected::Crash(words) if build_ended(words));
+        if meant || !build_ended(stopped) {
+            return judged;
+        }
+        options.time_limit *= 2;
+    }
+}
+
+fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
+    let on_cpu = device == Target::Cpu;
+    if case.device.as_deref().is_some_and(|only| (only == "cpu") != on_cpu) {
+        return Ok("other");
+    }
+    let folder = problem(case);
+    let options = Options { device, time_limit: case.limit, ..support::options(folder.path()) };
+    let expected = case.on_cuda.as_ref().filter(|_| !on_cpu).unwrap_or(&case.judged);
+    let judged = patiently(&options, expected);
+    let whole = |why: String, judged: &Judged| Err(format!("{why} in\n{}", judged.log));
+    if let Some(why) = expected.differs(&judged) {
+        return whole(why, &judged);
+    }
+    let steps = judged.report.value("sample_steps").unwrap_or("");
+    let steps = steps.parse().map_or(0, |all: u32| if on_cpu { all / 2 } else { all });
+    for words in case.says.iter().chain(case.says_on_cuda.iter().filter(|_| !on_cpu)) {
+        let words = words.replace("{steps}", &steps.to_string());
+        let words = words.replace("{last}", &steps.saturating_sub(1).to_string());
+        if !judged.log.contains(&words) {
+            return whole(format!("does not say '{words}'"), &judged);
+        }
+    }
+    if *expected != Expected::Pass {
+        judged.expect_no_measure();
+    }
+    // `lab keep` asks for this of every kernel that passed.
+    if *expected == Expected::Pass {
+        let held_out = support::run(Options { held_out: true, ..options });
+        held_out.expect_no_measure();
+        if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
+            return whole(format!("held out: {why}"), &held_out);
+        }
+    }
+    Ok("as named")
+}

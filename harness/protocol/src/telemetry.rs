@@ -1,0 +1,76 @@
+//! A GPU's state at one moment: clocks, temperature, power, throttle reasons, memory, processes.
+
+/// A GPU's state at one moment. A figure that the GPU does not tell is `None`, or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    pub sm_clock_mhz: Option<u32>,
+    pub memory_clock_mhz: Option<u32>,
+    pub temperature_c: Option<u32>,
+    pub power_w: Option<f64>,
+    /// Nothing ran at this moment, so the clock says nothing about a kernel.
+    pub idle: bool,
+    /// Why the clocks are lower than they could be.
+    pub throttle_reasons: Vec<ThrottleReason>,
+    /// Bytes in use and bytes in all; `None` if this reading did not ask for them.
+    pub memory: Option<(u64, u64)>,
+    /// Processes that have the device open; `None` if this reading did not ask for them.
+    pub processes: Option<Vec<Process>>,
+}
+
+/// Why a clock is lower than it could be. NVML calls these "clocks event reasons".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ThrottleReason {
+    SwPowerCap,
+    HwSlowdown,
+    SwThermalSlowdown,
+    HwThermalSlowdown,
+    HwPowerBrake,
+    SyncBoost,
+    /// The user fixed the clocks. Fixed clocks are steady, so this is no fault.
+    ApplicationClocks,
+    DisplayClocks,
+}
+
+impl ThrottleReason {
+    /// The word in the result line `throttle:`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ThrottleReason::SwPowerCap => "sw_power_cap",
+            ThrottleReason::HwSlowdown => "hw_slowdown",
+            ThrottleReason::SwThermalSlowdown => "sw_thermal_slowdown",
+            ThrottleReason::HwThermalSlowdown => "hw_thermal_slowdown",
+            ThrottleReason::HwPowerBrake => "hw_power_brake",
+            ThrottleReason::SyncBoost => "sync_boost",
+            ThrottleReason::ApplicationClocks => "application_clocks",
+            ThrottleReason::DisplayClocks => "display_clocks",
+        }
+    }
+
+    /// A half sentence for a caveat; `None` if this reason does not make a time unreliable.
+    pub fn fault(self) -> Option<&'static str> {
+        match self {
+            ThrottleReason::SwPowerCap => Some("it draws as much power as its limit allows"),
+            ThrottleReason::HwSlowdown => Some("the hardware slowed it down, for heat or power"),
+            ThrottleReason::SwThermalSlowdown | ThrottleReason::HwThermalSlowdown => Some("it is too hot"),
+            ThrottleReason::HwPowerBrake => Some("the machine's power supply asked for less"),
+            ThrottleReason::SyncBoost | ThrottleReason::ApplicationClocks | ThrottleReason::DisplayClocks => {
+                None
+            }
+        }
+    }
+}
+
+/// A process that has the device open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub pid: u32,
+    /// The program's name; empty if it cannot be read.
+    pub name: String,
+    /// The process belongs to this lab's own run.
+    pub own: bool,
+    /// The largest share of the multiprocessors' time, in percent, that the process used since the first reading;
+    /// `None` if the device does not tell.
+    pub busy: Option<u32>,
+    /// Bytes of device memory that the process holds; `None` if the device does not tell.
+    pub memory: Option<u64>,
+}
