@@ -418,8 +418,9 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     if run.outcome != Some(Outcome::Pass) {
         return Err(no_pass);
     }
+    // A kernel that failed or crashed there gets no second seed.
     let held_out = run.held_out.as_ref();
-    if let Some((_, why)) = held_out.filter(|(outcome, _)| *outcome == Outcome::Fail) {
+    if let Some((_, why)) = held_out.filter(|(outcome, _)| *outcome != Outcome::Pass) {
         return Err(NotAllowed::HeldOut { why: why.clone() });
     }
     if let Some(why) = &run.unmeasured {
@@ -433,8 +434,7 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     if let Some(obstacle) = &snapshot.obstacle {
         return Err(NotAllowed::Git(obstacle.clone()));
     }
-    let passed = held_out.is_some_and(|(outcome, _)| *outcome == Outcome::Pass);
-    Ok(if snapshot.external || passed { Keep::Commit } else { Keep::CheckHeldOut })
+    Ok(if snapshot.external || held_out.is_some() { Keep::Commit } else { Keep::CheckHeldOut })
 }
 
 fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
