@@ -131,7 +131,7 @@ pub fn execute_with(
     });
     record.device = follow.report().device().map(|text| text.to_owned());
     if record.start.is_check() {
-        verdict.measured_nothing();
+        verdict.forgive_unmeasured();
     }
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
