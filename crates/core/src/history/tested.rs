@@ -75,7 +75,7 @@ fn plain(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::run::RunId;
-    use crate::run::experiment::Row;
+    use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
     use crate::store::tests::record;
     use lab_protocol::report::{Measure, Speed};
@@ -105,7 +105,7 @@ mod tests {
                 commit: commit.into(),
                 throughput_sps: value,
                 kernel_us: 1.0,
-                correctness: "pass".into(),
+                correctness: Correctness::Pass,
                 status: Status::Keep,
                 description: String::new(),
             },
