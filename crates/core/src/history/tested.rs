@@ -1,6 +1,7 @@
 //! What the trailer `Tested:` says of a run, from its verdict.
 
 use crate::config::{Config, Goal};
+use crate::objective::Objective;
 use crate::run::experiment::{Experiment, Status};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
@@ -27,9 +28,9 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         Outcome::Void => parts.push("no verdict".to_owned()),
     }
     if let Some(measure) = verdict.objective.filter(|_| !verdict.emulated) {
-        let unit = match config.objective.as_str() {
-            "throughput_sps" => "samples/s",
-            other => other,
+        let unit = match &config.objective {
+            Objective::Throughput => "samples/s",
+            other => other.name(),
         };
         let ends = measure.low.zip(measure.high);
         let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));

@@ -40,7 +40,9 @@ impl FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let all = [Status::Keep, Status::Discard, Status::Crash];
-        all.into_iter().find(|status| status.word() == text).ok_or(UnknownWord("none of keep, discard, crash"))
+        all.into_iter()
+            .find(|status| status.word() == text)
+            .ok_or(UnknownWord("none of keep, discard, crash"))
     }
 }
 

@@ -288,7 +288,7 @@ fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Res
     };
     let measure = |r: Record| {
         let report = r.report();
-        report.measure(&project.config.objective).filter(|m| m.value.is_finite())
+        report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
     };
     // In another clone the numbers of runs begin anew: only here does this one mean the same run.
     let near = |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
