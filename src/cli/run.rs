@@ -3,6 +3,7 @@
 use super::interrupt::end_on_signals;
 use super::{Kernel, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
+use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
@@ -125,9 +126,9 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
         text += &format!("  {}", verdict.why);
     }
     if let Some(measure) = verdict.objective {
-        let unit = match project.config.objective.as_str() {
-            "throughput_sps" => "sps",
-            other => other,
+        let unit = match &project.config.objective {
+            Objective::Throughput => "sps",
+            other => other.name(),
         };
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
@@ -172,7 +173,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         .iter()
         .map(|g| json!({ "name": g.name, "value": finite(g.value), "limit": finite(g.limit), "pass": g.passes() }))
         .collect();
-    let objective = project.config.objective.as_str();
+    let objective = &project.config.objective;
     let mut value = json!({
         "run": record.start.id,
         "kernel": record.start.kernel,
@@ -200,7 +201,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         "log": Records::new(&project.lab_dir).log(record.start.id),
         "exit_code": verdict.exit() as u8,
     });
-    if objective == "throughput_sps" {
+    if *objective == Objective::Throughput {
         value["throughput_sps"] = json!(verdict.objective.map(|m| m.value));
     }
     value

@@ -131,7 +131,7 @@ pub fn execute_with(
     });
     record.device = follow.report().device().map(|text| text.to_owned());
     if record.start.is_check() {
-        verdict.measured_nothing();
+        verdict.forgive_unmeasured();
     }
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
@@ -288,7 +288,7 @@ fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Res
     };
     let measure = |r: Record| {
         let report = r.report();
-        report.measure(&project.config.objective).filter(|m| m.value.is_finite())
+        report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
     };
     // In another clone the numbers of runs begin anew: only here does this one mean the same run.
     let near = |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
