@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::run::record::{HeldOut, Record};
 use crate::run::verdict::{self, Facts, Outcome};
 use crate::run::{Ending, Reason, RunId};
-use crate::runner::execute::kept_results;
+use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
 use crate::runner::spec as order;
@@ -51,18 +51,21 @@ pub fn check(
     let began = Timestamp::now();
     // Of a keep that was killed.
     let _ = fs::remove_dir_all(&tree);
-    let ending = inputs.write(project, &tree).and_then(|()| {
+    let started = inputs.write(project, &tree).and_then(|()| {
         let mut command = order.judge(project, &tree);
         command.arg("--held-out");
-        let running = process::start(command, Stdio::null())?;
-        process::follow(running, order::limits(project), asked.control, &mut follow, |batch| {
-            (asked.tell)(id, batch)
-        })
+        process::start(command, Stdio::null())
     });
-    let ending = ending.unwrap_or_else(|error| {
-        follow.say(&format!("the harness could not be started: {error}"));
-        Ending::NotStarted
-    });
+    let ending = match started {
+        Ok(running) => {
+            let limits = order::limits(project);
+            process::follow(running, limits, asked.control, &mut follow, |batch| (asked.tell)(id, batch))
+        }
+        Err(error) => {
+            follow.say(&format!("the harness could not be started: {error}"));
+            Ending::NotStarted
+        }
+    };
     follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
     if follow.has_news() {
         (asked.tell)(id, follow.batch());
@@ -85,7 +88,7 @@ pub fn check(
         Outcome::Pass => String::new(),
         _ => format!("{}, {}", verdict.why, where_it_failed(follow.report())),
     };
-    let results = kept_results(&follow);
+    let results = kept_results(follow.report());
     Ok(Some(HeldOut { checked: began, outcome: verdict.outcome, why, results }))
 }
 

@@ -1,5 +1,6 @@
 //! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
 
+mod announced;
 pub mod execute;
 pub mod follow;
 pub mod held_out;

@@ -58,8 +58,22 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
     Running::new(child, pipe)
 }
 
-/// Follows a process to its end.
+/// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
+/// fails is said in the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
 pub fn follow(
+    running: Running,
+    limits: Limits,
+    control: &Control,
+    follow: &mut Follow,
+    tell: impl FnMut(Batch),
+) -> Ending {
+    follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
+        follow.say(&format!("the harness could not be followed to its end: {error}"));
+        Ending::Unknown
+    })
+}
+
+fn follow_process(
     mut running: Running,
     limits: Limits,
     control: &Control,
@@ -270,5 +284,26 @@ fn ending(status: ExitStatus) -> Ending {
         (Some(code @ 129..=192), _) => Ending::Signalled(code - 128),
         (Some(code), _) => Ending::Exited(code),
         (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use rustix::process::{WaitOptions, waitpid};
+
+    #[test]
+    fn a_process_that_somebody_else_reaped_has_an_unknown_ending() {
+        let running = start(Command::new("true"), Stdio::null()).unwrap();
+        waitpid(Some(running.group), WaitOptions::empty()).unwrap();
+        let log = tempfile::tempfile().unwrap();
+        let mut lines = Follow::new(log, 1000);
+        let limits = Limits { time: Duration::from_secs(60) };
+        let ending = follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        assert_eq!(ending, Ending::Unknown);
+        assert!(
+            lines.last_words().starts_with("lab: the harness could not be followed to its end: No child")
+        );
     }
 }
