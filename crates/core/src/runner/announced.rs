@@ -9,10 +9,10 @@ use crate::repo;
 use crate::run::record::Record;
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
-use crate::runner::execute::Told;
+use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{Order, beside, limits};
+use crate::runner::spec::{RunSpec, beside, limits};
 use crate::runner::standby::Standby;
 use crate::store::index::{Brief, Shelf};
 use crate::store::{LOG, Records};
@@ -22,6 +22,7 @@ use lab_protocol::report::{Measure, Report};
 use std::fs::{self, File};
 use std::io;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Folders inside a run's folder that exist only while the run goes on: the files to judge, and the incumbent's files.
@@ -31,8 +32,8 @@ const INCUMBENT: &str = "incumbent";
 /// A run with its folder, its snapshot and its first record on disk.
 pub(super) struct Announced<'a> {
     project: &'a Project,
-    order: &'a Order,
-    inputs: Inputs,
+    spec: &'a RunSpec,
+    inputs: Arc<Inputs>,
     records: Records,
     record: Record,
     /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
@@ -44,21 +45,25 @@ pub(super) struct Announced<'a> {
 impl<'a> Announced<'a> {
     /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On an error the folder
     /// is removed again.
-    pub(super) fn create(project: &'a Project, order: &'a Order, inputs: Inputs) -> Result<Self> {
+    pub(super) fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
         let caveats = repo::exclude(project).err().map(|error| format!("{error:#}")).into_iter().collect();
         let records = Records::new(&project.lab_dir);
         let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
-        let created = create_files(project, order, &records, id, &inputs);
+        let created = create_files(project, spec, &records, id, &inputs);
         let (log, record) = created.map_err(|error| {
             records.take_back(id);
             room::in_words(error, "no run could start")
         })?;
         let follow = Follow::new(log, project.config.output_limit_mib << 20);
-        Ok(Announced { project, order, inputs, records, record, follow, caveats })
+        Ok(Announced { project, spec, inputs, records, record, follow, caveats })
     }
 
-    pub(super) fn id(&self) -> RunId {
+    fn id(&self) -> RunId {
         self.record.start.id
+    }
+
+    pub(super) fn inputs(&self) -> Arc<Inputs> {
+        Arc::clone(&self.inputs)
     }
 
     pub(super) fn start(&self) -> &RunStart {
@@ -71,13 +76,13 @@ impl<'a> Announced<'a> {
         mut self,
         standby: Option<Standby>,
         control: &Control,
-        tell: &mut dyn FnMut(Told),
+        tell: &mut dyn FnMut(RunEvent),
     ) -> Record {
         let (project, id, began) = (self.project, self.id(), Instant::now());
-        let ready = standby.and_then(|judge| judge.take_over(project, self.order, &self.inputs, control));
+        let ready = standby.and_then(|judge| judge.take_over(project, self.spec, &self.inputs, control));
         let ending = match ready.map_or_else(|| self.start_harness(), Ok) {
             Ok(running) => process::follow(running, limits(project), control, &mut self.follow, |batch| {
-                tell(Told::Progress(id, batch));
+                tell(RunEvent::Progress(id, batch));
             }),
             Err(error) => {
                 self.follow.say(&format!("the harness could not be started: {error}"));
@@ -89,7 +94,7 @@ impl<'a> Announced<'a> {
             self.caveat(format!("run.log is incomplete: {error}"));
         }
         if self.follow.has_news() {
-            tell(Told::Progress(id, self.follow.batch()));
+            tell(RunEvent::Progress(id, self.follow.batch()));
         }
         let verdict = verdict::judge(&Facts {
             report: self.follow.report(),
@@ -144,17 +149,17 @@ impl<'a> Announced<'a> {
 
     /// Starts the harness on the inputs.
     fn start_harness(&mut self) -> io::Result<Running> {
-        let (project, order) = (self.project, self.order);
+        let (project, spec) = (self.project, self.spec);
         if let Some(line) = &project.config.harness {
-            return process::start(order.external(project, line), Stdio::null());
+            return process::start(spec.external(project, line), Stdio::null());
         }
         let folder = self.records.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
         self.inputs
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
-        let mut command = order.judge(project, &tree);
-        match order.incumbent_into(project, &incumbent) {
+        let mut command = spec.judge(project, &tree);
+        match spec.incumbent_into(project, &incumbent) {
             Ok(_) => command = beside(command, project, &incumbent),
             Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
         }
@@ -216,7 +221,7 @@ impl<'a> Announced<'a> {
 /// Writes what other processes must find once the run is announced: the snapshot, the locked log, the first record.
 fn create_files(
     project: &Project,
-    order: &Order,
+    spec: &RunSpec,
     records: &Records,
     id: RunId,
     inputs: &Inputs,
@@ -228,7 +233,7 @@ fn create_files(
     log.lock().context("cannot lock run.log")?;
     let start = RunStart {
         id,
-        reason: order.reason,
+        reason: spec.reason,
         kernel: project.kernel_name.clone(),
         blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
         fingerprint: inputs.fingerprint.clone(),
@@ -265,9 +270,9 @@ mod tests {
         git2::Repository::init(temp.path()).unwrap();
         fs::write(temp.path().join("kernel.cu"), "// x\n").unwrap();
         let project = Project::open(temp.path(), None).unwrap();
-        let order = Order { program: PathBuf::from("/bin/true"), ..Order::new(Reason::Command) };
-        let inputs = inputs::read(&project).unwrap();
-        let mut announced = Announced::create(&project, &order, inputs).unwrap();
+        let spec = RunSpec { program: PathBuf::from("/bin/true"), ..RunSpec::new(Reason::Command) };
+        let inputs = spec.read_inputs(&project).unwrap();
+        let mut announced = Announced::create(&project, &spec, inputs).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
         announced.follow = Follow::new(full, 1 << 20);
         announced.follow.take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");

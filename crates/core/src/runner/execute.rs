@@ -1,27 +1,20 @@
 //! One run from its start to its verdict, on the calling thread.
 
-use crate::inputs::{self, KernelError};
+use crate::inputs::KernelError;
 use crate::project::Project;
 use crate::project::trust::{self, Trust};
 use crate::run::record::Record;
-use crate::run::{Reason, RunId, RunStart};
+use crate::run::{Reason, RunId};
 use crate::runner::announced::Announced;
-use crate::runner::follow::Batch;
+use crate::runner::event::RunEvent;
 use crate::runner::process::Control;
-use crate::runner::spec::Order;
-use crate::runner::standby::Standby;
+use crate::runner::spec::RunSpec;
 use crate::store::LOG;
 use lab_protocol::Exit;
 use std::fs;
 use std::path::PathBuf;
 
-/// What a run tells, besides its record at the end.
-pub enum Told {
-    Started(Box<RunStart>),
-    Progress(RunId, Batch),
-}
-
-/// Why no run came of it.
+/// Why no run started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
     #[error(
@@ -38,7 +31,7 @@ pub enum NotRun {
 }
 
 impl NotRun {
-    /// How `lab run` and `lab check` exit.
+    /// The exit code of `lab run` and `lab check`.
     pub fn exit(&self) -> Exit {
         match self {
             NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
@@ -48,42 +41,43 @@ impl NotRun {
     }
 }
 
+/// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell` gets
+/// [`RunEvent::Started`] and then [`RunEvent::Progress`]. An error means that no run was announced.
 pub fn execute(
     project: &Project,
-    order: &Order,
+    spec: &RunSpec,
     control: &Control,
-    tell: impl FnMut(Told),
-) -> std::result::Result<Record, NotRun> {
-    execute_with(None, project, order, control, tell)
+    mut tell: impl FnMut(RunEvent),
+) -> Result<Record, NotRun> {
+    let run = announce(project, spec, &mut tell)?;
+    Ok(run.judge(None, control, &mut tell))
 }
 
-/// The same with a judge on standby, which is used where it fits.
-pub fn execute_with(
-    standby: Option<Standby>,
-    project: &Project,
-    order: &Order,
-    control: &Control,
-    mut tell: impl FnMut(Told),
-) -> std::result::Result<Record, NotRun> {
+/// Checks that a run may start, creates it on disk, and announces it by [`RunEvent::Started`].
+pub(super) fn announce<'a>(
+    project: &'a Project,
+    spec: &'a RunSpec,
+    tell: &mut dyn FnMut(RunEvent),
+) -> Result<Announced<'a>, NotRun> {
     if let Trust::Needed { command, file } = trust::check(project)? {
         return Err(NotRun::NeedsTrust { command, file });
     }
-    if let Some(line) = project.config.harness.as_ref().filter(|_| order.reason == Reason::Check) {
+    if let Some(line) = project.config.harness.as_ref().filter(|_| spec.reason == Reason::Check) {
         return Err(NotRun::NoProblem(format!(
             "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
     }
-    let inputs = inputs::read(project)?;
+    let inputs = spec.read_inputs(project)?;
     if let Some(why) = no_problem(project) {
         return Err(NotRun::NoProblem(why));
     }
-    let announced = Announced::create(project, order, inputs)?;
-    point_to_log(project, announced.id());
-    tell(Told::Started(Box::new(announced.start().clone())));
-    Ok(announced.judge(standby, control, &mut tell))
+    let run = Announced::create(project, spec, inputs)?;
+    point_to_log(project, run.start().id);
+    tell(RunEvent::Started(Box::new(run.start().clone())));
+    Ok(run)
 }
 
-/// In words, where nothing says how to judge the kernel.
+/// A message for the user where neither problem.toml nor a harness command says how to judge the kernel.
 fn no_problem(project: &Project) -> Option<String> {
     if project.external() || project.problem_dir.join("problem.toml").symlink_metadata().is_ok() {
         return None;
@@ -102,8 +96,8 @@ fn no_problem(project: &Project) -> Option<String> {
     })
 }
 
-/// `run.log` beside lab.toml names the log of the last run, for `grep`. A file of the user's by
-/// that name stays. The link is relative, so that a repository can be moved.
+/// Makes `run.log` beside lab.toml a link to the log of this run, for `grep`. A file or link of the user's by that name
+/// stays. The link is relative, so that the repository can be moved.
 fn point_to_log(project: &Project, id: RunId) {
     let up = project.home.strip_prefix(&project.root).map_or(0, |inside| inside.components().count());
     let target = format!("{}.lab/runs/{id}/{LOG}", "../".repeat(up));

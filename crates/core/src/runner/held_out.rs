@@ -10,8 +10,7 @@ use crate::run::{Ending, Reason, RunId};
 use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
-use crate::runner::spec as order;
-use crate::runner::spec::Order;
+use crate::runner::spec::{self, RunSpec};
 use crate::store::Records;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -47,18 +46,18 @@ pub fn check(
 
     // On the device that the run was on, also where that was not lab.toml's.
     let device = record.emulated().then_some(Target::Cpu);
-    let order = Order { device, program: asked.program.clone(), ..Order::new(Reason::Command) };
+    let run_spec = RunSpec { device, program: asked.program.clone(), ..RunSpec::new(Reason::Command) };
     let began = Timestamp::now();
     // Of a keep that was killed.
     let _ = fs::remove_dir_all(&tree);
     let started = inputs.write(project, &tree).and_then(|()| {
-        let mut command = order.judge(project, &tree);
+        let mut command = run_spec.judge(project, &tree);
         command.arg("--held-out");
         process::start(command, Stdio::null())
     });
     let ending = match started {
         Ok(running) => {
-            let limits = order::limits(project);
+            let limits = spec::limits(project);
             process::follow(running, limits, asked.control, &mut follow, |batch| (asked.tell)(id, batch))
         }
         Err(error) => {
