@@ -11,6 +11,7 @@ mod support;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Reason};
+use lab_core::runner::RunEvent;
 use std::fs;
 use support::Bench;
 
@@ -110,4 +111,49 @@ fn the_next_run_works_after_each_fault() {
     let record = run(&bench, "// two\n", ":");
     assert_eq!(record.verdict.as_ref().unwrap().caveats, [""; 0]);
     assert_eq!(bench.recorded(record.start.id.0), record);
+}
+
+/// The next event says why no judge stands by.
+#[track_caller]
+fn reason(bench: &Bench) -> String {
+    match bench.event() {
+        RunEvent::NoStandby { why } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn why_no_judge_stands_by_is_told_once() {
+    let bench = Bench::with_standby();
+    run(&bench, "// one\n", "rm -r .lab/standby; touch .lab/standby");
+    let why = reason(&bench);
+    assert!(why.starts_with("no judge stands by (") && why.contains("Not a directory"), "{why}");
+    // `run` panics where the reason comes again.
+    run(&bench, "// two\n", ":");
+    run(&bench, "// three\n", "rm .lab/standby");
+    run(&bench, "// four\n", ":");
+    let record = run(&bench, "// five\n", ":");
+    assert_eq!(record.verdict.unwrap().outcome, Outcome::Pass);
+}
+
+#[test]
+fn a_standby_judge_that_does_not_answer_is_told_of_and_the_run_has_its_own() {
+    let bench = Bench::with_standby();
+    let hangs = "case \"$*\" in *--standby) touch ../hangs; while :; do sleep 1000; done;; esac";
+    support::write_script(&bench.path("../hanging"), &format!("{hangs}\nexec sh ../script \"$@\""));
+    // The judge that is started after this run hangs.
+    run(&bench, "// one\n", "mv ../hanging ../judge");
+    support::until("the judge that hangs has started", || bench.path("../hangs").exists());
+    bench.script("echo 'correctness: pass'");
+    bench.runner().start(Reason::Saved);
+    let RunEvent::Started(start) = bench.event() else { panic!("a run starts") };
+    let why = reason(&bench);
+    assert!(why.contains("it did not answer within 2 s"), "{why}");
+    let record = loop {
+        if let RunEvent::Ended(record) = bench.event() {
+            break record;
+        }
+    };
+    assert_eq!(record.start, *start);
+    assert_eq!(record.verdict.unwrap().outcome, Outcome::Pass);
 }

@@ -79,8 +79,13 @@ impl<'a> Announced<'a> {
         tell: &mut dyn FnMut(RunEvent),
     ) -> Record {
         let (project, id, began) = (self.project, self.id(), Instant::now());
-        let ready = standby.and_then(|judge| judge.take_over(project, self.spec, &self.inputs, control));
-        let ending = match ready.map_or_else(|| self.start_harness(), Ok) {
+        let ready = standby.map(|judge| judge.take_over(project, self.spec, &self.inputs, control));
+        let ready = ready.transpose().unwrap_or_else(|error| {
+            let why = format!("the judge on standby failed ({error:#}): this run started its own");
+            tell(RunEvent::NoStandby { why });
+            None
+        });
+        let ending = match ready.flatten().map_or_else(|| self.start_harness(), Ok) {
             Ok(running) => process::follow(running, limits(project), control, &mut self.follow, |batch| {
                 tell(RunEvent::Progress(id, batch));
             }),

@@ -6,7 +6,7 @@ use crate::runner::follow::Batch;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Events of one run come in this order: `Started`, any number of `Progress`, `Ended`. A run that cannot start is one
+/// What happened to a run or to the standby judge. Events of one run come in this order: `Started`, any number of `Progress`, `Ended`. A run that cannot start is one
 /// event: `NotStarted` or `NeedsTrust`.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
@@ -20,6 +20,9 @@ pub enum RunEvent {
     Ended(Box<Record>),
     /// No run could start (the kernel is missing, the disk is full, …): `why` is a message for the user.
     NotStarted { reason: Reason, why: String },
+    /// No judge could be started ahead, or the one on standby failed: `why` is a message for the user. Runs go on without
+    /// one, but each takes longer. Sent once for each reason, between runs or after `Started`.
+    NoStandby { why: String },
     /// The user has not trusted the harness command of lab.toml yet.
     NeedsTrust { reason: Reason, command: String, file: PathBuf },
 }

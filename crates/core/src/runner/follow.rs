@@ -113,6 +113,12 @@ impl Follow {
         self.take(format!("lab: {text}\n").as_bytes());
     }
 
+    /// The rest of the output cannot be read. [`Follow::finish`] returns the error.
+    pub fn cut_off(&mut self, error: io::Error) {
+        let named = io::Error::new(error.kind(), format!("cannot read what the harness prints: {error}"));
+        self.log.failed.get_or_insert(named);
+    }
+
     pub fn bytes(&self) -> u64 {
         self.log.seen
     }

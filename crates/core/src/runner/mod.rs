@@ -18,6 +18,7 @@ use crate::runner::execute::NotRun;
 use crate::runner::process::Control;
 use crate::runner::spec::{RunSpec, own_program};
 use crate::runner::standby::Standby;
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -77,8 +78,10 @@ impl Runner {
         let shared =
             Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, keeps_standby });
         let of_thread = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("runner".into()).spawn(move || of_thread.work(&sink))?;
+        let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
+            let (latest, told) = (Latest::default(), HashSet::new());
+            Thread { shared: &of_thread, sink: &sink, latest, told }.work();
+        })?;
         Ok(Runner { shared, thread: Some(thread) })
     }
 
@@ -152,53 +155,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, sink: &Sink) {
-        let mut latest = Latest::default();
-        let mut standby = self.standby(&mut latest);
-        while let Some(task) = self.next_task() {
-            let Task::Run(project, spec) = task else {
-                if !standby.as_mut().is_some_and(|standby| self.fits(standby)) {
-                    // The old judge ends before the new one gets its folder.
-                    drop(standby.take());
-                    standby = self.standby(&mut latest);
-                }
-                continue;
-            };
-            let reason = spec.reason;
-            // A check leaves the standby judge to the next run.
-            let ready = if reason == Reason::Check { None } else { standby.take() };
-            match self.run(ready, &project, &spec, &mut latest, sink) {
-                Ok(record) => sink(RunEvent::Ended(Box::new(record))),
-                Err(NotRun::NeedsTrust { command, file }) => {
-                    sink(RunEvent::NeedsTrust { reason, command, file })
-                }
-                Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
-            }
-            self.lock().current = None;
-            standby = standby.or_else(|| self.standby(&mut latest));
-        }
-    }
-
-    /// Starts a judge for the next run, unless a run waits already.
-    fn standby(&self, latest: &mut Latest) -> Option<Standby> {
-        let (project, spec) = {
-            let state = self.lock();
-            if !self.keeps_standby || state.quit || state.next.is_some() {
-                return None;
-            }
-            (state.project.clone(), self.spec(Reason::Saved))
-        };
-        let inputs = latest.of(&project, &spec)?;
-        Standby::start(&project, &spec, &inputs).ok().flatten()
-    }
-
     fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {
         RunSpec { program: self.program.clone(), ..spec.into() }
-    }
-
-    fn fits(&self, standby: &mut Standby) -> bool {
-        let project = self.lock().project.clone();
-        standby.fits(&project, &self.spec(Reason::Saved))
     }
 
     /// Waits for the next task; a run comes before a check of the standby judge. `None` when the runner is dropped.
@@ -214,27 +172,90 @@ impl Shared {
         };
         Some(Task::Run(state.project.clone(), self.spec(spec)))
     }
+}
+
+/// The runner's thread.
+struct Thread<'a> {
+    shared: &'a Shared,
+    sink: &'a Sink,
+    latest: Latest,
+    /// Reasons without a standby judge that the user was told.
+    told: HashSet<String>,
+}
+
+impl Thread<'_> {
+    fn work(&mut self) {
+        let mut standby = self.standby();
+        while let Some(task) = self.shared.next_task() {
+            let Task::Run(project, spec) = task else {
+                if !standby.as_mut().is_some_and(|standby| self.fits(standby)) {
+                    // The old judge ends before the new one gets its folder.
+                    drop(standby.take());
+                    standby = self.standby();
+                }
+                continue;
+            };
+            let reason = spec.reason;
+            // A check leaves the standby judge to the next run.
+            let ready = if reason == Reason::Check { None } else { standby.take() };
+            let ended = match self.run(ready, &project, &spec) {
+                Ok(record) => RunEvent::Ended(Box::new(record)),
+                Err(NotRun::NeedsTrust { command, file }) => RunEvent::NeedsTrust { reason, command, file },
+                Err(error) => RunEvent::NotStarted { reason, why: error.to_string() },
+            };
+            self.tell(ended);
+            self.shared.lock().current = None;
+            standby = standby.or_else(|| self.standby());
+        }
+    }
+
+    fn tell(&mut self, event: RunEvent) {
+        match &event {
+            RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
+            _ => (self.sink)(event),
+        }
+    }
+
+    /// Starts a judge for the next run, unless a run waits already.
+    fn standby(&mut self) -> Option<Standby> {
+        let project = {
+            let state = self.shared.lock();
+            if !self.shared.keeps_standby || state.quit || state.next.is_some() {
+                return None;
+            }
+            state.project.clone()
+        };
+        let spec = self.shared.spec(Reason::Saved);
+        let inputs = self.latest.of(&project, &spec)?;
+        Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
+            let why = format!("no judge stands by ({error:#}): each run starts its own, which takes longer");
+            self.tell(RunEvent::NoStandby { why });
+            None
+        })
+    }
+
+    fn fits(&self, standby: &mut Standby) -> bool {
+        let project = self.shared.lock().project.clone();
+        standby.fits(&project, &self.shared.spec(Reason::Saved))
+    }
 
     fn run(
-        &self,
+        &mut self,
         standby: Option<Standby>,
         project: &Arc<Project>,
         spec: &RunSpec,
-        latest: &mut Latest,
-        sink: &Sink,
     ) -> Result<Record, NotRun> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
-            let mut state = self.lock();
+            let mut state = self.shared.lock();
             state.current = Some(control.clone());
             // A stop or a newer start may have come before the control was there.
             if state.quit || state.next.is_some() {
                 control.end();
             }
         }
-        let mut tell = |event| sink(event);
-        let run = execute::announce(project, spec, &mut tell)?;
-        latest.0 = Some((Arc::clone(project), run.inputs()));
-        Ok(run.judge(standby, &control, &mut tell))
+        let run = execute::announce(project, spec, &mut |event| self.tell(event))?;
+        self.latest.0 = Some((Arc::clone(project), run.inputs()));
+        Ok(run.judge(standby, &control, &mut |event| self.tell(event)))
     }
 }

@@ -236,14 +236,17 @@ impl Running {
         Ok(ended)
     }
 
-    /// One read of what is there; at its end the pipe is closed.
+    /// Reads once what is there. At the end of the output, or where reading fails, the pipe is closed.
     fn read(&mut self, follow: &mut Follow) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(&mut self.buffer) {
             Ok(0) => self.pipe = None,
             Ok(n) => follow.take(&self.buffer[..n]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.pipe = None,
+            Err(error) => {
+                self.pipe = None;
+                follow.cut_off(error);
+            }
         }
     }
 
@@ -292,6 +295,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use rustix::process::{WaitOptions, waitpid};
+
+    #[test]
+    fn output_that_cannot_be_read_makes_the_log_incomplete_and_says_why() {
+        let mut running = start(Command::new("true"), Stdio::null()).unwrap();
+        // Reading a folder fails.
+        running.pipe = Some(OwnedFd::from(std::fs::File::open("/").unwrap()).into());
+        let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
+        let limits = Limits { time: Duration::from_secs(60) };
+        follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        let why = lines.finish().unwrap_err().to_string();
+        assert!(why.starts_with("cannot read what the harness prints: Is a directory"), "{why}");
+    }
 
     #[test]
     fn a_process_that_somebody_else_reaped_has_an_unknown_ending() {

@@ -10,7 +10,7 @@ use crate::repo::{self, HeldFile};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
 use crate::runner::spec::{RunSpec, beside};
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
 use std::path::PathBuf;
@@ -67,23 +67,30 @@ impl Standby {
             && self.running.lives()
     }
 
-    /// Orders the judge to judge these inputs. `None` where it was started for anything else, is gone, or does not
-    /// answer: its process is then ended, and the run starts a judge of its own.
+    /// Orders the judge to judge these inputs. `None` where it was started for anything else or is gone; an error where
+    /// it cannot get its order or does not answer. In both cases its process is ended, and the run starts a judge of its
+    /// own.
     pub fn take_over(
         mut self,
         project: &Project,
         spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
-    ) -> Option<Running> {
+    ) -> Result<Option<Running>> {
         // A judge prints nothing before its order. One that did is not believed.
         if others(inputs) != self.files || !self.fits(project, spec) || self.running.unread() > 0 {
-            return None;
+            return Ok(None);
         }
-        fs::write(&self.kernel, inputs.kernel()).ok()?;
-        self.orders.write_all(b"judge\n").ok()?;
-        let answers = self.running.speaks(control, ANSWER_LIMIT).ok()?;
-        (answers || control.is_ended()).then_some(self.running)
+        fs::write(&self.kernel, inputs.kernel())
+            .with_context(|| format!("cannot write {}", self.kernel.display()))?;
+        self.orders.write_all(b"judge\n").context("cannot send its order")?;
+        let answers = self.running.speaks(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
+        // It may end instead of answering: the run's own judge then says what is wrong.
+        if !answers && !control.is_ended() {
+            ensure!(!self.running.lives(), "it did not answer within {} s", ANSWER_LIMIT.as_secs());
+            return Ok(None);
+        }
+        Ok(Some(self.running))
     }
 }
 

@@ -8,10 +8,10 @@ use lab_core::runner::spec::RunSpec;
 use lab_core::runner::{RunEvent, Runner};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// No event takes nearly this long; a test that waits for one that never comes fails instead.
 pub const WATCHDOG: Duration = Duration::from_secs(60);
@@ -38,20 +38,14 @@ impl Bench {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
         fs::create_dir(&repo).unwrap();
-        let git = git2::Repository::init(&repo).unwrap();
-        fs::write(repo.join("kernel.cu"), "// kept\n").unwrap();
+        git2::Repository::init(&repo).unwrap();
+        commit(&repo, "// kept\n");
         fs::write(repo.join("problem.toml"), "# of the script\n").unwrap();
-        let mut index = git.index().unwrap();
-        index.add_path("kernel.cu".as_ref()).unwrap();
-        index.write().unwrap();
-        let tree = git.find_tree(index.write_tree().unwrap()).unwrap();
-        let user = git2::Signature::now("A User", "user@example.com").unwrap();
-        git.commit(Some("HEAD"), &user, &user, "start", &tree, &[]).unwrap();
-
         let judge = temp.path().join("judge");
-        let standby = "case \"$*\" in *--standby) read order || exit;; esac";
-        fs::write(&judge, format!("#!/bin/sh\n{standby}\nexec sh ../script \"$@\"\n")).unwrap();
-        fs::set_permissions(&judge, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(
+            &judge,
+            "case \"$*\" in *--standby) read order || exit;; esac\nexec sh ../script \"$@\"",
+        );
         let project = Arc::new(Project::open(&repo, None).unwrap());
         let (send, events) = channel();
         let sink = Arc::new(move |event| drop(send.send(event)));
@@ -101,5 +95,34 @@ impl Drop for Bench {
     /// The runner's processes end before their folder is removed.
     fn drop(&mut self) {
         drop(self.runner.take());
+    }
+}
+
+/// An executable shell script.
+pub fn write_script(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn commit(repo: &Path, kernel: &str) {
+    fs::write(repo.join("kernel.cu"), kernel).unwrap();
+    let git = git2::Repository::open(repo).unwrap();
+    let mut index = git.index().unwrap();
+    index.add_path("kernel.cu".as_ref()).unwrap();
+    index.write().unwrap();
+    let tree = git.find_tree(index.write_tree().unwrap()).unwrap();
+    let user = git2::Signature::now("A User", "user@example.com").unwrap();
+    let parent = git.head().ok().map(|head| head.peel_to_commit().unwrap());
+    let parents: Vec<_> = parent.iter().collect();
+    git.commit(Some("HEAD"), &user, &user, "a commit", &tree, &parents).unwrap();
+}
+
+/// Waits until something holds.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < WATCHDOG, "it never came: {what}");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -75,6 +75,10 @@ impl App {
                 self.say(Level::Error, why);
                 vec![Effect::Refresh]
             }
+            RunEvent::NoStandby { why } => {
+                self.say(Level::Warning, why);
+                Vec::new()
+            }
             RunEvent::NeedsTrust { command, .. } => {
                 self.running = Running::No;
                 self.untrusted = Some(command.clone());
@@ -93,6 +97,7 @@ impl App {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
             RunEvent::Progress(id, _) => !is_live(*id),
             RunEvent::Ended(record) => !is_live(record.start.id),
+            RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
                 !matches!(self.running, Running::Asked(..))
             }
