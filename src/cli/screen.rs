@@ -2,7 +2,7 @@
 
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
-use crate::screen::settings_worker::Cupboard;
+use crate::screen::settings_worker::UserFiles;
 use crate::screen::{self, User};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
@@ -84,7 +84,7 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
         Wish { theme: None, ..listed_wish.clone().or(settings.wish()) }
     };
-    let cupboard = Cupboard {
+    let files = UserFiles {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
@@ -95,7 +95,7 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
             catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
         }),
     };
-    Ok(User { preferences, layout, problem, cupboard })
+    Ok(User { preferences, layout, problem, files })
 }
 
 /// What `wish`, the environment and the config ask for, in this terminal.
