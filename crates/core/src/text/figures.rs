@@ -1,18 +1,23 @@
-//! Numbers in sentences and tables: as many digits as a person reads.
+//! Numbers as text: as many digits as a person reads. One formatter for each place where numbers stand:
 //!
-//! The rule of [`figure`]: a number is rounded first, and its form follows from the rounded number.
+//! | place | function | 42 | 165210.4 | 0.00423 |
+//! |---|---|---|---|---|
+//! | a sentence | [`figure`] | `42` | `165,210` | `0.00423` |
+//! | a measure beside the ends of its interval | [`count`] | `42.00` | `165,210` | `0.0042` |
+//! | an axis or a narrow column | [`short`] | `42` | `165.2k` | `0.004` |
+//! | a gate's value or limit | [`gate`] | `42` | `165,210.4` | `4.2e-3` |
 //!
-//! | size of the rounded number | form | example |
-//! |---|---|---|
-//! | 0 | `0` | `0` |
-//! | below 0.001 | 3 significant digits with a power of ten | `2.1e-6` |
-//! | from 0.001 to below 1000 | 4 significant digits | `88.2`, `0.01235` |
-//! | from 1000 to below 10¹⁵ | whole, with a comma before each 3 digits | `11,044,150` |
-//! | from 10¹⁵ on | 3 significant digits with a power of ten | `1e20` |
-//!
-//! Zeros at the end of a fraction are left out. So a larger number never reads as a smaller one.
+//! All of them round first and choose the form by the rounded number, so a larger number never reads as a smaller one.
+//! NaN is `NaN`; infinities are `inf` and `-inf`.
 
-/// The text of one number. NaN is `NaN`; infinities are `inf` and `-inf`.
+/// A number in a sentence. Zeros at the end of a fraction are left out.
+///
+/// | size of the rounded number | form |
+/// |---|---|
+/// | below 0.001 | 3 significant digits with a power of ten |
+/// | from 0.001 to below 1000 | 4 significant digits |
+/// | from 1000 to below 10¹⁵ | whole, with a comma before each 3 digits |
+/// | from 10¹⁵ on | 3 significant digits with a power of ten |
 ///
 /// ```
 /// use lab_core::text::figures::figure;
@@ -54,22 +59,97 @@ pub fn pair(a: f64, b: f64) -> (String, String) {
     if a != b && short_a == short_b { (a.to_string(), b.to_string()) } else { (short_a, short_b) }
 }
 
+/// A measure, with as many decimals as its interval's ends have: whole from 100 on, 2 decimals from 1 on, 4 decimals from
+/// 0.0001 on.
+///
+/// ```
+/// use lab_core::text::figures::count;
+/// assert_eq!([165_210.4, 99.996, 42.0, 0.0042, 0.0].map(count), ["165,210", "100", "42.00", "0.0042", "0"]);
+/// ```
+pub fn count(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || !value.is_finite() {
+        return figure(value);
+    }
+    if size.round() >= 1e15 {
+        return format!("{value:.3e}");
+    }
+    if with_decimals(size, 2) >= 100.0 {
+        return thousands(value);
+    }
+    if with_decimals(size, 4) >= 1.0 {
+        return format!("{value:.2}");
+    }
+    if rounded(size, 3) >= 1e-4 { format!("{value:.4}") } else { format!("{value:.2e}") }
+}
+
+/// A number on an axis or in a narrow column, no wider than 6 characters up to 10¹²: `k`, `M` and `G` stand for
+/// thousands, millions and 10⁹. From 1000 to below 10,000 it is whole with a comma, which is no wider.
+///
+/// ```
+/// use lab_core::text::figures::short;
+/// assert_eq!([165_210.4, 1650.3, 999_960.0, 1.5].map(short), ["165.2k", "1,650", "1M", "1.5"]);
+/// ```
+pub fn short(value: f64) -> String {
+    let (part, unit) = match value.abs() {
+        _ if !value.is_finite() => return value.to_string(),
+        s if s >= 999.95e9 => return format!("{value:.1e}"),
+        s if s >= 999.95e6 => (value / 1e9, "G"),
+        s if s >= 999.95e3 => (value / 1e6, "M"),
+        s if s >= 9999.5 => (value / 1e3, "k"),
+        s if s >= 999.5 => return thousands(value),
+        s if s >= 100.0 => return format!("{value:.0}"),
+        s if s >= 1.0 => (value, ""),
+        0.0 => return "0".to_owned(),
+        s if s >= 1e-3 => return format!("{value:.3}"),
+        _ => return format!("{value:.1e}"),
+    };
+    let text = if part.abs() < 9.995 { format!("{part:.2}") } else { format!("{part:.1}") };
+    format!("{}{unit}", trimmed(&text))
+}
+
+/// A gate's value or its limit: whole numbers below 10⁹ whole, others from 0.01 to 10⁶ with up to 4 decimals, all else with
+/// a power of ten.
+///
+/// ```
+/// use lab_core::text::figures::gate;
+/// assert_eq!([0.0, 1024.0, 0.125, 2.1e-6].map(gate), ["0", "1,024", "0.125", "2.1e-6"]);
+/// ```
+pub fn gate(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        return thousands(value);
+    }
+    if (1e-2..1e6).contains(&value.abs()) {
+        return grouped(trimmed(&format!("{value:.4}")));
+    }
+    format!("{value:.1e}")
+}
+
 /// A finite number rounded to a whole one, with a comma before each 3 digits.
 ///
 /// ```
 /// assert_eq!(lab_core::text::figures::thousands(-1499.6), "-1,500");
 /// ```
 pub fn thousands(value: f64) -> String {
-    let whole = value.round();
-    let digits = format!("{:.0}", whole.abs());
-    let mut text = if whole < 0.0 { "-".to_owned() } else { String::new() };
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
+    // Minus zero would read `-0`.
+    grouped(&format!("{:.0}", value.round() + 0.0))
+}
+
+/// A decimal number's text with a comma before each 3 digits of its whole part.
+fn grouped(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let whole = digits.find('.').unwrap_or(digits.len());
+    let mut grouped = sign.to_owned();
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && index < whole && (whole - index).is_multiple_of(3) {
+            grouped.push(',');
         }
-        text.push(digit);
+        grouped.push(digit);
     }
-    text
+    grouped
 }
 
 /// A number's digits without the zeros that end a fraction: `1.50` is `1.5`, `2.0` is `2`, `100` stays.
@@ -81,6 +161,11 @@ pub fn trimmed(digits: &str) -> &str {
 fn rounded(value: f64, digits: usize) -> f64 {
     // Decimal rounding is exact only in decimal digits. Text of a finite number always parses.
     format!("{value:.0$e}", digits - 1).parse().unwrap_or(value)
+}
+
+/// A finite number rounded to so many decimals.
+fn with_decimals(value: f64, decimals: usize) -> f64 {
+    format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
 fn scientific(value: f64) -> String {
@@ -113,7 +198,10 @@ mod tests {
         assert_eq!(figure(999.94), "999.9");
         assert_eq!([9.9994e-4, 9.9996e-4, 1e-3].map(figure), ["0.001"; 3]);
         assert_eq!(figure(9.994e-4), "9.99e-4");
-        assert_eq!([999_999_999_999_999.4, 999_999_999_999_999.6].map(figure), ["999,999,999,999,999", "1e15"]);
+        assert_eq!(
+            [999_999_999_999_999.4, 999_999_999_999_999.6].map(figure),
+            ["999,999,999,999,999", "1e15"]
+        );
     }
 
     #[test]
@@ -122,8 +210,32 @@ mod tests {
         assert_eq!(pair(1.00001, 1.0), ("1.00001".into(), "1".into()));
     }
 
+    #[test]
+    fn measures_and_axes_and_gates_have_their_own_rules() {
+        let counts: Vec<String> =
+            [165210.4, 1234567.0, 42.0, 0.0042, 0.0, 1e-7, f64::NAN, -5432.1].map(count).to_vec();
+        assert_eq!(counts, ["165,210", "1,234,567", "42.00", "0.0042", "0", "1.00e-7", "NaN", "-5,432"]);
+        assert_eq!(
+            [99.994, 99.996, 0.99994, 0.99996, 9.996e-5].map(count),
+            ["99.99", "100", "0.9999", "1.00", "0.0001"]
+        );
+        let shorts: Vec<String> = [165210.4, 42000.0, 999.0, 1.5, 0.25, 2.5e9, 999_960.0].map(short).to_vec();
+        assert_eq!(shorts, ["165.2k", "42k", "999", "1.5", "0.250", "2.5G", "1M"]);
+        let near = [1650.3, 1550.0, 999.7, 9999.4, 9999.6, -1234.0, 1.55e6, 1.55, 9.996, 99.96].map(short);
+        let wanted = ["1,650", "1,550", "1,000", "9,999", "10k", "-1,234", "1.55M", "1.55", "10", "100"];
+        assert_eq!(near, wanted, "two that differ by a tenth read as two");
+        let gates: Vec<String> = [0.0, 2.1e-6, 1024.0, 0.125, f64::NAN, 165_210.4].map(gate).to_vec();
+        assert_eq!(gates, ["0", "2.1e-6", "1,024", "0.125", "NaN", "165,210.4"]);
+    }
+
     fn number(text: &str) -> f64 {
-        text.replace(',', "").parse().expect("a figure is a number")
+        let (digits, unit) = match text.chars().last() {
+            Some('k') => (&text[..text.len() - 1], 1e3),
+            Some('M') => (&text[..text.len() - 1], 1e6),
+            Some('G') => (&text[..text.len() - 1], 1e9),
+            _ => (text, 1.0),
+        };
+        digits.replace(',', "").parse::<f64>().expect("a figure is a number") * unit
     }
 
     /// Numbers of every size, many of them close to a limit between two forms.
@@ -140,7 +252,10 @@ mod tests {
         #[test]
         fn a_larger_number_never_reads_as_a_smaller_one(a in numbers(), b in numbers()) {
             let (low, high) = (a.min(b), a.max(b));
-            prop_assert!(number(&figure(low)) <= number(&figure(high)), "{low} {high}");
+            for form in [figure, count, short, gate] {
+                let (low_text, high_text) = (form(low), form(high));
+                prop_assert!(number(&low_text) <= number(&high_text), "{low}: {low_text}, {high}: {high_text}");
+            }
         }
 
         #[test]
