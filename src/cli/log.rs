@@ -82,7 +82,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 }
 
 fn undecided(status: &Status) -> Option<u64> {
-    status.last.as_ref().filter(|r| decide::judged(r)).map(|r| r.start.id.0)
+    status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 
 fn in_words(experiment: &Experiment, with_kernel: bool) -> String {

@@ -12,7 +12,7 @@ use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
 use crate::runner::spec::{self, RunSpec};
 use crate::store::Records;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab_protocol::Target;
 use lab_protocol::report::Report;
@@ -73,6 +73,8 @@ pub fn check(
     if ending == Ending::Superseded {
         return Ok(None);
     }
+    // That says nothing about the kernel, so it is no outcome: the next keep checks again.
+    ensure!(ending != Ending::NotStarted, "the held-out check could not run: {}", follow.last_words());
     let verdict = verdict::judge(&Facts {
         report: follow.report(),
         ending,

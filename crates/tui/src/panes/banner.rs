@@ -32,8 +32,8 @@ pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) -> Vec<Button> {
     }
     if let Some(status) = &app.status {
         left.push(Span::styled(format!(" {}", printable(&status.head.label())), theme.quiet()));
-        if let Some(busy) = &status.head.busy {
-            left.push(Span::styled(format!("  {busy} going on"), theme.warn()));
+        if let Some(operation) = &status.head.operation {
+            left.push(Span::styled(format!("  {operation} in progress"), theme.warn()));
         }
     }
     let left = Line::from(left);

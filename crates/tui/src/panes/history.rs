@@ -240,7 +240,8 @@ fn read_out(experiment: &Experiment, at: usize) -> String {
 /// The figure of the verdict that waits to be kept or discarded.
 fn undecided(app: &App) -> Option<Measure> {
     let last = app.last.as_ref().filter(|last| last.decided.is_none() && !app.is_stale())?;
-    let is_experiment = app.status.as_ref().is_none_or(|s| s.incumbent.as_ref() != Some(&last.start.blob));
+    let is_experiment =
+        app.status.as_ref().is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
     last.verdict.objective.filter(|_| is_experiment)
 }
 
