@@ -9,7 +9,7 @@ mod map;
 pub use key::Key;
 pub use map::{Clash, Keymap};
 
-use super::views::View;
+use super::view_id::View;
 
 /// Where an action can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! What the screen remembers of a project from one time to the next: the view, the borders, the theme. One small
 //! file a project in the user's state folder; whatever is wrong with it costs nothing but the memory.
 
-use super::views::View;
-use super::views::split::Shares;
+use super::view_id::{Shares, View};
 use anyhow::{Context, Result};
 use lab_core::project::Project;
 use lab_core::project::trust;
@@ -61,7 +60,7 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::split::Split;
+    use super::super::view_id::Split;
     use super::*;
 
     #[test]

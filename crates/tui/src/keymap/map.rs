@@ -115,7 +115,7 @@ impl Keymap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::View;
+    use crate::view_id::View;
 
     fn key(name: &str) -> Key {
         Key::parse(name).expect("a key")

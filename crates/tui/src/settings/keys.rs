@@ -211,7 +211,7 @@ fn suggestion<'a>(wrong: &str, known: impl Iterator<Item = (&'a str, &'a str)>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::View;
+    use crate::view_id::View;
 
     #[test]
     fn the_presets_of_the_lab_are_in_order_and_leave_every_action_its_key() {
