@@ -6,7 +6,7 @@ mod repository;
 
 use anyhow::{Context, Result};
 use jiff::tz::TimeZone;
-use lab::screen::view_loader::{PAGE, Wish};
+use lab::screen::view_loader::PAGE;
 use lab_core::history::History;
 use lab_core::project::Project;
 use lab_core::repo::{self, Marks};
@@ -17,6 +17,7 @@ use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, Facts, GraphPage};
 use lab_tui::keymap::Key;
+use lab_tui::request::ViewRequest as Wish;
 use lab_tui::theme::Theme;
 use lab_tui::views::View;
 use std::path::PathBuf;

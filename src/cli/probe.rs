@@ -3,7 +3,7 @@
 use super::{code, complain, say};
 use clap::Args;
 use lab_core::text::figures::figure;
-use lab_judge::judge::{self, probing};
+use lab_judge::judge::probing;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub struct Options {
 
 /// Exits with 0 where there are figures, else with 3.
 pub fn main(given: &Options) -> ExitCode {
-    let mut options = judge::Options::new(".");
+    let mut options = lab_judge::Options::new(".");
     options.device = given.device;
     match probing::probe(&options) {
         Ok(probed) => {

@@ -85,6 +85,7 @@ fn follow(orders: &Receiver<Option<String>>, open: Open, tell: impl Fn(Heard) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab_protocol::telemetry::Reading;
     use std::cell::RefCell;
 
     struct Fixed;

@@ -1,12 +1,12 @@
 //! The thread that reads for the views what is too much to hold: beside the desk, so that nobody who looks
 //! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
 
+use crate::screen::source_files;
 use lab_core::history::details as whole;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks};
 use lab_tui::event::{Event, GraphPage};
 use lab_tui::request::ViewRequest as Wish;
-use crate::screen::source_files;
 use std::io;
 use std::mem::discriminant;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -113,6 +113,8 @@ fn in_words(error: anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab_core::run::experiment::Key;
+    use lab_tui::diff::Around;
 
     #[test]
     fn only_the_latest_wish_of_a_kind_is_answered() {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 /// A small WaveGRU whose kernel is right, committed; on the cpu device.
 fn wavegru() -> Lab {
     let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/tests/kernels/wavegru");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/wavegru");
     fs::copy(from.join("plain.cu"), lab.path("kernel.cu")).unwrap();
     fs::copy(from.join("problem.toml"), lab.path("problem.toml")).unwrap();
     lab.write("lab.toml", "device = \"cpu\"\n");

@@ -2,7 +2,7 @@
 
 use super::states::check;
 use super::world::World;
-use lab_protocol::telemetry::{Process, Reading, ThrottleReason as Brake};
+use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use lab_tui::event::Event;
 use lab_tui::request::Heard;
 
@@ -25,7 +25,7 @@ pub fn readings(world: &mut World, count: u32) {
             temperature_c: Some(30 + second.min(40) / 2),
             power_w: Some(if second < 20 { 75.5 } else { 320.25 }),
             idle: second < 20,
-            brakes: if second < 20 { vec![] } else { vec![Brake::SwPowerCap] },
+            throttle_reasons: if second < 20 { vec![] } else { vec![ThrottleReason::SwPowerCap] },
             memory: Some((12 << 30, 139 << 30)),
             processes: Some(vec![other.clone(), own.clone()]),
         };

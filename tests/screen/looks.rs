@@ -4,7 +4,7 @@ use lab_tui::highlight::{Cache, Highlighter, SyntaxRole};
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
 use ratatui::style::{Color, Style};
 
-const SAMPLE: &str = include_str!("../../src/tui/theme/sample.cu");
+const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
 /// A letter under each byte that is more than plain.
 fn letter(role: SyntaxRole) -> char {

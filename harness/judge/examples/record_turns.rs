@@ -1,7 +1,7 @@
 //! Records turns A B B A of one and the same piece of work on this machine's processor, as a trace for
 //! the tests of the verdict on speed: a line a judgement, `same` and the microseconds of its turns.
 //!
-//!     cargo run --release -p lab-harness --example record_turns -- LINES QUADS KIB >harness/src/measure/traces/NAME.txt
+//!     cargo run --release -p lab-judge --example record_turns -- LINES QUADS KIB >harness/judge/src/measure/traces/NAME.txt
 //!
 //! `scripts/same-and-slower` records the same on a GPU.
 

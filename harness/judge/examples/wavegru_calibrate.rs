@@ -2,14 +2,15 @@
 //! summation, no fused multiply-add, accurate exponential, division and tanh. The limits in
 //! problem.toml are ten times the worst of it.
 //!
-//!     cargo run --release -p lab-harness --example wavegru_calibrate -- kernels/wavegru cuda [DRAWS [WORD …]]
+//!     cargo run --release -p lab-judge --example wavegru_calibrate -- kernels/wavegru cuda [DRAWS [WORD …]]
 //!
 //! Each variant is judged DRAWS times (6), and draws other runs of the pool each time. With words, only the
 //! variants whose names contain one of them.
 
-use harness::process::judge::{Options, judge};
-use harness::process::{compiler, worker};
-use harness::report::Report;
+use lab_judge::Options;
+use lab_judge::judge::judge;
+use lab_judge::{compiler, worker};
+use lab_protocol::report::Report;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;

@@ -2,11 +2,11 @@
 //! steps and for the cpu device's, and says which keep the margin, the entropy and the min-p
 //! changes that the pool promises.
 //!
-//!     cargo run --release -p lab-harness --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
+//!     cargo run --release -p lab-judge --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
 
-use harness::problem::wavegru::config::Config;
-use harness::problem::wavegru::reference::{Model, Reference, Sampling, Start};
-use harness::problem::wavegru::weights::Weights;
+use lab_judge::problem::wavegru::config::Config;
+use lab_judge::problem::wavegru::reference::{Model, Reference, Sampling, Start};
+use lab_judge::problem::wavegru::weights::Weights;
 use std::path::PathBuf;
 
 fn main() -> Result<(), String> {

@@ -1,8 +1,8 @@
 //! Comparing what a kernel wrote with what was expected.
 
 use crate::dtype::Dtype;
-use crate::report::Histogram;
-use crate::report::histogram::{EXPONENTS, exponent_of};
+use lab_protocol::report::Histogram;
+use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 
 /// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
 /// `matched` of all cells.
@@ -158,7 +158,7 @@ fn compare_stretch(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::worker::POISON;
+    use lab_device::POISON;
 
     const LOOSE: Tolerance = Tolerance { atol: 0.1, rtol: 0.0, matched: 1.0 };
 

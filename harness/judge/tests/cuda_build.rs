@@ -2,8 +2,8 @@
 //! where there is none they say so.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::cuda::{self, NvrtcBuilder};
-use harness::device::{BuildRequest, Builder, Built};
+use lab_device::cuda::{self, NvrtcBuilder};
+use lab_device::{BuildRequest, Builder, Built};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,7 @@
 //! missing they say so.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::{BuildRequest, Builder, COMPARED, DeviceError, Driver, Entry, Order, Shape, cuda};
+use lab_device::{BuildRequest, Builder, COMPARED, DeviceError, Driver, Entry, Order, Shape, cuda};
 use std::io::Write;
 
 /// A GPU with one module loaded. The process's context is shared: a kernel that breaks it is run in

@@ -1,4 +1,4 @@
-//! The kernels in harness/tests/kernels, each by the whole judge on a GPU. They need a CUDA device and NVRTC; where
+//! The kernels in harness/judge/tests/kernels, each by the whole judge on a GPU. They need a CUDA device and NVRTC; where
 //! either is missing they say so.
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,8 @@ mod cases;
 #[path = "judge/support.rs"]
 mod support;
 
-use harness::device::{Target, cuda};
+use lab_device::cuda;
+use lab_protocol::Target;
 use std::io::Write;
 
 fn judge_all(kind: &str) {

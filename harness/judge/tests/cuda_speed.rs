@@ -5,16 +5,17 @@
 #[path = "judge/support.rs"]
 mod support;
 
-use harness::device::{Target, cuda};
-use harness::process::Exit;
-use harness::process::judge::Options;
-use harness::report::{Measure, Report, Speed};
+use lab_device::cuda;
+use lab_judge::Options;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::{Measure, Report, Speed};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use support::{Folder, Judged};
 
-const KERNEL: &str = include_str!("../../kernels/wavegru/kernel.cu");
+const KERNEL: &str = include_str!("../../../kernels/wavegru/kernel.cu");
 const STEPS: f64 = 1024.0;
 const PROBLEM: &str = r#"
 kind = "wavegru"

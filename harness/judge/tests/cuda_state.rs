@@ -2,14 +2,14 @@
 //! is missing they say so.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::{BuildRequest, DeviceInfo, Image, Order, cuda};
-use harness::probe::bounds::{self, Cache, Demand};
-use harness::probe::{self, Figures};
-use harness::problem::Correctness;
-use harness::process::lock::{DeviceLock, Use};
-use harness::process::worker::{Launch, LaunchArg, ModuleId, Worker};
-use harness::report::{Report, Writer};
-use harness::watch::Watch;
+use lab_device::{BuildRequest, DeviceInfo, Image, Order, cuda};
+use lab_judge::device_lock::{DeviceLock, Use};
+use lab_judge::outcome::Correctness;
+use lab_judge::probe::bounds::{self, Cache, Demand};
+use lab_judge::probe::{self, Figures};
+use lab_judge::telemetry::TelemetryMonitor;
+use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
+use lab_protocol::report::{Report, Writer};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -99,7 +99,7 @@ fn the_probe_builds_without_a_gpu() {
 #[test]
 fn the_state_is_read_while_a_kernel_runs() {
     let Some((mut worker, module, _kept)) = gpu() else { return };
-    let watch = Watch::open(worker.info()).unwrap();
+    let watch = TelemetryMonitor::open(worker.info()).unwrap();
     let out = worker.buffer("out", 4).unwrap();
     let shape = [2 * worker.info().sms, 1024];
     let args = [LaunchArg::Buffer(out), word(0.5f32.to_bits()), word(200_000)];

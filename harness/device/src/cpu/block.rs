@@ -4,7 +4,7 @@
 use super::abi::{BlockHead, FRESH, Site, Thread};
 use super::shared::SharedMemory;
 use super::worker::Worker;
-use crate::device::{Order, Shape};
+use crate::api::{Order, Shape};
 use std::ffi::c_char;
 
 pub const WARP: u32 = 32;

@@ -3,7 +3,8 @@
 
 use super::headers;
 use super::rewrite::{self, Edit, Refusal};
-use crate::device::{BuildRequest, Builder, Built, DeviceError, Image, images};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::build_cache;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -214,7 +215,7 @@ impl Builder for Host {
             return Ok(failed(log));
         }
         // Under a name of its own: a loaded image is never written to.
-        let folder = images::folder(&request.cache_dir);
+        let folder = build_cache::folder(&request.cache_dir);
         let path = folder.join(unit.path().file_name().unwrap_or_default()).with_extension("so");
         std::fs::create_dir_all(&folder).and_then(|()| std::fs::rename(&image, &path)).map_err(wrong)?;
         Ok(Built { image: Some(Image { path }), ..failed(log) })

@@ -7,7 +7,7 @@ use super::launch::Launch;
 use super::races::{Races, hooks};
 use super::shared::LIMIT;
 use super::worker::Worker;
-use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
 use libloading::Library;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;

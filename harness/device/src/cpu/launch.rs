@@ -4,7 +4,7 @@
 use super::abi::Call;
 use super::block::mix;
 use super::races::Races;
-use crate::device::{Order, Shape};
+use crate::api::{Order, Shape};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};

@@ -17,7 +17,7 @@
 //! warp intrinsic is one rendezvous of the lanes in its mask, where each lane leaves a value and then reads all of them ([`calls`]).
 //! Threads that have no one to wait for share a coroutine, one after the other.
 //!
-//! The order between two barriers is the launch's [`Order`](super::Order): blocks, warps and lanes forward, in reverse, or
+//! The order between two barriers is the launch's [`Order`](crate::Order): blocks, warps and lanes forward, in reverse, or
 //! drawn from a seed, the same on any number of cores as long as blocks do not talk to each other. Shared
 //! memory is poisoned when a block begins. Together they make a missing barrier show.
 //!
@@ -61,7 +61,7 @@ mod worker;
 pub use build::{ADDRESSES, RACES};
 pub use races::{LOG as RACE_LOG, Party, Race, Reach};
 
-use super::{Builder, DeviceError, Driver};
+use crate::api::{Builder, DeviceError, Driver};
 
 /// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {

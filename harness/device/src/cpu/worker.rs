@@ -12,7 +12,7 @@ use super::launch::{Launch, Wait, Weight};
 use super::races::hooks;
 use super::report;
 use super::stacks::{Carriers, Pause};
-use crate::device::Order;
+use crate::api::Order;
 use std::cell::Cell;
 
 pub struct Worker {

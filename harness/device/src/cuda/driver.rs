@@ -6,7 +6,7 @@ use super::calls;
 use super::devices::{check, device, devices, driver_in_words, uuid, version};
 use super::launch::{self, Limits, Needs};
 use super::staging::Staging;
-use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Residency, Shape};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Residency, Shape};
 use cudarc::driver::sys::CUstream_flags;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 use super::calls;
 use super::devices::check;
-use crate::device::{COMPARED, DeviceError};
+use crate::api::{COMPARED, DeviceError};
 use cudarc::driver::sys::{CUevent, CUstream};
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Statistics of timings: median, spread, confidence interval; and of two kernels in turns ([`turns`]).
+//! Statistics of timings: median, spread, confidence interval; and of two kernels in turns ([`abba`]).
 //!
 //! From six timings on the interval needs no assumption on how times are distributed: between two
 //! order statistics the true median lies with a probability that only the binomial distribution
@@ -6,9 +6,9 @@
 //! Meeker, Statistical Intervals, 5.2). With fewer there is none without an assumption: theirs is
 //! Student's, of their logarithms ([`centre`]).
 
+pub mod abba;
 pub mod centre;
 pub mod plan;
-pub mod turns;
 
 /// A set of timings, summed up.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// No interval is worth a verdict with fewer quads.
-pub const LEAST_QUADS: usize = 3;
+pub const LEAST_BLOCKS: usize = 3;
 
-/// So many budgets are spent, at most, until there are [`LEAST_QUADS`].
+/// So many budgets are spent, at most, until there are [`LEAST_BLOCKS`].
 const PATIENCE: u32 = 8;
 
 /// What the settings ask for.
@@ -61,7 +61,7 @@ impl Plan {
     pub fn goes_on(&self, quads: usize, half_width: f64, spent: Duration) -> bool {
         match self.trials {
             Some(_) => quads < self.shape().0 && spent < self.budget,
-            None if quads < LEAST_QUADS => spent < self.patience(),
+            None if quads < LEAST_BLOCKS => spent < self.patience(),
             None => half_width > self.half_width && spent < self.budget,
         }
     }

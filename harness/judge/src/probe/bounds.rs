@@ -8,8 +8,8 @@
 
 use super::Figures;
 use crate::measure::geometric_mean;
-use crate::problem::Correctness;
-use crate::report::Writer;
+use crate::outcome::Correctness;
+use lab_protocol::report::Writer;
 use serde::Deserialize;
 use std::io;
 

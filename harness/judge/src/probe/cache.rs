@@ -1,7 +1,7 @@
 //! A device's figures on disk.
 
 use super::{Figures, SOURCE};
-use crate::device::DeviceInfo;
+use lab_device::DeviceInfo;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

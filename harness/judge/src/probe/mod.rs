@@ -9,9 +9,9 @@ mod cache;
 
 pub use cache::{load, store};
 
-use crate::device::{DeviceInfo, Order};
-use crate::problem::Stop;
-use crate::process::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
+use crate::outcome::Stop;
+use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
+use lab_device::{DeviceInfo, Order};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};

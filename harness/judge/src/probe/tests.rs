@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::device::{BuildRequest, Target, builder, open};
+use lab_device::{BuildRequest, builder, open};
+use lab_protocol::Target;
 use std::time::Duration;
 
 fn worker() -> (Worker, ModuleId, tempfile::TempDir) {

@@ -1,7 +1,7 @@
 //! A child process of the judge: a socket on its stdin, its output forwarded, its end in words.
 
-use super::leash;
-use super::output::{self, Stream};
+use crate::process::lifetime;
+use crate::process::output::{self, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -81,7 +81,7 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        let mut groups = leash::groups();
+        let mut groups = lifetime::groups();
         let mut process = command.spawn()?;
         let group = Pid::from_child(&process);
         groups.push(group);
@@ -102,8 +102,8 @@ impl Child {
                 if !printed.forward(&*forward) {
                     flooded.store(true, Ordering::SeqCst);
                     // Only while it is not reaped: after that its id may be a stranger's.
-                    let groups = leash::groups();
-                    groups.iter().filter(|g| **g == group).copied().for_each(leash::end_group);
+                    let groups = lifetime::groups();
+                    groups.iter().filter(|g| **g == group).copied().for_each(lifetime::end_group);
                 }
                 drop(at_end);
             })?;
@@ -148,7 +148,7 @@ impl Child {
     /// Ends it now, with everything it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         if self.poll()?.is_none() {
-            leash::end_group(self.group);
+            lifetime::end_group(self.group);
         }
         let status = loop {
             if let Some(status) = self.poll()? {
@@ -167,10 +167,10 @@ impl Child {
     /// waiting: a signal must find it free.
     fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            let mut groups = leash::groups();
+            let mut groups = lifetime::groups();
             self.status = self.process.try_wait()?;
             if self.status.is_some() {
-                leash::end_group(self.group);
+                lifetime::end_group(self.group);
                 groups.retain(|g| *g != self.group);
             }
         }
@@ -183,7 +183,7 @@ impl Drop for Child {
         if self.status.is_some() {
             return;
         }
-        leash::end_group(self.group);
+        lifetime::end_group(self.group);
         // What it printed comes before whatever is said of it. Its pipes end late, after its context.
         let deadline = Instant::now() + LAST_WORDS;
         while !self.printed.iter().all(Printed::all_forwarded) && Instant::now() < deadline {
@@ -238,7 +238,7 @@ fn bury(child: Pid) {
     let ended = WaitIdOptions::EXITED;
     // Without the lock, and so without reaping: see [`Child::poll`].
     let _ = waitid(WaitId::Pid(child), ended | WaitIdOptions::NOWAIT);
-    let mut groups = leash::groups();
+    let mut groups = lifetime::groups();
     let _ = waitid(WaitId::Pid(child), ended);
     groups.retain(|group| *group != child);
 }
@@ -265,8 +265,8 @@ fn ended(status: ExitStatus) -> String {
 /// The child's side: takes the socket from stdin, which becomes `/dev/null`, and asks for `signal`
 /// when the judge dies.
 pub fn adopt(signal: rustix::process::Signal) -> io::Result<UnixStream> {
-    leash::die_with_parent(signal)?;
-    leash::no_core_files();
+    lifetime::die_with_parent(signal)?;
+    lifetime::no_core_files();
     let socket = rustix::stdio::stdin().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     Ok(UnixStream::from(socket))

@@ -1,11 +1,11 @@
 //! `lab check` on the cpu device: each planted mistake is named with its line, and what is right stays clean.
 
 use crate::support::{Folder, Judged, options, run};
-use harness::device::Target;
-use harness::process::Exit;
-use harness::process::check::Tool;
-use harness::process::check::sanitizer::Sanitizer;
-use harness::process::judge::Options;
+use lab_judge::Options;
+use lab_judge::check::sanitizer::Sanitizer;
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::Tool;
 
 /// One block of 64 threads, or four that may meet; `rows` tells which.
 const PROBLEM: &str = r#"
@@ -192,7 +192,7 @@ fn a_wild_store_ends_the_kernel_and_is_found_all_the_same() {
 #[test]
 fn the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(name);
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
         let judged = run(Options { check: Some(Vec::new()), ..options(&folder) });
         judged.expect(Exit::Passed).expect_in("check", "address, race clean");
         assert!(judged.report.diagnostics().is_empty(), "{}", judged.log);
@@ -268,7 +268,7 @@ fn a_tool_that_does_not_finish_is_no_clean_one_and_stops_no_other() {
 /// Whether there is a GPU and a compute-sanitizer; said aloud where not.
 fn a_gpu_can_be_watched() -> bool {
     use std::io::Write;
-    let lacks = match (harness::device::cuda::available(), Sanitizer::find()) {
+    let lacks = match (lab_device::cuda::available(), Sanitizer::find()) {
         (true, Some(_)) => return true,
         (false, _) => "no CUDA device",
         (true, None) => "no compute-sanitizer",
@@ -311,7 +311,7 @@ fn on_a_gpu_the_committed_kernels_are_clean() {
         return;
     }
     for name in ["rmsnorm", "wavegru"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(name);
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
         let judged = run(Options { device: Target::Cuda(0), check: Some(Vec::new()), ..options(&folder) });
         judged.expect(Exit::Passed).expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
     }

@@ -1,10 +1,12 @@
 //! Running the judge on a problem folder made for the test.
 
-use harness::device::Target;
-use harness::process::child::Program;
-use harness::process::judge::{Options, judge};
-use harness::process::{Exit, compiler, worker};
-use harness::report::Report;
+use lab_judge::Options;
+use lab_judge::judge::judge;
+use lab_judge::process::child::Program;
+use lab_judge::{compiler, worker};
+use lab_protocol::Exit;
+use lab_protocol::Target;
+use lab_protocol::report::Report;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

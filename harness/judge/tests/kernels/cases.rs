@@ -1,9 +1,9 @@
 //! The folder of kernels: what each file says of itself, and the judge's verdict beside it. README.md tells the form.
 
 use crate::support::{self, Judged};
-use harness::device::Target;
-use harness::process::Exit;
-use harness::process::judge::Options;
+use lab_judge::Options;
+use lab_protocol::Exit;
+use lab_protocol::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -84,7 +84,7 @@ impl Expected {
 /// The folder of this file, or the same in the repository that the test is run in.
 fn folder() -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
-    if built_at.is_dir() { built_at.to_owned() } else { "harness/tests/kernels".into() }
+    if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
 }
 
 /// Every kernel of one of the folders, in the order of their names.

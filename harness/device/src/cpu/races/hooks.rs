@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::{Atomic, Kind, Races};
-use crate::device::cpu::abi::Thread;
-use crate::device::cpu::block::{Block, WARP};
-use crate::device::cpu::worker::block_of;
+use crate::cpu::abi::Thread;
+use crate::cpu::block::{Block, WARP};
+use crate::cpu::worker::block_of;
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 

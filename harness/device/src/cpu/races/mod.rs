@@ -20,7 +20,7 @@ mod clock;
 pub mod hooks;
 mod shadow;
 
-use crate::device::DeviceError;
+use crate::api::DeviceError;
 use clock::Clock;
 use serde::{Deserialize, Serialize};
 use shadow::Shadow;

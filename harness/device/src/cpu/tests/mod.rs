@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::device::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
+use crate::api::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
 
 /// Builds a source as `kernel.cu`. The same source is built once.
 fn build(source: &str) -> Built {

@@ -1,8 +1,8 @@
 //! From source to image: what does not build is told with the user's path and line.
 
 use super::*;
-use crate::device::cpu::build::Host;
-use crate::device::cpu::rewrite;
+use crate::cpu::build::Host;
+use crate::cpu::rewrite;
 
 /// The build's log, of a source that must not build.
 fn refused(source: &str) -> String {

@@ -1,10 +1,10 @@
 //! One case on one worker: buffers, inputs and launches.
 
 use super::spec::{Case, Role, Spec};
-use crate::device::Order;
+use crate::outcome::Stop;
 use crate::probe::bounds::Cache;
-use crate::problem::Stop;
-use crate::process::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use lab_device::Order;
 use std::cell::Cell;
 use std::rc::Rc;
 

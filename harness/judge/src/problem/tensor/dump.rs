@@ -4,7 +4,7 @@ use super::Prepared;
 use super::bench::Outputs;
 use super::spec::{CaseTensor, Spec};
 use crate::dtype::Dtype;
-use crate::problem::Stop;
+use crate::outcome::Stop;
 use npyz::WriterBuilder;
 use std::io::{self, BufWriter};
 use std::path::Path;

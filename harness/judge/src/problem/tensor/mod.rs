@@ -8,16 +8,18 @@ mod expression;
 mod file;
 mod reference;
 mod spec;
+mod suggest;
 mod tally;
 mod timing;
 mod values;
 
-use super::{BuildNeeds, Context, Correctness, Place, Problem, Stop, Timed};
-use crate::device::{DeviceInfo, Order};
-use crate::process::worker::{Breach, ModuleId, Worker};
-use crate::report::Writer;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed, toml_error};
+use crate::worker::{Breach, ModuleId, Worker};
 use bench::{Bench, Inputs, Outputs};
 use file::Wrong;
+use lab_device::{DeviceInfo, Order};
+use lab_protocol::report::Writer;
 use reference::Reference;
 use spec::{Case, CaseTensor, Spec};
 use std::collections::HashMap;
@@ -46,7 +48,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
 /// With a seed: of what no run has shown.
 fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<Spec, Stop> {
     file::parse(text, held_out).map_err(|wrong| match wrong {
-        Wrong::Toml(error) => super::toml_error(path, text, &error),
+        Wrong::Toml(error) => toml_error(path, text, &error),
         Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
     })
 }
@@ -344,29 +346,4 @@ fn check_breaches(
         tally.breach(bench.case(), how, &bench.describe(&breach), input, out)?;
     }
     Ok(())
-}
-
-/// ` (did you mean 'cols'?)` where one of `names` is near, else nothing.
-fn suggest(unknown: &str, names: &[&str]) -> String {
-    let near = |name: &&&str| distance(unknown, name) <= 1 + unknown.len() / 4;
-    match names.iter().filter(near).min_by_key(|name| distance(unknown, name)) {
-        Some(name) => format!(" (did you mean '{name}'?)"),
-        None if names.is_empty() => String::new(),
-        None => format!(" (there are {})", names.join(", ")),
-    }
-}
-
-/// Levenshtein's distance: letters to insert, delete or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -3,9 +3,10 @@
 
 use super::bench::{Bench, Inputs, Outputs};
 use super::spec::{Role, Spec};
-use crate::device::Order;
-use crate::problem::{Context, Stop};
-use crate::process::worker::{ModuleId, Worker};
+use crate::outcome::Stop;
+use crate::problem::api::Context;
+use crate::worker::{ModuleId, Worker};
+use lab_device::Order;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 

@@ -2,8 +2,8 @@
 
 use super::spec::{Case, Role, Spec};
 use crate::gates::{self, Cell, Comparison};
-use crate::problem::{Correctness, Stop};
-use crate::report::{self, Histogram, Writer};
+use crate::outcome::{Correctness, Stop};
+use lab_protocol::report::{self, Histogram, Writer};
 
 use super::bench::Outputs;
 use std::time::{Duration, Instant};

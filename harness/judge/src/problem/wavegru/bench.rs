@@ -1,11 +1,12 @@
 //! One worker set up for WaveGRU: its buffers, and the two kinds of launch.
 
-use super::pool::Run;
 use super::reference::Sampling;
+use super::seed_pool::Run;
 use super::weights::{Tensor, Weights};
-use crate::device::{Arg, Order};
-use crate::problem::Stop;
-use crate::process::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, POISON, Worker};
+use crate::outcome::Stop;
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use lab_device::POISON;
+use lab_device::{Arg, Order};
 
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";

@@ -1,8 +1,9 @@
 //! `problem.toml` of a WaveGRU: which model, which runs, which limits.
 
 use super::reference::Sampling;
-use crate::device::DeviceInfo;
-use crate::problem::Stop;
+use crate::outcome::Stop;
+use crate::problem::api::toml_error;
+use lab_device::DeviceInfo;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -50,7 +51,7 @@ impl Config {
     /// An error names the file and what is wrong in it.
     pub fn read(path: &Path, text: &str) -> Result<Self, Stop> {
         let wrong = |what: &dyn std::fmt::Display| Stop::Problem(format!("{}: {what}", path.display()));
-        let config: Config = toml::from_str(text).map_err(|e| crate::problem::toml_error(path, text, &e))?;
+        let config: Config = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
         match config.complaint() {
             Some(complaint) => Err(wrong(&complaint)),
             None => Ok(config),

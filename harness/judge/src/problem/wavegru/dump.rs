@@ -1,10 +1,10 @@
 //! `--dump`: every tensor of one run as .npy, so that anyone can check the reference with NumPy.
 
 use super::bench::{Sampled, Taught};
-use super::pool::Run;
 use super::reference::Sampling;
+use super::seed_pool::Run;
 use super::weights::Weights;
-use crate::problem::Stop;
+use crate::outcome::Stop;
 use npyz::{AutoSerialize, WriterBuilder};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

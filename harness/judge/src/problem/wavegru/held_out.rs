@@ -5,10 +5,10 @@
 
 use super::cache::{self, Key};
 use super::config::Config;
-use super::pool::Run;
 use super::reference::{Model, Sampling, Start};
+use super::seed_pool::Run;
 use super::weights::Weights;
-use crate::problem::Stop;
+use crate::outcome::Stop;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,13 @@
 use super::philox::gumbel;
 use super::tests::circle;
 use super::*;
-use crate::device::{self, BuildRequest, DeviceError, Target};
-use crate::process::worker::{BufferId, Launch, LaunchArg};
-use crate::report::Report;
+use crate::worker::{BufferId, Launch, LaunchArg};
+use lab_device::{BuildRequest, DeviceError};
+use lab_protocol::Target;
+use lab_protocol::report::Report;
 use std::time::Duration;
 
-const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
+const KERNEL: &str = include_str!("../../../../../kernels/wavegru/kernel.cu");
 
 /// A source built for the cpu device, and a worker for it.
 struct Built {
@@ -39,9 +40,9 @@ fn build(source: &str, problem_header: &str) -> Built {
         arch: String::new(),
         cache_dir: cache(),
     };
-    let built = device::builder(Target::Cpu).unwrap().build(&request).unwrap();
+    let built = lab_device::builder(Target::Cpu).unwrap().build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log)).path;
-    let open = || -> Result<_, DeviceError> { device::open(Target::Cpu) };
+    let open = || -> Result<_, DeviceError> { lab_device::open(Target::Cpu) };
     let worker = Worker::on_a_thread(open, Duration::from_secs(120)).unwrap();
     Built { image, worker, _folder: folder }
 }

@@ -1,6 +1,6 @@
 //! The WaveGRU 1024×2 generator: model, reference, gates, measures.
 //!
-//! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`pool`]
+//! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`seed_pool`]
 //! holds the runs that launches are drawn from, kept by [`cache`]. [`bench`] launches the kernel,
 //! [`verify`] compares, [`timing`] measures, [`dump`] writes everything out.
 
@@ -10,21 +10,22 @@ pub mod config;
 mod dump;
 mod held_out;
 pub mod philox;
-mod pool;
 pub mod reference;
-mod team;
+mod seed_pool;
 mod timing;
 mod verify;
 pub mod weights;
+mod worker_group;
 
-use super::{BuildNeeds, Context, Correctness, Place, Problem, Stop, Timed};
-use crate::device::{DeviceInfo, Order};
-use crate::process::worker::{BufferId, ModuleId, Worker};
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed};
+use crate::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
 use config::Config;
 use held_out::HeldOut;
-use pool::{Pool, Run};
+use lab_device::{DeviceInfo, Order};
 use reference::{Reference, Sampling, Start};
+use seed_pool::{Pool, Run};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use timing::Timing;
@@ -115,7 +116,7 @@ impl WaveGru {
         };
         Err(Stop::Problem(format!(
             "{}: run seed {} comes within {:.1e} of another token at step {}, nearer than margin = {:.1e}: take \
-             another seed (cargo run --release -p lab-harness --example wavegru_seeds -- {} finds some)",
+             another seed (cargo run --release -p lab-judge --example wavegru_seeds -- {} finds some)",
             self.path.display(),
             run.start.seed,
             run.expected.margin,

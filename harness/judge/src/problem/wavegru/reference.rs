@@ -5,8 +5,8 @@
 //! go through the weights together, because reading the weights is what takes the time.
 
 use super::philox::{evenly, gumbel};
-use super::team::{Barrier, Shared, share};
 use super::weights::{VOCAB, Weights};
+use super::worker_group::{Barrier, Shared, share};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -5,10 +5,10 @@ mod fake;
 
 use super::reference::{Model, Start};
 use super::*;
-use crate::device::Driver;
-use crate::report::Report;
 pub use fake::circle;
 use fake::{circle_of, fake, judge, judge_in};
+use lab_device::Driver;
+use lab_protocol::report::Report;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -255,7 +255,7 @@ fn a_wrong_problem_toml_is_refused_in_words() {
 /// rounding, the distributions are neither flat nor sharp, and min-p matters.
 #[test]
 fn the_chosen_seeds_keep_their_promises() {
-    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/wavegru/problem.toml");
+    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wavegru/problem.toml");
     let committed = std::fs::read_to_string(committed).unwrap();
     for (text, steps) in [(committed.as_str(), None), (SMALL, Some(48))] {
         let config = Config::read(Path::new("problem.toml"), text).unwrap();

@@ -3,14 +3,15 @@
 //! Each finds its module newly loaded, so that nothing that an earlier launch computed makes it faster.
 
 use super::bench::Bench;
-use super::pool::Pool;
+use super::seed_pool::Pool;
 use super::verify::first_difference;
-use crate::device::Order;
 use crate::measure::summarise;
+use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::Demand;
-use crate::problem::{Correctness, Stop, Timed, in_digits};
-use crate::process::worker::Worker;
-use crate::report::{Measure, Writer};
+use crate::problem::api::{Timed, in_digits};
+use crate::worker::Worker;
+use lab_device::Order;
+use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 use std::rc::Rc;
 

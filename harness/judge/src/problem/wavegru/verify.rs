@@ -2,11 +2,12 @@
 
 use super::bench::{Bench, Broken, Sampled, Taught};
 use super::config::Limits;
-use super::pool::Run;
-use crate::device::Order;
-use crate::problem::{Context, Correctness, Stop};
-use crate::process::worker::Worker;
-use crate::report::Histogram;
+use super::seed_pool::Run;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::Context;
+use crate::worker::Worker;
+use lab_device::Order;
+use lab_protocol::report::Histogram;
 
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
 /// launches come after all that sample, because they bring the tokens.

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Shape};
 use crate::problem::tensor::file;
 use crate::testing;
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Shape};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

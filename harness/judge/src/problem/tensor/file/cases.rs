@@ -2,7 +2,7 @@
 
 use super::super::drawn::{self, Extents};
 use super::super::spec::{Case, CaseTensor, Role};
-use super::super::suggest;
+use super::super::suggest::suggest;
 use super::{Counts, File, Shaped, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;

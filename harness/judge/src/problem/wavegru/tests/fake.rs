@@ -4,10 +4,11 @@ use super::super::bench::WORK_BYTES;
 use super::super::reference::{Model, Reference, Start};
 use super::super::*;
 use super::SMALL;
-use crate::device::{Arg, DeviceError, Driver, Entry, Shape};
+use crate::judge::measuring::{self, Candidate};
 use crate::measure::plan::Plan;
-use crate::process::judge::measuring::{self, Candidate};
-use crate::testing::{self, Log};
+use crate::testing;
+use lab_device::{Arg, DeviceError, Driver, Entry, Shape};
+use lab_protocol::testing::Log;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -1,0 +1,13 @@
+//! What both devices implement, and the types they take and give.
+
+mod build;
+mod driver;
+mod error;
+mod finding;
+mod telemetry;
+
+pub use build::{BuildRequest, Builder, Built, Image};
+pub use driver::{Arg, COMPARED, DeviceInfo, Driver, Entry, Order, POISON, Residency, Shape};
+pub use error::DeviceError;
+pub use finding::Finding;
+pub use telemetry::Telemetry;
