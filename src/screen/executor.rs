@@ -1,5 +1,6 @@
 //! Carries effects out: runs through the runner, disk and git through the desk. Nothing here blocks.
 
+use crate::screen::highlighter::HighlightWorker;
 use crate::screen::repository_worker::{Desk, Opening};
 use crate::screen::settings_worker::{Cupboard, Drawer};
 use crate::screen::telemetry_monitor::Monitor;
@@ -8,7 +9,6 @@ use lab_core::project::Project;
 use lab_core::runner::Runner;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight;
 use lab_tui::request::Request;
 use lab_tui::source::Which;
 use std::io;
@@ -22,7 +22,7 @@ pub struct Executor {
     reader: Reader,
     monitor: Monitor,
     drawer: Drawer,
-    colours: highlight::Worker<Which>,
+    colours: HighlightWorker<Which>,
 }
 
 impl Executor {
@@ -38,7 +38,7 @@ impl Executor {
         let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
         let reader = Reader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let colours = highlight::Worker::start(move |which, text, found| {
+        let colours = HighlightWorker::start(move |which, text, found| {
             drop(sink.send(Event::Coloured(which, text, found)));
         })?;
         let monitor = Monitor::start(events.clone())?;

@@ -1,10 +1,14 @@
 //! The loop: wait for something, take in all that waits, draw once. It is the only place that
 //! reads the clock and owns the terminal.
 
+pub mod appearance_files;
 pub mod editor;
 pub mod executor;
+pub mod highlighter;
 pub mod input;
+pub mod layout_file;
 pub mod repository_worker;
+pub mod settings_files;
 pub mod settings_worker;
 pub mod signals;
 pub mod source_files;

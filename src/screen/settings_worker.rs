@@ -1,6 +1,7 @@
 //! The thread with the user's own things: it reads config.toml when it changes, lists the themes, and writes down
 //! the layout. None of it is anybody else's business, and a home on a slow disk delays no look and no key.
 
+use crate::screen::layout_file;
 use lab_tui::event::Event;
 use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
@@ -110,7 +111,7 @@ fn work(cupboard: &Cupboard, events: &Sender<Event>, orders: &Receiver<Order>) {
             Order::ListThemes => Event::Themes((cupboard.themes)()),
             Order::Remember(layout) => {
                 // A memory that cannot be kept is missed at the next opening, and not before.
-                let _ = cupboard.layout.as_ref().map(|file| layout.write(file));
+                let _ = cupboard.layout.as_ref().map(|file| layout_file::write(&layout, file));
                 continue;
             }
             Order::End => return,
