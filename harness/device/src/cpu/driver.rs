@@ -2,11 +2,11 @@
 #![allow(unsafe_code)]
 
 use super::abi::{EntryRecord, Runtime, Thread};
-use super::calls::RUNTIME;
+
 use super::launch::Launch;
-use super::races::{Races, hooks};
+use super::races::Races;
+use super::scheduler::{RUNTIME, Worker, race_hooks};
 use super::shared::LIMIT;
-use super::worker::Worker;
 use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
 use libloading::Library;
 use std::alloc::{Layout, alloc, dealloc};
@@ -109,9 +109,9 @@ impl Driver for Cpu {
             let flush = *library.get("lab_cpu_flush").map_err(failed)?;
             install(&RUNTIME);
             let races =
-                library.get::<unsafe extern "C" fn(*const hooks::Table)>("lab_cpu_install_races").ok();
+                library.get::<unsafe extern "C" fn(*const race_hooks::Table)>("lab_cpu_install_races").ok();
             if let Some(races) = &races {
-                races(&hooks::TABLE);
+                races(&race_hooks::TABLE);
             }
             let followed = races.map(|_| image_base(flush as *const c_void));
             let mut entries = Vec::new();

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::abi::Call;
-use super::block::mix;
+use super::order::mix;
 use super::races::Races;
 use crate::api::{Order, Shape};
 use std::cell::RefCell;

@@ -83,7 +83,7 @@ struct Times {
     /// Turns of the candidate and of the incumbent.
     candidate: Vec<Vec<f64>>,
     incumbent: Vec<Vec<f64>>,
-    quads: Vec<AbbaBlock>,
+    blocks: Vec<AbbaBlock>,
     /// The figures of each trial's pairs.
     trials: Vec<Vec<f64>>,
     /// Pairs of turns of this trial, with an incumbent or without.
@@ -249,11 +249,11 @@ impl Measuring<'_> {
         let last = self.turn_of_incumbent(cx, worker, seat, inputs[1])?;
         self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
-            let quad = AbbaBlock { a: [first, last], b: between };
+            let block = AbbaBlock { a: [first, last], b: between };
             if let Some(trial) = self.times.trials.last_mut() {
-                trial.extend(quad.log_ratios());
+                trial.extend(block.log_ratios());
             }
-            self.times.quads.push(quad);
+            self.times.blocks.push(block);
         }
         Ok(Turned::On)
     }
@@ -284,7 +284,7 @@ impl Measuring<'_> {
                 self.take_ratio_back(cx)?;
                 *self.incumbent = None;
                 self.times.trials.iter_mut().for_each(Vec::clear);
-                self.times.quads.clear();
+                self.times.blocks.clear();
                 cx.out.caveat(no_comparison(&why))?;
                 Ok(None)
             }
@@ -338,7 +338,7 @@ impl Measuring<'_> {
         }
         let (low, high) = ratio.interval().unzip();
         let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
-        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.quads))?;
+        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
         if let Some(speed) = ratio.speed(self.plan.same_within) {
             cx.out.line("speed", speed.word())?;
         }
@@ -377,7 +377,8 @@ impl Measuring<'_> {
         let width = self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
         if width.is_infinite() {
             return Some(
-                "no verdict on speed: the time was up before two quads; `lab measure` takes longer".into(),
+                "no verdict on speed: the time was up before two ABBA blocks; `lab measure` takes longer"
+                    .into(),
             );
         }
         // The interval stands beside the ratio for all to see; this one says too little to be gone by.
@@ -400,10 +401,10 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Every quad's turns, in microseconds and in their order: what the verdict on speed was made of.
+    /// Every block's turns, in microseconds and in their order: what the verdict on speed was made of.
     fn turns(&self, cx: &mut Context) -> Result<(), Stop> {
-        let turns = self.times.quads.iter().take(SERIES_POINTS / 4);
-        let turns = turns.flat_map(|quad| [quad.a[0], quad.b[0], quad.b[1], quad.a[1]]);
+        let turns = self.times.blocks.iter().take(SERIES_POINTS / 4);
+        let turns = turns.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
         let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
         if !words.is_empty() {
             cx.out.line("turns_series", words.join(","))?;

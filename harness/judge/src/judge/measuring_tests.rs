@@ -204,7 +204,7 @@ const B: Place = Place::Checked;
 fn turns_are_a_b_b_a_on_the_same_inputs_in_pairs() {
     let measured = run(&Plan::default(), 8, true, |_, _| Some(0.02));
     assert_eq!(measured.launches[..4], [(A, 0), (B, 0), (B, 1), (A, 1)]);
-    assert_eq!(measured.launches.len(), 12, "three quads of a calm kernel are enough");
+    assert_eq!(measured.launches.len(), 12, "three blocks of a calm kernel are enough");
     assert_eq!(measured.report.value("speed_ratio"), Some("1.0000 low=1.0000 high=1.0000 quads=3"));
     assert_eq!(measured.report.value("incumbent_sps"), Some("50.0 low=50.0 high=50.0"));
     assert_eq!(measured.report.measure("throughput_sps").unwrap().low, Some(50.0));

@@ -1,8 +1,8 @@
 //! Two kernels timed in turns: the ratio of their speeds, its interval, and the verdict.
 //!
-//! A quad is four turns, A B B A: incumbent, candidate, candidate, incumbent. It holds two pairs of neighbours on
+//! An ABBA block is four turns: incumbent, candidate, candidate, incumbent. It holds two pairs of neighbours on
 //! the same inputs, and a pair's figure is the logarithm of the ratio of its times: whatever lasts longer than a pair
-//! (clocks, temperature) is in both. A drift that is linear in time is in the two pairs of a quad with opposite
+//! (clocks, temperature) is in both. A drift that is linear in time is in the two pairs of a block with opposite
 //! signs, and so widens the interval a little and cancels in the centre.
 
 use super::centre::{self, Centre};
@@ -28,7 +28,7 @@ impl AbbaBlock {
 pub struct Ratio {
     /// Of its logarithm.
     pub log: Centre,
-    pub quads: usize,
+    pub blocks: usize,
 }
 
 impl Ratio {
@@ -37,11 +37,11 @@ impl Ratio {
     /// Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013). `None` of no pair.
     pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
         const ENOUGH: usize = 3;
-        let quads = trials.iter().map(Vec::len).sum::<usize>() / 2;
+        let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
         let centres: Vec<f64> = trials.iter().filter_map(|t| Some(centre::centre(t)?.value)).collect();
         let log =
             if centres.len() >= ENOUGH { centre::centre(&centres) } else { centre::centre(&trials.concat()) };
-        Some(Ratio { log: log?, quads })
+        Some(Ratio { log: log?, blocks })
     }
 
     pub fn value(&self) -> f64 {

@@ -64,15 +64,15 @@ fn two_clocks(sigma: f64, apart: f64, one_in: u32) -> Noise {
     })
 }
 
-/// Judges by the plan of a save, quad by quad, as the judge does. A launch of the incumbent takes
+/// Judges by the plan of a save, block by block, as the judge does. A launch of the incumbent takes
 /// `seconds`, one of the candidate `slower` times as long; `turn` gives the times.
-fn judge(plan: &Plan, mut quad: impl FnMut() -> AbbaBlock, quad_seconds: f64) -> Speed {
+fn judge(plan: &Plan, mut block: impl FnMut() -> AbbaBlock, block_seconds: f64) -> Speed {
     let mut logs: Vec<f64> = Vec::new();
     loop {
-        logs.extend(quad().log_ratios());
+        logs.extend(block().log_ratios());
         let ratio = Ratio::of(std::slice::from_ref(&logs)).unwrap();
-        let spent = Duration::from_secs_f64(quad_seconds * ratio.quads as f64);
-        if !plan.goes_on(ratio.quads, ratio.log.half_width, spent) {
+        let spent = Duration::from_secs_f64(block_seconds * ratio.blocks as f64);
+        if !plan.goes_on(ratio.blocks, ratio.log.half_width, spent) {
             return ratio.speed(plan.same_within).unwrap();
         }
     }
@@ -84,12 +84,12 @@ fn count(n: u64, slower: f64, seconds: f64, noise: impl Fn() -> Noise) -> [usize
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut noise = noise();
         let mut time = |base: f64| base * noise(&mut rng).exp();
-        let quad = || {
+        let block = || {
             let (a1, b1) = (time(1.0), time(slower));
             let (b2, a2) = (time(slower), time(1.0));
             AbbaBlock { a: [a1, a2], b: [b1, b2] }
         };
-        judge(&Plan::default(), quad, 4.0 * seconds)
+        judge(&Plan::default(), block, 4.0 * seconds)
     });
     let verdicts: Vec<Speed> = verdicts.collect();
     Speed::ALL.map(|speed| verdicts.iter().filter(|v| **v == speed).count())
@@ -109,7 +109,7 @@ fn keeps_the_promise(name: &str, seconds: f64, noise: impl Fn() -> Noise) {
     assert!(faster >= 190, "{name}, 2 % faster: {slower} slower, {same} same of {N}");
 }
 
-/// Launches of 20 ms, as a WaveGRU's: three quads use the budget up.
+/// Launches of 20 ms, as a WaveGRU's: three blocks use the budget up.
 #[test]
 fn long_launches_keep_the_promise() {
     let long = 0.020;
@@ -172,7 +172,7 @@ fn trials_that_differ_widen_the_interval() {
     let like = |centre: f64| vec![centre - 1e-4, centre, centre + 1e-4, centre];
     let agreeing = Ratio::of(&[like(0.02), like(0.02), like(0.02)]).unwrap();
     let differing = Ratio::of(&[like(0.01), like(0.02), like(0.03)]).unwrap();
-    assert!((agreeing.value() - 0.02f64.exp()).abs() < 1e-9 && agreeing.quads == 6);
+    assert!((agreeing.value() - 0.02f64.exp()).abs() < 1e-9 && agreeing.blocks == 6);
     assert_eq!(agreeing.speed(0.005), Some(Speed::Faster));
     assert_eq!(differing.speed(0.005), Some(Speed::Same), "{:?}", differing.interval());
 }
@@ -189,8 +189,8 @@ proptest! {
     #[test]
     fn an_even_drift_cancels(each in -0.01f64..0.01, ratio in 0.5f64..2.0) {
         let at = |turn: f64| (each * turn).exp();
-        let quad = AbbaBlock { a: [at(0.0), at(3.0)], b: [at(1.0) / ratio, at(2.0) / ratio] };
-        let [first, second] = quad.log_ratios();
+        let block = AbbaBlock { a: [at(0.0), at(3.0)], b: [at(1.0) / ratio, at(2.0) / ratio] };
+        let [first, second] = block.log_ratios();
         prop_assert!(((first + second) / 2.0 - ratio.ln()).abs() < 1e-9);
     }
 
@@ -212,29 +212,29 @@ proptest! {
     }
 }
 
-/// The quads of a recorded trace, one after the other: lines `same a,b,b,a,…` (a kernel beside itself) or `slower
+/// The blocks of a recorded trace, one after the other: lines `same a,b,b,a,…` (a kernel beside itself) or `slower
 /// a,b,b,a,…` (one that takes 2 % longer) in microseconds, from `scripts/same-and-slower` or the example `record_turns`.
 fn recorded(text: &str, kind: &str) -> Vec<AbbaBlock> {
     let lines = text.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
-    let quads = lines.flat_map(|line| {
+    let blocks = lines.flat_map(|line| {
         let turns: Vec<f64> = line.split(',').map(|t| t.trim().parse::<f64>().unwrap() * 1e-6).collect();
-        let quad = |&[a1, b1, b2, a2]: &[f64; 4]| AbbaBlock { a: [a1, a2], b: [b1, b2] };
-        turns.as_chunks::<4>().0.iter().map(quad).collect::<Vec<_>>()
+        let block = |&[a1, b1, b2, a2]: &[f64; 4]| AbbaBlock { a: [a1, a2], b: [b1, b2] };
+        turns.as_chunks::<4>().0.iter().map(block).collect::<Vec<_>>()
     });
-    quads.collect()
+    blocks.collect()
 }
 
-/// Judges recorded quads with the candidate made `slower`; each judgement begins where the one before
+/// Judges recorded blocks with the candidate made `slower`; each judgement begins where the one before
 /// it ended by the plan's rule, and the last one, which the recording cuts off, does not count.
-fn replay(quads: &[AbbaBlock], slower: f64) -> Vec<Speed> {
+fn replay(blocks: &[AbbaBlock], slower: f64) -> Vec<Speed> {
     let plan = Plan::default();
     let (mut verdicts, mut logs, mut spent) = (Vec::new(), Vec::new(), 0.0);
-    for quad in quads {
-        let quad = AbbaBlock { b: quad.b.map(|seconds| seconds * slower), ..*quad };
-        logs.extend(quad.log_ratios());
-        spent += quad.a.iter().chain(&quad.b).sum::<f64>();
+    for block in blocks {
+        let block = AbbaBlock { b: block.b.map(|seconds| seconds * slower), ..*block };
+        logs.extend(block.log_ratios());
+        spent += block.a.iter().chain(&block.b).sum::<f64>();
         let ratio = Ratio::of(std::slice::from_ref(&logs)).unwrap();
-        if !plan.goes_on(ratio.quads, ratio.log.half_width, Duration::from_secs_f64(spent)) {
+        if !plan.goes_on(ratio.blocks, ratio.log.half_width, Duration::from_secs_f64(spent)) {
             verdicts.push(ratio.speed(plan.same_within).unwrap());
             (logs, spent) = (Vec::new(), 0.0);
         }
@@ -259,8 +259,8 @@ fn recorded_times_keep_the_promise() {
         if !slow.is_empty() {
             cases.push((&slow, 1.0, Speed::Slower, 95));
         }
-        for (quads, slower, wanted, least) in cases {
-            let verdicts = replay(quads, slower);
+        for (blocks, slower, wanted, least) in cases {
+            let verdicts = replay(blocks, slower);
             let (n, right) = (verdicts.len(), verdicts.iter().filter(|v| **v == wanted).count());
             assert!(n >= 50, "{}: {n} judgements say little", path.display());
             assert!(100 * right >= least * n, "{}: {right} of {n} are {wanted:?}", path.display());

@@ -1,6 +1,6 @@
 //! The race detector of the cpu device: which two accesses to the same bytes does nothing bring into an order?
 //!
-//! The compiler's thread instrumentation (`-fsanitize=thread`) calls [`hooks`] at each access; `libtsan` is not linked,
+//! The compiler's thread instrumentation (`-fsanitize=thread`) calls [`race_hooks`](super::scheduler::race_hooks) at each access; `libtsan` is not linked,
 //! because it knows neither these threads nor these barriers. Each thread has a vector clock ([`clock`]), each word of memory its last
 //! accesses ([`shadow`]), as in FastTrack (Flanagan and Freund, PLDI 2009). One access comes before another where the same
 //! thread made both, or a chain of these leads from one to the other:
@@ -17,10 +17,10 @@
 //! nobody else's and are left out. A launch is followed on one core.
 
 mod clock;
-pub mod hooks;
 mod shadow;
 
 use crate::api::DeviceError;
+use crate::cpu::abi::WARP;
 use clock::Clock;
 use serde::{Deserialize, Serialize};
 use shadow::Shadow;
@@ -254,7 +254,7 @@ impl Races {
             thread: place(t, self.dim),
             writes: access.writes,
             pc: access.pc.into(),
-            warp: t / super::block::WARP,
+            warp: t / WARP,
         }
     }
 

@@ -192,7 +192,7 @@ fn a_wild_access_says_who_it_was() {
         bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, Order::Forward).unwrap();
         return;
     }
-    let name = "device::cpu::tests::failures::a_wild_access_says_who_it_was";
+    let name = "cpu::tests::failures::a_wild_access_says_who_it_was";
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
         .env(TOLD, "1")

@@ -56,7 +56,7 @@ fn nearest(exact: f64, near: u16, value: fn(u16) -> f64) -> u16 {
 }
 
 fn seeded(n: usize) -> impl Iterator<Item = u32> {
-    (0..n as u64).map(|i| crate::cpu::block::mix(i) as u32)
+    (0..n as u64).map(|i| crate::cpu::order::mix(i) as u32)
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! What device code calls: barriers, warp rendezvous, yields, shared memory, failures.
 #![allow(unsafe_code)]
 
-use super::abi::{Runtime, Site, Thread};
-use super::block::{Block, Rendezvous, WARP};
-use super::races::hooks;
-use super::report;
-use super::worker::{abandon, block_of, suspend};
+use super::block::{Block, Rendezvous};
+use super::{abandon, block_of, race_hooks, report, suspend};
+use crate::cpu::abi::{Runtime, Site, Thread, WARP};
 use std::ffi::{CStr, c_char, c_void};
 
 pub static RUNTIME: Runtime =
@@ -13,7 +11,8 @@ pub static RUNTIME: Runtime =
 
 const WARP_SUM: &CStr = c"lab_cpu_warp_sum()";
 
-// SAFETY of everything below: device code passes the current thread of this OS thread, and string literals.
+// The contract with device code, which every reason below stands on: it passes the current thread of this OS thread,
+// whose block, worker and launch are alive, and string literals of its module.
 
 unsafe extern "C" fn gather(
     thread: *mut Thread,
@@ -23,6 +22,7 @@ unsafe extern "C" fn gather(
     file: *const c_char,
     line: u32,
 ) -> *const u64 {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let (meeting, half) = meet(thread, mask, value, Site { what, file, line });
         (*thread).participants = (*meeting).took_part[half];
@@ -37,6 +37,7 @@ unsafe extern "C" fn warp_sum(
     file: *const c_char,
     line: u32,
 ) -> f32 {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let site = Site { what: WARP_SUM.as_ptr(), file, line };
         let (meeting, half) = meet(thread, mask, value.to_bits().into(), site);
@@ -48,6 +49,7 @@ unsafe extern "C" fn warp_sum(
 /// meeting filled.
 #[inline]
 unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: Site) -> (*mut Rendezvous, usize) {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         let lane = (*thread).lane;
@@ -81,6 +83,7 @@ unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: Site) -> (*mut 
 /// # Safety
 /// `meeting` is one of the warp's, with lanes arrived.
 pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, myself: u32) {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let half = (*meeting).half;
         let arrived = (*meeting).arrived;
@@ -88,7 +91,7 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, m
         if (*meeting).what == WARP_SUM.as_ptr() {
             (*meeting).sum[half] = butterfly(&(*meeting).values[half], arrived);
         }
-        hooks::lanes_met(block, warp, arrived, (*meeting).what);
+        race_hooks::lanes_met(block, warp, arrived, (*meeting).what);
         (*meeting).arrived = 0;
         (*meeting).half = half ^ 1;
         (*meeting).pending = arrived & !myself;
@@ -114,6 +117,7 @@ fn butterfly(values: &[u64; WARP as usize], took_part: u32) -> f32 {
 }
 
 unsafe extern "C" fn active(thread: *mut Thread, file: *const c_char, line: u32) -> u32 {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         (*thread).site = Site { what: c"__activemask()".as_ptr(), file, line };
@@ -132,6 +136,7 @@ unsafe extern "C" fn block_barrier(
     file: *const c_char,
     line: u32,
 ) {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         let site = Site { what, file, line };
@@ -151,7 +156,7 @@ unsafe extern "C" fn block_barrier(
             (*block).head.count = (*barrier).count;
             (*block).head.any = ((*barrier).count != 0).into();
             (*block).head.all = ((*barrier).count == threads).into();
-            hooks::block_met(block);
+            race_hooks::block_met(block);
             (*barrier).arrived = 0;
             (*barrier).count = 0;
             // This thread queues like all the others, so that the order starts anew.
@@ -166,6 +171,7 @@ unsafe extern "C" fn block_barrier(
 }
 
 unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         let launch = &*(*(*block).worker).launch;
@@ -176,13 +182,14 @@ unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file
         (&mut (*block).warps)[(*thread).warp as usize].at_grid |= 1 << (*thread).lane;
         (*block).at_grid += 1;
         if (*block).at_grid as usize == (*block).threads.len() && launch.block_arrived() {
-            hooks::grid_met(block);
+            race_hooks::grid_met(block);
         }
         suspend(thread);
     }
 }
 
 unsafe extern "C" fn yield_now(thread: *mut Thread) {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         (*thread).site = Site { what: c"a yield".as_ptr(), ..Site::NONE };
@@ -194,11 +201,12 @@ unsafe extern "C" fn yield_now(thread: *mut Thread) {
 }
 
 unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align: usize) -> *mut c_void {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         let block = block_of(thread);
         match (*block).shared.piece(slot, bytes, align) {
             Ok(piece) => {
-                hooks::hand_over(block, piece as usize, bytes);
+                race_hooks::hand_over(block, piece as usize, bytes);
                 piece.cast()
             }
             Err(text) => abandon(thread, report::in_thread(thread, &text)),
@@ -207,6 +215,7 @@ unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align:
 }
 
 unsafe extern "C" fn fail(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) -> ! {
+    // SAFETY: device code keeps the contract above.
     unsafe {
         (*thread).site = Site { what, file, line };
         abandon(thread, report::failed(thread))

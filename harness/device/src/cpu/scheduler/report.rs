@@ -1,10 +1,11 @@
 //! What went wrong in a launch, in words: the kernel, the place in its source, the block and the threads.
 #![allow(unsafe_code)]
 
-use super::abi::{Site, Thread};
-use super::block::{Block, WARP};
-use super::launch::Launch;
-use super::worker::block_of;
+use super::block::Block;
+use super::block_of;
+use crate::cpu::abi::{Site, Thread, WARP};
+use crate::cpu::launch::Launch;
+use crate::cpu::stacks::STACK_BYTES;
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
 
@@ -115,7 +116,7 @@ pub fn stack_overflow(launch: &Launch, block: &Block, thread: &Thread) -> String
     format!(
         "kernel '{}': stack overflow: a thread has {} KiB for its local variables here; the first seen is block {}, thread {}",
         launch.kernel,
-        super::stacks::STACK_BYTES / 1024,
+        STACK_BYTES / 1024,
         triple(block.head.index),
         triple(thread.index)
     )

@@ -5,14 +5,18 @@
 //! kernel without barriers runs a whole grid on one coroutine, switching never.
 #![allow(unsafe_code)]
 
-use super::abi::{FRESH, Thread};
-use super::block::Block;
-use super::calls;
-use super::launch::{Launch, Wait, Weight};
-use super::races::hooks;
-use super::report;
-use super::stacks::{Carriers, Pause};
+mod block;
+mod calls;
+pub mod race_hooks;
+mod report;
+
+pub use calls::RUNTIME;
+
 use crate::api::Order;
+use crate::cpu::abi::{FRESH, Thread};
+use crate::cpu::launch::{Launch, Wait, Weight};
+use crate::cpu::stacks::{Carriers, Pause};
+use block::Block;
 use std::cell::Cell;
 
 pub struct Worker {
@@ -77,7 +81,7 @@ impl Worker {
             block.begin(linear, launch.order);
             self.blocks.push(block);
             // SAFETY: the block was just put on this worker, whose launch is set.
-            unsafe { hooks::begin(&raw mut **self.blocks.last_mut().expect("one was pushed")) };
+            unsafe { race_hooks::begin(&raw mut **self.blocks.last_mut().expect("one was pushed")) };
         }
         RUNNING.set(slot);
         // SAFETY: `this` outlives the loop, and everything below goes through it, never through `self`.
@@ -248,9 +252,9 @@ unsafe fn pick(worker: *mut Worker) -> *mut Thread {
                 match launch.next_block() {
                     Some(linear) => {
                         let block = all().next().expect("one block at least");
-                        hooks::end(block);
+                        race_hooks::end(block);
                         (*block).begin(linear, order);
-                        hooks::begin(block);
+                        race_hooks::begin(block);
                     }
                     None => return std::ptr::null_mut(),
                 }

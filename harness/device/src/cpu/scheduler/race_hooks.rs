@@ -1,10 +1,10 @@
 //! What an instrumented module calls, and what the scheduler tells the detector.
 #![allow(unsafe_code)]
 
-use super::{Atomic, Kind, Races};
-use crate::cpu::abi::Thread;
-use crate::cpu::block::{Block, WARP};
-use crate::cpu::worker::block_of;
+use super::block::Block;
+use super::block_of;
+use crate::cpu::abi::{Thread, WARP};
+use crate::cpu::races::{Atomic, Kind, Races};
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -21,8 +21,9 @@ pub static TABLE: Table = Table { access, atomic, fence };
 const WRITES: u32 = 1;
 const RELAXED: u32 = 2;
 
-// SAFETY of everything below: device code passes the current thread of this OS thread, whose block, worker and launch are
-// alive; a launch that is followed has one worker, so that nobody else holds the detector.
+// The contract that every reason below stands on: device code and the scheduler pass the current thread of this OS thread,
+// or its block; block, worker and launch are alive; a launch that is followed has one worker, so that nobody else holds
+// the detector.
 
 unsafe extern "C" fn access(
     thread: *mut Thread,
@@ -31,6 +32,7 @@ unsafe extern "C" fn access(
     kind: u32,
     pc: *const c_void,
 ) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let kind = Kind { writes: kind & WRITES != 0, relaxed: kind & RELAXED != 0 };
         let address = address as usize;
@@ -56,10 +58,12 @@ unsafe extern "C" fn atomic(
     let (acquires, releases) = (matches!(order, 1 | 2 | 4 | 5), matches!(order, 3..=5));
     let what = [Atomic::Load, Atomic::Store, Atomic::Modify][what.min(2) as usize];
     let kind = Kind { writes: what != Atomic::Load, relaxed: true };
+    // SAFETY: the caller keeps the contract above.
     unsafe { touch(thread, address as usize, bytes, kind, pc, Some((what, acquires, releases))) };
 }
 
 unsafe extern "C" fn fence(thread: *mut Thread) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block_of(thread)) {
             races.fence(who(thread));
@@ -75,6 +79,7 @@ unsafe fn touch(
     pc: *const c_void,
     order: Option<(Atomic, bool, bool)>,
 ) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let block = block_of(thread);
         if (*(*block).worker).on_stacks(address) {
@@ -91,14 +96,17 @@ unsafe fn touch(
 
 /// The detector of a block's launch, where the launch is followed.
 unsafe fn followed<'a>(block: *mut Block) -> Option<RefMut<'a, Races>> {
+    // SAFETY: the caller keeps the contract above.
     unsafe { (*(*(*block).worker).launch).races.as_ref().map(|races| races.borrow_mut()) }
 }
 
 unsafe fn who(thread: *mut Thread) -> (u32, u32) {
+    // SAFETY: the caller keeps the contract above.
     unsafe { (number(block_of(thread)), (*thread).warp * WARP + (*thread).lane) }
 }
 
 unsafe fn number(block: *mut Block) -> u32 {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let ([x, y, z], [width, height, _]) = ((*block).head.index, (*block).head.grid);
         x + width * (y + height * z)
@@ -110,6 +118,7 @@ unsafe fn number(block: *mut Block) -> u32 {
 /// # Safety
 /// `block` is on a worker whose launch is alive; so below.
 pub unsafe fn begin(block: *mut Block) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let Some(mut races) = followed(block) else { return };
         races.begin(number(block));
@@ -123,6 +132,7 @@ pub unsafe fn begin(block: *mut Block) {
 /// # Safety
 /// As [`begin`].
 pub unsafe fn end(block: *mut Block) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
             races.end(number(block));
@@ -135,6 +145,7 @@ pub unsafe fn end(block: *mut Block) {
 /// # Safety
 /// As [`begin`].
 pub unsafe fn hand_over(block: *mut Block, address: usize, bytes: usize) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
             races.forget(address, bytes);
@@ -147,6 +158,7 @@ pub unsafe fn hand_over(block: *mut Block, address: usize, bytes: usize) {
 /// # Safety
 /// As [`begin`]; `what` is a string of the module.
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let Some(mut races) = followed(block) else { return };
         let what = CStr::from_ptr(what).to_bytes();
@@ -162,6 +174,7 @@ pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c
 /// # Safety
 /// As [`begin`].
 pub unsafe fn block_met(block: *mut Block) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         let Some(mut races) = followed(block) else { return };
         let threads = (*block).threads.len() as u32;
@@ -174,6 +187,7 @@ pub unsafe fn block_met(block: *mut Block) {
 /// # Safety
 /// As [`begin`].
 pub unsafe fn grid_met(block: *mut Block) {
+    // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
             races.meet_all();
