@@ -110,20 +110,20 @@ impl Settings {
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: ConfigFile =
             toml::from_str(text).map_err(|error| config::complaint(text, shown_as, &error))?;
-        let wrong = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
-        let keymap = keys::parse(text).map_err(|error| wrong(error.at, error.what))?;
+        let error_at = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
+        let keymap = keys::parse(text).map_err(|error| error_at(error.at, error.message))?;
         let default = Settings::default();
         if let Some(color) = &written.color {
-            parse_color_depth(color.get_ref()).map_err(|what| wrong(color.span().start, what))?;
+            parse_color_depth(color.get_ref()).map_err(|what| error_at(color.span().start, what))?;
         }
         if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref()))
         {
             let what =
                 format!("notify_after_s = {}: it must be from 0 to 1000000 seconds", seconds.get_ref());
-            return Err(wrong(seconds.span().start, what));
+            return Err(error_at(seconds.span().start, what));
         }
         if let Some(editor) = &written.editor {
-            editor::check(editor.get_ref()).map_err(|what| wrong(editor.span().start, what))?;
+            editor::check(editor.get_ref()).map_err(|what| error_at(editor.span().start, what))?;
         }
         Ok(Settings {
             theme_at: written.theme.as_ref().map(|theme| config::place(text, shown_as, theme.span().start)),

@@ -5,6 +5,7 @@ use super::Theme;
 use super::color_depth::ColorDepth;
 use super::scheme::{self, Scheme, Variant};
 use crate::text::printable;
+use lab_core::text::suggest::did_you_mean;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -169,13 +170,7 @@ impl Catalogue {
 
     fn unknown(&self, wanted: &str) -> String {
         let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
-        let near = names
-            .iter()
-            .map(|name| (strsim::jaro_winkler(name, wanted), name))
-            .filter(|(near, _)| *near > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| format!(" (did you mean {name}?)"))
-            .unwrap_or_default();
+        let near = did_you_mean(&wanted.to_lowercase(), names.iter().copied());
         let own = match &self.folder {
             Some(folder) => format!("NAME.yaml in {}", folder.display()),
             None => "the path of its file".to_owned(),

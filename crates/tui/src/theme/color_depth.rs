@@ -5,6 +5,7 @@
 //! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or `24bit` and terminfo's
 //! `-direct` entries (<https://github.com/termstandard/colors>).
 
+use lab_core::text::suggest::did_you_mean;
 use std::fmt;
 
 /// How many colours the terminal can show.
@@ -38,10 +39,7 @@ pub fn parse_color_depth(text: &str) -> Result<Option<ColorDepth>, String> {
         "256" => Some(ColorDepth::Ansi256),
         "truecolor" => Some(ColorDepth::Rgb),
         other => {
-            let mut near = ["auto", "none", "truecolor"].into_iter();
-            let near =
-                near.find(|name| strsim::damerau_levenshtein(name, &other.to_lowercase()) <= name.len() / 3);
-            let near = near.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
+            let near = did_you_mean(&other.to_lowercase(), ["auto", "none", "truecolor"]);
             return Err(format!(
                 "'{other}' is not a colour depth{near}: choose auto, none, 16, 256 or truecolor"
             ));
