@@ -1,8 +1,8 @@
-//! `lab` without a subcommand, in a terminal: the screen.
+//! `lab` without a subcommand: opens the screen.
 
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
-use crate::screen::settings_worker::Cupboard;
+use crate::screen::settings_worker::UserFiles;
 use crate::screen::{self, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, then what
-/// is remembered, then the user's config, else the terminal's own colours are taken.
+/// Opens the screen on the project that contains `from`. The appearance comes from `wish` (the command line), else from
+/// the environment, the remembered layout, the user's config, and last the terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     let config = settings_files::file();
-    // A key that means something else than its user thinks could discard for them: a wrong config opens no screen.
+    // With a wrong config no screen opens: a key could have another action than its user expects, such as discard.
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
@@ -46,19 +46,19 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Res
             project.kernel_name
         );
     }
-    // One screen a repository; held until the end.
+    // One screen can be open in each repository. The lock is held until the screen closes.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
     let user = user(&project, config, settings, wish)?;
     let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
-        // As a shell would say it.
+        // As shells report a signal.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
         None => ExitCode::SUCCESS,
     })
 }
 
-/// What is the user's own, read before the screen opens. `wish` goes before all else.
+/// Reads the user's settings and layout before the screen opens. `wish` overrides both.
 fn user(
     project: &Project,
     config: Option<PathBuf>,
@@ -77,19 +77,19 @@ fn user(
     let chosen = AppearanceChoice { theme: layout.theme.clone(), ..AppearanceChoice::default() };
     let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
         Ok(preferences) => preferences,
-        // A theme that is gone meanwhile.
+        // The remembered theme no longer exists.
         Err(why) => {
             (layout.theme, problem) = (None, Some(why));
             prefer(settings, wish.clone()).map_err(Error::msg)?
         }
     };
-    // Read anew each time: the config may say another depth of colour by then.
+    // Read at each call: the config may have changed.
     let (listed, listed_wish) = (config.clone(), AppearanceChoice { theme: None, ..wish.clone() });
     let themes_wish = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
         AppearanceChoice { theme: None, ..listed_wish.clone().or(settings.appearance()) }
     };
-    let cupboard = Cupboard {
+    let files = UserFiles {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
@@ -106,18 +106,17 @@ fn user(
                 .collect()
         }),
     };
-    Ok(User { preferences, layout, problem, cupboard })
+    Ok(User { preferences, layout, problem, files })
 }
 
-/// What `wish`, the environment and the config ask for, in this terminal.
+/// The appearance for `wish`, the environment and the config, in this terminal.
 pub fn appearance(wish: AppearanceChoice) -> Result<Appearance> {
     let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     let settings = read_settings(settings_files::file().as_deref()).map_err(Error::msg)?;
     choose(&settings, wish).map_err(Error::msg)
 }
 
-/// The appearance that `wish` and then the settings ask for. The error of a theme that config.toml names begins with its line
-/// there.
+/// The appearance for `wish` and the settings. An error in a theme that config.toml names gives its line there.
 pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance, String> {
     let plain = AppearanceChoice { theme: None, ..wish.clone() };
     Appearance::choose(plain, env, appearance_files::find)?;
@@ -126,7 +125,7 @@ pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance,
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
-/// What the settings come to in this terminal, where `wish` says nothing else.
+/// The preferences in this terminal; `wish` overrides the settings.
 fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
     let Appearance { theme, .. } = choose(&settings, wish)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
