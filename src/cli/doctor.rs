@@ -1,6 +1,7 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
 use super::{here, say, screen};
+use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::project::trust;
@@ -8,8 +9,7 @@ use lab_core::repo;
 use lab_device::{self as device, Finding};
 use lab_judge::check;
 use lab_protocol::Target;
-use lab_tui::settings::{self, Settings};
-use lab_tui::theme::Wish;
+use lab_tui::theme::AppearanceChoice;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -137,10 +137,15 @@ fn project(folder: &Path) -> Finding {
 
 /// The user's config.toml.
 fn settings() -> Finding {
-    let Some(file) = settings::file() else {
-        return note("settings", "no home folder is known", format!("set HOME or {}", settings::CONFIG_DIR));
+    let Some(file) = settings_files::file() else {
+        return note(
+            "settings",
+            "no home folder is known",
+            format!("set HOME or {}", settings_files::CONFIG_DIR),
+        );
     };
-    let read = Settings::read(&file).and_then(|settings| screen::choose(&settings, Wish::default()));
+    let read = settings_files::read(&file)
+        .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
     match read {
         Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
         Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),
