@@ -10,7 +10,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Placed, Starting, Worker};
+pub use client::{LaunchShape, StartingWorker, Worker};
 pub use memory::CANARY;
 pub use server::serve;
 
@@ -56,7 +56,7 @@ pub enum Breach {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Request {
+enum WorkerRequest {
     /// `parent`: process id of the judge, where the worker is a process of its own.
     /// `watched`: memory is left as a tool wants to see it, see [`memory::Memory::watched`].
     Open {
@@ -99,7 +99,7 @@ enum Request {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Reply {
+enum WorkerReply {
     Done,
     Opened(DeviceInfo),
     Module(ModuleId),
@@ -114,7 +114,7 @@ enum Reply {
     Breaches(Vec<Breach>),
 }
 
-type Answer = Result<Reply, Failure>;
+type WorkerAnswer = Result<WorkerReply, Failure>;
 
 /// A [`Stop`] on the wire.
 #[derive(Debug, Serialize, Deserialize)]

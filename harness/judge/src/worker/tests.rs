@@ -258,7 +258,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let forger = std::thread::spawn(move || {
         let mut theirs = theirs;
-        framing::receive::<(u64, Request)>(&mut theirs, 0).unwrap();
+        framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
     let error =
@@ -271,17 +271,17 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
 fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
-        let answer = (99u64, Answer::Ok(Reply::Done));
+        let answer = (99u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_id.to_string().contains("an answer to another request"), "{wrong_id}");
     let wrong_kind = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
     let long = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         // The judge may hang up as soon as it has read the length.
         let _ = framing::send(&mut s, &answer, &[0; 10]);
     });

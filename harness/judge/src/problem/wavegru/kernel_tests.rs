@@ -49,7 +49,7 @@ fn build(source: &str, problem_header: &str) -> Built {
 
 #[test]
 fn the_committed_kernel_passes() {
-    let built = build(KERNEL, bench::HEADER);
+    let built = build(KERNEL, launcher::HEADER);
     let report = Report::read(&circle(built.worker, &built.image, &cache(), None));
     assert_eq!(report.correctness(), Some(true), "{report:?}");
     assert_eq!(report.value("sample_mismatches"), Some("0 limit=0"));
