@@ -14,8 +14,8 @@ pub mod cuda;
 pub mod telemetry;
 
 pub use api::{
-    Arg, BuildRequest, Builder, Built, COMPARED, DeviceError, DeviceInfo, Driver, Entry, Finding, Image,
-    Order, POISON, Residency, Shape,
+    Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
+    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape,
 };
 
 use lab_protocol::Target;

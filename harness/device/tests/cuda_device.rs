@@ -2,7 +2,9 @@
 //! they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, Builder, COMPARED, DeviceError, Driver, Entry, Order, Shape, cuda};
+use lab_device::{
+    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
+};
 
 /// A GPU with one module loaded. The process's context is shared: a kernel that breaks it is run in
 /// a process of its own, see [`alone`].
@@ -65,7 +67,7 @@ impl Gpu {
     fn launch(&mut self, name: &str, shape: Shape, args: &[&[u8]]) -> Result<f64, DeviceError> {
         let entry = self.entry(name);
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
-        self.driver.launch(entry, &shape, &args, Order::Forward)
+        self.driver.launch(entry, &shape, &args, ExecutionOrder::Forward)
     }
 
     fn refused(&mut self, name: &str, shape: Shape, args: &[&[u8]], words: &str) {
@@ -144,12 +146,12 @@ fn two_vectors_are_added() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn memory_is_compared_piece_by_piece() {
     let mut gpu = gpu(KERNELS);
-    let held: Vec<f32> = (0..3 * COMPARED / 4 + 1).map(|i| i as f32).collect();
+    let held: Vec<f32> = (0..3 * COMPARE_CHUNK_BYTES / 4 + 1).map(|i| i as f32).collect();
     let x = gpu.buffer(&held);
     let held: &[u8] = bytemuck::cast_slice(&held);
     let mut right = held.to_vec();
     assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), None);
-    for at in [held.len() - 1, 2 * COMPARED, COMPARED - 1, 0] {
+    for at in [held.len() - 1, 2 * COMPARE_CHUNK_BYTES, COMPARE_CHUNK_BYTES - 1, 0] {
         right[at] ^= 1;
         assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), Some(at));
     }
@@ -247,7 +249,7 @@ fn a_missing_kernel_and_a_module_that_is_gone_are_told_apart() {
     assert_eq!(gpu.driver.entry(gpu.module, "nowhere").unwrap(), None);
     let entry = gpu.entry("add");
     gpu.driver.unload(gpu.module).unwrap();
-    let error = gpu.driver.launch(entry, &shape(1, 1, 0, false), &[], Order::Forward).unwrap_err();
+    let error = gpu.driver.launch(entry, &shape(1, 1, 0, false), &[], ExecutionOrder::Forward).unwrap_err();
     assert!(error.to_string().contains("not loaded any more"), "{error}");
 }
 

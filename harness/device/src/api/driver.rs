@@ -45,7 +45,7 @@ pub struct Shape {
 
 /// How a launch of this shape fills a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Residency {
+pub struct Occupancy {
     /// Blocks that live on one at once.
     pub blocks_per_sm: u32,
     /// Threads that one can hold.
@@ -55,7 +55,7 @@ pub struct Residency {
 /// In which order the cpu device runs blocks, warps and threads between two barriers. A CUDA
 /// device ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
+pub enum ExecutionOrder {
     #[default]
     Forward,
     Reverse,
@@ -66,7 +66,7 @@ pub enum Order {
 pub type Arg = Vec<u8>;
 
 /// Bytes that [`Driver::first_difference`] takes at a time.
-pub const COMPARED: usize = 1 << 20;
+pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
 /// Memory and launches. Lives in the worker process. Addresses are the device's own.
 pub trait Driver {
@@ -78,7 +78,7 @@ pub trait Driver {
     /// Blocks of this shape that fit on one multiprocessor at once.
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
     /// `None` on a device whose multiprocessors are made up.
-    fn residency(&mut self, _: Entry, _: &Shape) -> Result<Option<Residency>, DeviceError> {
+    fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         Ok(None)
     }
     /// 256-byte aligned.
@@ -89,8 +89,8 @@ pub trait Driver {
     /// Where memory first differs from `right`.
     fn first_difference(&mut self, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
         // A little at a time, as fresh pages of a host take longer than the copy.
-        let mut now = vec![0; right.len().min(COMPARED)];
-        for (at, right) in (0..).step_by(COMPARED).zip(right.chunks(COMPARED)) {
+        let mut now = vec![0; right.len().min(COMPARE_CHUNK_BYTES)];
+        for (at, right) in (0..).step_by(COMPARE_CHUNK_BYTES).zip(right.chunks(COMPARE_CHUNK_BYTES)) {
             let now = &mut now[..right.len()];
             self.download(address + at as u64, now)?;
             if now != right {
@@ -101,13 +101,18 @@ pub trait Driver {
     }
     /// Fills with a repeated 32-bit pattern; `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
-    /// Overwrites what a kernel may have left in memory of this device that is nobody's buffer, as far as the driver
-    /// can reach it.
-    fn forget(&mut self) -> Result<(), DeviceError> {
+    /// Overwrites the memory between the end of each allocation and the end of its last page with zeros, where the
+    /// device rounds allocations up to pages: a kernel can write there and read it back in the next launch.
+    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
     /// Launches once, waits, and returns the seconds between device events around the launch
     /// (wall clock on the cpu device).
-    fn launch(&mut self, entry: Entry, shape: &Shape, args: &[Arg], order: Order)
-    -> Result<f64, DeviceError>;
+    fn launch(
+        &mut self,
+        entry: Entry,
+        shape: &Shape,
+        args: &[Arg],
+        order: ExecutionOrder,
+    ) -> Result<f64, DeviceError>;
 }

@@ -18,7 +18,7 @@ use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed, toml_error
 use crate::worker::{Breach, ModuleId, Worker};
 use bench::{Bench, Inputs, Outputs};
 use file::Wrong;
-use lab_device::{DeviceInfo, Order};
+use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::report::Writer;
 use reference::Reference;
 use spec::{Case, CaseTensor, Spec};
@@ -219,7 +219,7 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
             let bench = Bench::set_up(&self.spec, *index, worker, module, &sets)?;
-            bench.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            bench.launch(worker, 0, &sets[0], ExecutionOrder::Shuffled(cx.seed))?;
             bench.take_down(worker)?;
         }
         Ok(())
@@ -235,7 +235,7 @@ impl Problem for TensorProblem {
         for index in &self.chosen {
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             let bench = Bench::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
-            bench.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
+            bench.launch(worker, 0, &prepared.sets[0], ExecutionOrder::Forward)?;
             let got = bench.outputs(worker)?;
             bench.take_down(worker)?;
             dump::write(folder, &self.spec, &prepared, &got)?;
@@ -313,15 +313,15 @@ fn verify_case(
     module: ModuleId,
 ) -> Result<(), Stop> {
     let bench = Bench::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
-    let orders = [Order::Forward, Order::Reverse, Order::Shuffled(cx.seed)];
+    let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
     let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
     for (i, order) in orders.iter().enumerate() {
         let set = i % prepared.sets.len();
         let how = match (cx.device.emulated, order) {
             (false, _) => format!("launch {}", i + 1),
-            (true, Order::Forward) => "threads in order".into(),
-            (true, Order::Reverse) => "threads in reverse order".into(),
-            (true, Order::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+            (true, ExecutionOrder::Forward) => "threads in order".into(),
+            (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
+            (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
         };
         bench.launch(worker, set, &prepared.sets[set], *order)?;
         let got = bench.outputs(worker)?;

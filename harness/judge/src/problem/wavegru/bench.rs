@@ -6,7 +6,7 @@ use super::weights::{Tensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
 use lab_device::POISON;
-use lab_device::{Arg, Order};
+use lab_device::{Arg, ExecutionOrder};
 
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";
@@ -151,7 +151,7 @@ impl Bench {
         own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
-    pub fn sample(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Sampled, Stop> {
+    pub fn sample(&self, worker: &mut Worker, run: &Run, order: ExecutionOrder) -> Result<Sampled, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
         let mut broken = self.breaches(worker)?;
@@ -162,13 +162,18 @@ impl Bench {
 
     /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`Bench::breaches`]
     /// tells after any number of launches.
-    pub fn time(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<(f64, Vec<i32>), Stop> {
+    pub fn time(
+        &self,
+        worker: &mut Worker,
+        run: &Run,
+        order: ExecutionOrder,
+    ) -> Result<(f64, Vec<i32>), Stop> {
         let seconds = self.launch(worker, run, false, order)?;
         Ok((seconds, read(worker, self.tokens)?))
     }
 
     /// Feeds the tokens that are expected; they have not been on the device before this.
-    pub fn teach(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Taught, Stop> {
+    pub fn teach(&self, worker: &mut Worker, run: &Run, order: ExecutionOrder) -> Result<Taught, Stop> {
         worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         worker.seal(self.forced)?;
         self.launch(worker, run, true, order)?;
@@ -188,14 +193,26 @@ impl Bench {
     }
 
     /// Launches without a look at what came of it.
-    pub fn exercise(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<(), Stop> {
+    pub fn exercise(
+        &self,
+        worker: &mut Worker,
+        run: &Run,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<(), Stop> {
         if teacher {
             worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         }
         self.launch(worker, run, teacher, order).map(drop)
     }
 
-    fn launch(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<f64, Stop> {
+    fn launch(
+        &self,
+        worker: &mut Worker,
+        run: &Run,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<f64, Stop> {
         worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
         worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
         worker.poison(self.tokens)?;

@@ -23,7 +23,7 @@ use crate::worker::{BufferId, ModuleId, Worker};
 use bench::Bench;
 use config::Config;
 use held_out::HeldOut;
-use lab_device::{DeviceInfo, Order};
+use lab_device::{DeviceInfo, ExecutionOrder};
 use reference::{Reference, Sampling, Start};
 use seed_pool::{Pool, Run};
 use std::path::{Path, PathBuf};
@@ -98,13 +98,13 @@ impl WaveGru {
     }
 
     /// On the cpu device checked launches run in several orders; a GPU has its own.
-    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<Order> {
+    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<ExecutionOrder> {
         let count = if device.emulated { self.config.orders } else { 1 };
         let order = |turn: u64| match turn {
-            0 => Order::Shuffled(seed),
-            1 => Order::Reverse,
-            2 => Order::Forward,
-            more => Order::Shuffled(seed.wrapping_add(more)),
+            0 => ExecutionOrder::Shuffled(seed),
+            1 => ExecutionOrder::Reverse,
+            2 => ExecutionOrder::Forward,
+            more => ExecutionOrder::Shuffled(seed.wrapping_add(more)),
         };
         (0..count as u64).map(order).collect()
     }
@@ -191,9 +191,10 @@ impl Problem for WaveGru {
             return Ok(verdict);
         }
         let runs: Vec<&Run> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
-        let sampling: Vec<(&Run, Order)> = runs.iter().copied().zip(orders.iter().copied()).collect();
+        let sampling: Vec<(&Run, ExecutionOrder)> =
+            runs.iter().copied().zip(orders.iter().copied()).collect();
         let rest = runs.iter().copied().skip(orders.len());
-        let taught: Vec<(&Run, Order)> = rest.zip(orders.iter().copied()).collect();
+        let taught: Vec<(&Run, ExecutionOrder)> = rest.zip(orders.iter().copied()).collect();
         let verdict = verify::verify(&bench, worker, &self.config.limits, &sampling, &taught, cx)?;
         if let Some(prepared) = &mut self.prepared {
             prepared.bench = Some(bench);
@@ -249,7 +250,7 @@ impl Problem for WaveGru {
         let run = Run { start, expected: Reference { tokens, ..Reference::default() } };
         for teacher in [false, true] {
             let bench = Bench::new(worker, module, &uploaded, weights.hidden, sampling)?;
-            bench.exercise(worker, &run, teacher, Order::Shuffled(cx.seed))?;
+            bench.exercise(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
             bench.close(worker)?;
         }
         Ok(())
@@ -265,8 +266,8 @@ impl Problem for WaveGru {
         let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
-        let sampled = bench.sample(worker, run, Order::Forward)?;
-        let taught = bench.teach(worker, run, Order::Forward)?;
+        let sampled = bench.sample(worker, run, ExecutionOrder::Forward)?;
+        let taught = bench.teach(worker, run, ExecutionOrder::Forward)?;
         bench.close(worker)?;
         dump::dump(folder, weights, *sampling, run, &sampled, &taught)
     }

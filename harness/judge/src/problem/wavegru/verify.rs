@@ -6,7 +6,7 @@ use super::seed_pool::Run;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::Context;
 use crate::worker::Worker;
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use lab_protocol::report::Histogram;
 
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
@@ -15,8 +15,8 @@ pub fn verify(
     bench: &Bench,
     worker: &mut Worker,
     limits: &Limits,
-    sampling: &[(&Run, Order)],
-    taught: &[(&Run, Order)],
+    sampling: &[(&Run, ExecutionOrder)],
+    taught: &[(&Run, ExecutionOrder)],
     cx: &mut Context,
 ) -> Result<Correctness, Stop> {
     let all = (sampling.len() + taught.len()) as u64;
@@ -81,11 +81,11 @@ fn gate(cx: &mut Context, name: &str, found: &Differences, cell: &str, limit: f6
     Ok(value <= limit)
 }
 
-fn words(order: Order) -> String {
+fn words(order: ExecutionOrder) -> String {
     match order {
-        Order::Forward => "blocks and threads in order".into(),
-        Order::Reverse => "blocks and threads in reverse order".into(),
-        Order::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
+        ExecutionOrder::Forward => "blocks and threads in order".into(),
+        ExecutionOrder::Reverse => "blocks and threads in reverse order".into(),
+        ExecutionOrder::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
     }
 }
 
