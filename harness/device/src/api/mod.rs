@@ -1,4 +1,4 @@
-//! What both devices implement, and the types they take and give.
+//! The traits that both devices implement, and the types of their methods.
 
 mod build;
 mod driver;
