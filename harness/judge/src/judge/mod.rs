@@ -26,7 +26,7 @@ use crate::worker::{ModuleId, StartingWorker, Worker};
 use device_access::DeviceAccess;
 use incumbent::Incumbent;
 use kernel_builder::KernelBuilder;
-use lab_device::{Built, DeviceInfo, Residency, Shape};
+use lab_device::{Built, DeviceInfo, Occupancy, Shape};
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::{Stage, Writer};
@@ -174,8 +174,8 @@ fn run(
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
     let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
-    if let Some((shape, residency)) = worker.shape() {
-        tell_launch(&shape, residency, out)?;
+    if let Some((shape, occupancy)) = worker.shape() {
+        tell_launch(&shape, occupancy, out)?;
     }
     if verdict == Correctness::Fail || options.held_out {
         return Ok(verdict);
@@ -193,14 +193,14 @@ fn run(
 }
 
 /// How the kernel was launched, and how full that makes a multiprocessor.
-fn tell_launch(shape: &Shape, residency: Option<Residency>, out: &mut Writer) -> std::io::Result<()> {
+fn tell_launch(shape: &Shape, occupancy: Option<Occupancy>, out: &mut Writer) -> std::io::Result<()> {
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
     }
-    if let Some(Residency { blocks_per_sm, threads_per_sm }) = residency.filter(|r| r.threads_per_sm > 0) {
+    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
         // The problem names the block: nothing bounds what it says.
         let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;

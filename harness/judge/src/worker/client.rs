@@ -5,7 +5,7 @@ use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
-use lab_device::{DeviceError, DeviceInfo, Driver, POISON, Residency, Shape};
+use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ pub struct Worker {
 }
 
 /// A launch's shape, and how that fills a multiprocessor.
-pub type LaunchShape = (Shape, Option<Residency>);
+pub type LaunchShape = (Shape, Option<Occupancy>);
 
 /// What is being waited for: decides how long, and what a failure is called.
 #[derive(Clone, Copy, PartialEq)]
@@ -202,8 +202,8 @@ impl Worker {
     /// Launches, waits; seconds between device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
         match self.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Launched { seconds, shape, residency } => {
-                self.shape = Some((shape, residency));
+            WorkerReply::Launched { seconds, shape, occupancy } => {
+                self.shape = Some((shape, occupancy));
                 Ok(seconds)
             }
             _ => Err(self.garbled("no time of a launch")),

@@ -17,7 +17,7 @@ pub use server::serve;
 use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Order, Residency, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, ExecutionOrder, Occupancy, Shape};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub struct Launch {
     pub args: Vec<LaunchArg>,
     /// Bytes of the `LabDims` that the launch statement is asked with.
     pub dims: Vec<u8>,
-    pub order: Order,
+    pub order: ExecutionOrder,
 }
 
 /// A rule that a launch broke, found afterwards.
@@ -109,7 +109,7 @@ enum WorkerReply {
     Launched {
         seconds: f64,
         shape: Shape,
-        residency: Option<Residency>,
+        occupancy: Option<Occupancy>,
     },
     Breaches(Vec<Breach>),
 }

@@ -114,7 +114,13 @@ impl Driver for Fake {
         self.put(address as usize, &vec![pattern; bytes / 4]);
         Ok(())
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         if entry.index == 0 {
             self.run(args);
         } else {
