@@ -17,7 +17,7 @@ use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, Facts, GraphPage};
 use lab_tui::keymap::Key;
-use lab_tui::request::ViewRequest as Wish;
+use lab_tui::request::ViewRequest;
 use lab_tui::theme::Theme;
 use lab_tui::views::View;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
             asked = app.update(Event::Key(end.event()), Duration::ZERO);
         }
         pages += 1;
-        if !asked.contains(&Effect::Read(Wish::MoreGraph)) {
+        if !asked.contains(&Effect::Read(ViewRequest::MoreGraph)) {
             break;
         }
     }

@@ -1,10 +1,14 @@
-//! The loop: wait for something, take in all that waits, draw once. It is the only place that
-//! reads the clock and owns the terminal.
+//! The screen's main loop and its threads. The loop waits for an event, applies all waiting events, then draws at most
+//! once. Only this module reads the clock and owns the terminal. The threads below answer the model's requests.
 
+pub mod appearance_files;
 pub mod editor;
 pub mod executor;
+pub mod highlighter;
 pub mod input;
+pub mod layout_file;
 pub mod repository_worker;
+pub mod settings_files;
 pub mod settings_worker;
 pub mod signals;
 pub mod source_files;
@@ -16,7 +20,7 @@ mod watchdog;
 use crate::screen::executor::Executor;
 use crate::screen::input::InputThread;
 use crate::screen::repository_worker::Opening;
-use crate::screen::settings_worker::Cupboard;
+use crate::screen::settings_worker::UserFiles;
 use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use jiff::tz::TimeZone;
@@ -35,32 +39,32 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// Frames of data come no closer than this; a key is drawn at once.
+/// The shortest time between two frames that show data. A key is drawn at once.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// No more than this is taken in before a frame.
+/// At most this much time, and this many events, pass before a frame is drawn.
 const TURN: Duration = Duration::from_millis(8);
 const TURN_EVENTS: usize = 256;
 
-/// Nobody listens to the clock for a day: then nothing moves at all.
+/// How long the loop waits if the model asks for no timer.
 const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What is the user's own.
+/// The user's settings and files, read before the screen opens.
 pub struct User {
     pub preferences: Preferences,
     pub layout: Layout,
-    /// What was wrong with the remembered layout.
+    /// Why the remembered layout was not used.
     pub problem: Option<String>,
-    pub cupboard: Cupboard,
+    pub files: UserFiles,
 }
 
-/// How the screen ended: the number of the signal that asked for it, if one did.
+/// How the screen ended: `signal` is the number of the signal that asked for it, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub signal: Option<i32>,
 }
 
-/// Opens the screen and stays until it is closed. The terminal is given back in any case.
+/// Opens the screen and returns when it is closed. The terminal is restored in any case.
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     let (events, inbox) = mpsc::channel();
     install_panic_hook(events.clone());
@@ -81,11 +85,11 @@ pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<En
         signal: None,
         resumed: false,
     };
-    // The first frame comes before anything that could be slow.
+    // The first frame is drawn before anything that could be slow.
     screen.draw()?;
-    let threads = Threads::start(&project, opening, user.cupboard, &events)?;
+    let threads = Threads::start(&project, opening, user.files, &events)?;
     let stayed = screen.stay(&threads);
-    // First the terminal, so that nobody looks at a dead screen while the last work is finished.
+    // The terminal is restored first, so that the user need not wait for the last work.
     screen.guard.leave();
     threads.signals.give_back();
     drop(threads);
@@ -104,13 +108,13 @@ impl Threads {
     fn start(
         project: &Arc<Project>,
         opening: Opening,
-        cupboard: Cupboard,
+        files: UserFiles,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
         Ok(Threads {
             signals: SignalThread::start(events.clone())?,
             input: InputThread::start(events.clone())?,
-            executor: Executor::start(project, opening, cupboard, events)?,
+            executor: Executor::start(project, opening, files, events)?,
             events: events.clone(),
         })
     }
@@ -124,7 +128,7 @@ struct Screen {
     opened: Instant,
     drawn: Option<Instant>,
     signal: Option<i32>,
-    /// The SIGCONT that follows a suspension of our own was seen to already.
+    /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
 }
 
@@ -162,19 +166,19 @@ impl Screen {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME)
     }
 
-    /// Sleeps until something happens, a frame is due, or the app wants its clock.
+    /// Waits for an event, the next frame, or the timer that the model asked for.
     fn wait(&self) -> Event {
         let frame = self.drawn.filter(|_| self.app.dirty).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
         let clock = self.app.wakes_at().map(|at| at.saturating_sub(self.now()));
         let patience = [frame, clock].into_iter().flatten().min().unwrap_or(IDLE);
         match self.inbox.recv_timeout(patience) {
             Ok(event) => event,
-            // The loop itself holds a sender, so it is the time that ran out.
+            // The loop itself holds a sender, so the channel is open and the time has run out.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Event::Tick,
         }
     }
 
-    /// Takes in this event and what waits behind it; true where the screen is to close.
+    /// Applies this event and those that wait behind it. Returns true if the screen is to close.
     fn take_in(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         let began = Instant::now();
         let mut next = Some(event);
@@ -186,7 +190,7 @@ impl Screen {
             if self.update(event, threads)? {
                 return Ok(true);
             }
-            // An event that changed nothing must not undo that an earlier one did.
+            // An event that changed nothing must not hide the change of an earlier one.
             is_dirty |= self.app.dirty;
             taken += 1;
             if self.app.urgent || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
@@ -207,9 +211,9 @@ impl Screen {
             Event::Terminate(signal) => self.signal = Some(*signal),
             Event::Hangup => self.signal = Some(signal_hook::consts::SIGHUP),
             Event::Continued if std::mem::take(&mut self.resumed) => return Ok(false),
-            // Somebody else stopped us, and a shell has had the terminal since.
+            // Another process stopped this one, and a shell has had the terminal since.
             Event::Continued => self.guard.leave(),
-            // Also where it is the known size again: the terminal was another for a moment, and forgot cells.
+            // Also if the size is the same as before: the terminal had another size for a moment and lost cells.
             Event::Resize => self.guard.repaint(),
             _ => {}
         }
@@ -230,13 +234,13 @@ impl Screen {
         Ok(false)
     }
 
-    /// Gives the terminal to the shell. The whole group stops, or a `cargo run` around this process
-    /// would go on waiting and the shell would never know.
+    /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run` around this process would
+    /// go on and the shell would not notice.
     fn suspend(&mut self, threads: &Threads) -> io::Result<()> {
         threads.input.pause();
         self.guard.leave();
         kill_current_process_group(Signal::STOP)?;
-        // Stopped here, until SIGCONT.
+        // The process is stopped here until SIGCONT.
         self.resumed = true;
         self.guard.come_back()?;
         threads.input.go_on();
@@ -254,7 +258,7 @@ impl Screen {
         threads.signals.lend(false);
         self.guard.come_back()?;
         threads.input.go_on();
-        // The channel lives as long as the screen.
+        // The loop holds the receiver, so this cannot fail.
         let _ = threads.events.send(Event::EditorClosed(editor::complaint(&editor, ended)));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! test is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, DeviceInfo, Image, Order, cuda};
+use lab_device::{BuildRequest, DeviceInfo, ExecutionOrder, Image, cuda};
 use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::Correctness;
 use lab_judge::probe::bounds::{self, Cache, Demand};
@@ -63,7 +63,8 @@ fn word(value: u32) -> LaunchArg {
 
 fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg], shape: [u32; 2]) -> f64 {
     let dims = bytemuck::cast_slice(&shape).to_vec();
-    let launch = Launch { module, entry: entry.into(), args: args.to_vec(), dims, order: Order::Forward };
+    let launch =
+        Launch { module, entry: entry.into(), args: args.to_vec(), dims, order: ExecutionOrder::Forward };
     worker.launch(&launch).unwrap()
 }
 

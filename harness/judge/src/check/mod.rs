@@ -26,8 +26,8 @@ use std::time::Duration;
 /// The options that a tool's build adds. A cubin always knows its lines.
 pub fn compile_options(tool: Tool) -> &'static [&'static str] {
     match tool {
-        Tool::Address => &[cpu::ADDRESSES],
-        Tool::Race => &[cpu::RACES],
+        Tool::Address => &[cpu::ADDRESS_SANITIZER],
+        Tool::Race => &[cpu::THREAD_SANITIZER],
         _ => &[],
     }
 }
@@ -102,7 +102,7 @@ impl<'a> ToolRun<'a> {
     pub fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
-            (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG.into(), self.log().into())]),
+            (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),
             (tool, Some(sanitizer)) => Ok(vec![exec_wrapper::wrap(&sanitizer.command(tool, &self.log()))]),
             (tool, None) => Err(Stop::Lab(format!("{}: {}", tool.name(), sanitizer::REMEDY))),
         }

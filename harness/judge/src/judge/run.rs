@@ -19,7 +19,7 @@ use crate::problem::{self, BuildNeeds, Problem, ProblemContext};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{LaunchShape, ModuleId, Worker};
-use lab_device::{Built, DeviceInfo, Residency};
+use lab_device::{Built, DeviceInfo, Occupancy};
 use lab_protocol::Target;
 use lab_protocol::report::{Stage, Writer};
 use std::io;
@@ -132,14 +132,14 @@ fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
 }
 
 /// Writes `launch:`: the shape that the launch statement gave, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch((shape, residency): &LaunchShape, out: &mut Writer) -> io::Result<()> {
+fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Result<()> {
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
     }
-    if let Some(Residency { blocks_per_sm, threads_per_sm }) = residency.filter(|r| r.threads_per_sm > 0) {
+    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
         // In f64: the product of three extents that the kernel chose may overflow an integer.
         let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;

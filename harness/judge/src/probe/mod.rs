@@ -11,7 +11,7 @@ pub use cache::{load, store};
 
 use crate::outcome::Stop;
 use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::{DeviceInfo, Order};
+use lab_device::{DeviceInfo, ExecutionOrder};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -259,7 +259,7 @@ impl Probe<'_> {
             entry: entry.into(),
             args: args.to_vec(),
             dims: bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec(),
-            order: Order::Forward,
+            order: ExecutionOrder::Forward,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
-use lab_device::{DeviceError, DeviceInfo, Driver, POISON, Residency, Shape};
+use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ pub struct Worker {
 }
 
 /// The shape of a launch, and how it fills a multiprocessor, if the device knows that.
-pub type LaunchShape = (Shape, Option<Residency>);
+pub type LaunchShape = (Shape, Option<Occupancy>);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
@@ -216,8 +216,8 @@ impl Worker {
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
         match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Launched { seconds, shape, residency } => {
-                self.shape = Some((shape, residency));
+            WorkerReply::Launched { seconds, shape, occupancy } => {
+                self.shape = Some((shape, occupancy));
                 Ok(seconds)
             }
             _ => Err(self.link.invalid_answer("no time of a launch")),

@@ -2,7 +2,7 @@
 
 use super::{Breach, BufferId, Launch, ModuleId};
 use crate::outcome::Stop;
-use lab_device::{DeviceError, DeviceInfo, Residency, Shape};
+use lab_device::{DeviceError, DeviceInfo, Occupancy, Shape};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub enum WorkerReply {
     Launched {
         seconds: f64,
         shape: Shape,
-        residency: Option<Residency>,
+        occupancy: Option<Occupancy>,
     },
     Breaches(Vec<Breach>),
 }

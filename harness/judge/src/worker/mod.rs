@@ -17,7 +17,7 @@ pub use server::serve;
 
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, Driver, Order};
+use lab_device::{Arg, DeviceError, Driver, ExecutionOrder};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ pub struct Launch {
     /// The bytes of the `LabDims` that the launch statement gets.
     pub dims: Vec<u8>,
     /// The order of blocks and threads on the cpu device; a GPU has its own.
-    pub order: Order,
+    pub order: ExecutionOrder,
 }
 
 /// A rule that a launch broke, found after it.

@@ -6,7 +6,7 @@ use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, m
 use super::{Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::{lifetime, rpc};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, POISON, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -148,7 +148,7 @@ impl OpenDevice {
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.driver.forget()
+        self.driver.wipe_padding()
     }
 
     /// The entry and its launch statement, or the name of the one that the module lacks.
@@ -171,7 +171,7 @@ impl OpenDevice {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<WorkerReply, WorkerFailure> {
-        let (shape, residency) = self.shape(launch)?;
+        let (shape, occupancy) = self.shape(launch)?;
         let found = self.required(launch)?;
         let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
@@ -181,7 +181,7 @@ impl OpenDevice {
             });
         }
         let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
-        Ok(WorkerReply::Launched { seconds, shape, residency })
+        Ok(WorkerReply::Launched { seconds, shape, occupancy })
     }
 
     fn required(&mut self, launch: &Launch) -> Result<Launchable, WorkerFailure> {
@@ -209,15 +209,15 @@ impl OpenDevice {
             out.to_le_bytes().to_vec(),
         ];
         let one = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
-        self.driver.launch(found.statement, &one, &args, Order::Forward)?;
+        self.driver.launch(found.statement, &one, &args, ExecutionOrder::Forward)?;
         let mut bytes = [0; SHAPE_BYTES];
         self.driver.download(out, &mut bytes)?;
         let shape = launch_statement::read(&bytes);
         self.check_shape(&launch.entry, found.entry, &shape)?;
-        let residency = self.driver.residency(found.entry, &shape)?;
+        let occupancy = self.driver.occupancy(found.entry, &shape)?;
         self.reload(launch.module)?;
-        self.shapes.insert(key, (shape, residency));
-        Ok((shape, residency))
+        self.shapes.insert(key, (shape, occupancy));
+        Ok((shape, occupancy))
     }
 
     /// Refuses a shape that this device cannot launch.

@@ -6,7 +6,7 @@ use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARED, DeviceInfo, Entry, POISON, Shape};
+use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, POISON, Shape};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -56,7 +56,13 @@ impl Driver for Fake {
         assert_eq!(bytes % 4, 0);
         self.upload(address, &pattern.to_le_bytes().repeat(bytes / 4))
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         self.kernels[entry.index as usize].1(&mut self.memory, args)?;
         Ok(0.5)
     }
@@ -89,7 +95,13 @@ fn worker_with(words: [u32; 8], kernel: Kernel) -> Worker {
 
 fn launch(worker: &mut Worker, args: Vec<LaunchArg>) -> Result<f64, Stop> {
     let module = worker.load(Path::new("image"))?;
-    worker.launch(&Launch { module, entry: "k".into(), args, dims: vec![1; 4], order: Order::Forward })
+    worker.launch(&Launch {
+        module,
+        entry: "k".into(),
+        args,
+        dims: vec![1; 4],
+        order: ExecutionOrder::Forward,
+    })
 }
 
 /// Launches a kernel that stores 1 at `offset` of a 10-byte buffer `x`; what breaches come of it.
@@ -127,14 +139,14 @@ fn a_store_into_a_sealed_input_is_found() {
 
 #[test]
 fn a_change_far_into_a_large_input_is_found_at_its_byte() {
-    let changed = [2 * COMPARED + 5, 2 * COMPARED + 9, 3 * COMPARED];
+    let changed = [2 * COMPARE_CHUNK_BYTES + 5, 2 * COMPARE_CHUNK_BYTES + 9, 3 * COMPARE_CHUNK_BYTES];
     let kernel: Kernel = Box::new(move |memory, args| {
         changed.iter().for_each(|at| memory[address(&args[0]) + at] ^= 1);
         Ok(())
     });
     let mut worker = worker_with(PLAIN, kernel);
-    let x = worker.buffer("x", 3 * COMPARED + 1).unwrap();
-    worker.write(x, &vec![3; 3 * COMPARED + 1]).unwrap();
+    let x = worker.buffer("x", 3 * COMPARE_CHUNK_BYTES + 1).unwrap();
+    worker.write(x, &vec![3; 3 * COMPARE_CHUNK_BYTES + 1]).unwrap();
     worker.seal(x).unwrap();
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let offset = changed[0] as u64;

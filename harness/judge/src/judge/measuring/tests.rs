@@ -8,7 +8,7 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::{BuildNeeds, in_digits};
 use crate::testing;
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::report::{Measure, Report, Speed};
 use lab_protocol::testing::Log;
 use std::cell::RefCell;
@@ -48,7 +48,7 @@ impl Driver for Idle {
     fn fill(&mut self, _: u64, _: usize, _: u32) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: ExecutionOrder) -> Result<f64, DeviceError> {
         Ok(1.0)
     }
 }

@@ -11,7 +11,7 @@ use crate::problem::wavegru::weights::Weights;
 use crate::problem::{ProblemContext, wavegru};
 use crate::testing;
 use crate::worker::Worker;
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::testing::Log;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -119,7 +119,13 @@ impl Driver for Fake {
         self.put(address as usize, &vec![pattern; bytes / 4]);
         Ok(())
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         if entry.index == 0 {
             self.run(args);
         } else {

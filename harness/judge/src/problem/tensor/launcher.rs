@@ -4,7 +4,7 @@ use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::outcome::Stop;
 use crate::probe::bounds::Cache;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -154,7 +154,7 @@ impl CaseLauncher {
         worker: &mut Worker,
         set: usize,
         contents: &Inputs,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         let copy = (self.last.get() + 1) % self.copies.len();
         self.last.set(copy);

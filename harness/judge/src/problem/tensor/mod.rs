@@ -17,7 +17,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole, toml_error};
 use crate::worker::{Breach, ModuleId, Worker};
 use file::ProblemFileError;
-use lab_device::{DeviceInfo, Order};
+use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::report::Writer;
 use launcher::{CaseLauncher, Inputs, Outputs};
 use reference::ReferenceKernel;
@@ -224,7 +224,7 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = [launcher::draw(&self.spec, case, cx.seed, 0)];
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, module, &sets)?;
-            launcher.launch(worker, 0, &sets[0], Order::Shuffled(cx.seed))?;
+            launcher.launch(worker, 0, &sets[0], ExecutionOrder::Shuffled(cx.seed))?;
             launcher.take_down(worker)?;
         }
         Ok(())
@@ -241,7 +241,7 @@ impl Problem for TensorProblem {
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             let launcher =
                 CaseLauncher::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
-            launcher.launch(worker, 0, &prepared.sets[0], Order::Forward)?;
+            launcher.launch(worker, 0, &prepared.sets[0], ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker)?;
             launcher.take_down(worker)?;
             dump::write(folder, &self.spec, &prepared, &got)?;
@@ -324,15 +324,15 @@ fn verify_case(
     module: ModuleId,
 ) -> Result<(), Stop> {
     let launcher = CaseLauncher::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
-    let orders = [Order::Forward, Order::Reverse, Order::Shuffled(cx.seed)];
+    let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
     let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
     for (i, order) in orders.iter().enumerate() {
         let set = i % prepared.sets.len();
         let how = match (cx.device.emulated, order) {
             (false, _) => format!("launch {}", i + 1),
-            (true, Order::Forward) => "threads in order".into(),
-            (true, Order::Reverse) => "threads in reverse order".into(),
-            (true, Order::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+            (true, ExecutionOrder::Forward) => "threads in order".into(),
+            (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
+            (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
         };
         launcher.launch(worker, set, &prepared.sets[set], *order)?;
         let got = launcher.outputs(worker)?;

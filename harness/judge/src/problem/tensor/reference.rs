@@ -6,7 +6,7 @@ use super::spec::{ProblemSpec, TensorRole};
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -40,7 +40,7 @@ impl ReferenceKernel {
         let worker = &mut self.worker;
         let blame = |stop| blame(&self.source, stop);
         let launcher = CaseLauncher::set_up(spec, index, worker, self.module, std::slice::from_ref(inputs))?;
-        launcher.launch(worker, 0, inputs, Order::Forward).map_err(blame)?;
+        launcher.launch(worker, 0, inputs, ExecutionOrder::Forward).map_err(blame)?;
         let breaches = worker.breaches().map_err(blame)?;
         let outputs = launcher.outputs(worker).map_err(blame)?;
         if let Some(breach) = breaches.first() {

@@ -9,7 +9,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::Demand;
 use crate::problem::api::{Timed, WorkerRole, in_digits};
 use crate::worker::{Breach, Worker};
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -60,7 +60,7 @@ impl TensorTiming {
         for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
             if drawn.sets.len() > 1 {
-                launcher.launch(worker, other, &drawn.sets[other], Order::Forward)?;
+                launcher.launch(worker, other, &drawn.sets[other], ExecutionOrder::Forward)?;
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Timed for TensorTiming {
         }
         for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let set = set_of(inputs, at, drawn);
-            seconds.push(launcher.launch(worker, set, &drawn.sets[set], Order::Forward)?);
+            seconds.push(launcher.launch(worker, set, &drawn.sets[set], ExecutionOrder::Forward)?);
             self.left.push(set);
         }
         let checked = self.rng.next_u32() as usize % self.launchers.len().max(1);

@@ -6,7 +6,7 @@ use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
 use lab_device::POISON;
-use lab_device::{Arg, Order};
+use lab_device::{Arg, ExecutionOrder};
 
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";
@@ -155,7 +155,7 @@ impl ModelLauncher {
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<SampledOutput, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
@@ -171,14 +171,19 @@ impl ModelLauncher {
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<(f64, Vec<i32>), Stop> {
         let seconds = self.launch(worker, run, false, order)?;
         Ok((seconds, read(worker, self.tokens)?))
     }
 
     /// Feeds the tokens that are expected; they have not been on the device before this.
-    pub fn teach(&self, worker: &mut Worker, run: &ReferenceRun, order: Order) -> Result<TaughtOutput, Stop> {
+    pub fn teach(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<TaughtOutput, Stop> {
         worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         worker.seal(self.forced)?;
         self.launch(worker, run, true, order)?;
@@ -203,7 +208,7 @@ impl ModelLauncher {
         worker: &mut Worker,
         run: &ReferenceRun,
         teacher: bool,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<(), Stop> {
         if teacher {
             worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
@@ -216,7 +221,7 @@ impl ModelLauncher {
         worker: &mut Worker,
         run: &ReferenceRun,
         teacher: bool,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
         worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;

@@ -22,7 +22,7 @@ use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole
 use crate::worker::{BufferId, ModuleId, Worker};
 use config::WaveGruConfig;
 use held_out::HeldOutRuns;
-use lab_device::{DeviceInfo, Order};
+use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::ModelLauncher;
 use reference::{ReferenceOutput, SamplingParams, StartState};
 use seed_pool::{ReferenceRun, SeedPool};
@@ -98,13 +98,13 @@ impl WaveGruProblem {
     }
 
     /// On the cpu device checked launches run in several orders; a GPU has its own.
-    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<Order> {
+    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<ExecutionOrder> {
         let count = if device.emulated { self.config.orders } else { 1 };
         let order = |turn: u64| match turn {
-            0 => Order::Shuffled(seed),
-            1 => Order::Reverse,
-            2 => Order::Forward,
-            more => Order::Shuffled(seed.wrapping_add(more)),
+            0 => ExecutionOrder::Shuffled(seed),
+            1 => ExecutionOrder::Reverse,
+            2 => ExecutionOrder::Forward,
+            more => ExecutionOrder::Shuffled(seed.wrapping_add(more)),
         };
         (0..count as u64).map(order).collect()
     }
@@ -195,10 +195,10 @@ impl Problem for WaveGruProblem {
             return Ok(verdict);
         }
         let runs: Vec<&ReferenceRun> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
-        let sampling: Vec<(&ReferenceRun, Order)> =
+        let sampling: Vec<(&ReferenceRun, ExecutionOrder)> =
             runs.iter().copied().zip(orders.iter().copied()).collect();
         let rest = runs.iter().copied().skip(orders.len());
-        let taught: Vec<(&ReferenceRun, Order)> = rest.zip(orders.iter().copied()).collect();
+        let taught: Vec<(&ReferenceRun, ExecutionOrder)> = rest.zip(orders.iter().copied()).collect();
         let verdict = verify::verify(&launcher, worker, &self.config.limits, &sampling, &taught, cx)?;
         if let Some(prepared) = &mut self.prepared {
             prepared.launcher = Some(launcher);
@@ -259,7 +259,7 @@ impl Problem for WaveGruProblem {
         let run = ReferenceRun { start, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
         for teacher in [false, true] {
             let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, sampling)?;
-            launcher.launch_for_check(worker, &run, teacher, Order::Shuffled(cx.seed))?;
+            launcher.launch_for_check(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.close(worker)?;
         }
         Ok(())
@@ -275,8 +275,8 @@ impl Problem for WaveGruProblem {
         let PreparedModel { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
-        let sampled = launcher.sample(worker, run, Order::Forward)?;
-        let taught = launcher.teach(worker, run, Order::Forward)?;
+        let sampled = launcher.sample(worker, run, ExecutionOrder::Forward)?;
+        let taught = launcher.teach(worker, run, ExecutionOrder::Forward)?;
         launcher.close(worker)?;
         dump::dump(folder, weights, *sampling, run, &sampled, &taught)
     }

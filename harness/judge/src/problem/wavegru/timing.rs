@@ -10,7 +10,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::Demand;
 use crate::problem::api::{Timed, in_digits};
 use crate::worker::Worker;
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ impl Timed for WaveGruTiming {
         let launch = self.launches;
         self.launches += 1;
         self.launcher.reload(worker)?;
-        let (seconds, tokens) = self.launcher.time(worker, run, Order::Forward)?;
+        let (seconds, tokens) = self.launcher.time(worker, run, ExecutionOrder::Forward)?;
         let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
         let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
         out.count_gate("sample_mismatches", wrong as u64, 0)?;

@@ -6,7 +6,7 @@ use super::seed_pool::ReferenceRun;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::ProblemContext;
 use crate::worker::Worker;
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use lab_protocol::report::Histogram;
 
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
@@ -15,8 +15,8 @@ pub fn verify(
     launcher: &ModelLauncher,
     worker: &mut Worker,
     limits: &GateLimits,
-    sampling: &[(&ReferenceRun, Order)],
-    taught: &[(&ReferenceRun, Order)],
+    sampling: &[(&ReferenceRun, ExecutionOrder)],
+    taught: &[(&ReferenceRun, ExecutionOrder)],
     cx: &mut ProblemContext,
 ) -> Result<Correctness, Stop> {
     let all = (sampling.len() + taught.len()) as u64;
@@ -87,11 +87,11 @@ fn gate(
     Ok(value <= limit)
 }
 
-fn words(order: Order) -> String {
+fn words(order: ExecutionOrder) -> String {
     match order {
-        Order::Forward => "blocks and threads in order".into(),
-        Order::Reverse => "blocks and threads in reverse order".into(),
-        Order::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
+        ExecutionOrder::Forward => "blocks and threads in order".into(),
+        ExecutionOrder::Reverse => "blocks and threads in reverse order".into(),
+        ExecutionOrder::Shuffled(seed) => format!("blocks and threads shuffled with seed {seed}"),
     }
 }
 

@@ -83,7 +83,13 @@ impl Driver for Fake {
         self.calls.lock().unwrap().push(DeviceCall::Filled(bytes));
         Ok(())
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         let pointer = |at: usize| u64::from_le_bytes(*args[at].first_chunk().unwrap());
         if entry.index == 0 {
             self.calls.lock().unwrap().push(DeviceCall::Launched(pointer(0), pointer(1)));
@@ -103,10 +109,10 @@ fn three_launches(cache: &str, l2_bytes: u64) -> Vec<DeviceCall> {
     let scratch = scratch(&spec, &mut worker).unwrap();
     let launcher = CaseLauncher::set_up(&spec, 0, &mut worker, module, &sets).unwrap();
     let launcher = launcher.timed(&mut worker, &sets, scratch).unwrap();
-    launcher.launch(&mut worker, 0, &sets[0], Order::Forward).unwrap();
+    launcher.launch(&mut worker, 0, &sets[0], ExecutionOrder::Forward).unwrap();
     calls.lock().unwrap().clear();
     for _ in 0..3 {
-        launcher.launch(&mut worker, 0, &sets[0], Order::Forward).unwrap();
+        launcher.launch(&mut worker, 0, &sets[0], ExecutionOrder::Forward).unwrap();
     }
     launcher.take_down(&mut worker).unwrap();
     std::mem::take(&mut *calls.lock().unwrap())
