@@ -18,7 +18,7 @@ use lab_core::runner::follow::Batch;
 use lab_core::text::sanitise::LogLine;
 use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
-use lab_tui::app::{App, Setup};
+use lab_tui::model::{Model, Setup};
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::highlight::{Cache, Highlighter};
@@ -47,7 +47,7 @@ fn highlighter() -> &'static Highlighter {
 pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 
 pub struct World {
-    pub app: App,
+    pub model: Model,
     pub now: Duration,
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
@@ -100,7 +100,7 @@ impl World {
             auto: false,
         };
         World {
-            app: App::new(setup, Theme::plain(), TimeZone::UTC),
+            model: Model::new(setup, Theme::plain(), TimeZone::UTC),
             now: Duration::ZERO,
             asked: Vec::new(),
             clipboard: String::new(),
@@ -131,7 +131,7 @@ impl World {
     }
 
     pub fn external(mut self) -> Self {
-        self.app.setup.external = Some("uv run harness.py".into());
+        self.model.setup.external = Some("uv run harness.py".into());
         self.trusted = false;
         self
     }
@@ -149,7 +149,7 @@ impl World {
     fn step(&mut self, verb: &str, rest: &str) {
         match verb {
             "open" => {
-                let effects = self.app.open();
+                let effects = self.model.open();
                 self.carry_out(effects);
             }
             "save" => {
@@ -160,9 +160,9 @@ impl World {
             // One that was asked for before the last: its start is told late.
             "begins" => self.start(lab_core::run::Reason::Rerun),
             "reopen" => {
-                let setup = self.app.setup.clone();
-                self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
-                let effects = self.app.open();
+                let setup = self.model.setup.clone();
+                self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = self.model.open();
                 self.carry_out(effects);
             }
             // With the screen: nobody writes how the run ended.
@@ -247,7 +247,7 @@ impl World {
     }
 
     pub fn send(&mut self, event: Event) {
-        let effects = self.app.update(event, self.now);
+        let effects = self.model.update(event, self.now);
         self.carry_out(effects);
     }
 
@@ -273,7 +273,7 @@ impl World {
                 Effect::Read(wish) => self.read(wish),
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Remember(layout) => self.layout = *layout,
-                Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
+                Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.model.appearance.settings))),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
                     let found = highlighter().highlight(&text, &mut Cache::default());
@@ -320,7 +320,7 @@ impl World {
 
     /// The last verdict's objective has an interval of so much on either side.
     pub fn wide_interval(&mut self, share: f64) {
-        let last = self.app.last.as_mut().unwrap();
+        let last = self.model.runs.last.as_mut().unwrap();
         let objective = last.verdict.objective.as_mut().unwrap();
         objective.low = Some(objective.value * (1.0 - share));
         objective.high = Some(objective.value * (1.0 + share));
@@ -329,7 +329,7 @@ impl World {
     /// What the person sees, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| panes::draw(frame, &mut self.app)).unwrap();
+        terminal.draw(|frame| panes::draw(frame, &mut self.model)).unwrap();
         terminal.backend().buffer().clone()
     }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 impl World {
     pub(super) fn start(&mut self, reason: Reason) {
         if !self.trusted {
-            let command = self.app.setup.external.clone().unwrap_or_default();
+            let command = self.model.setup.external.clone().unwrap_or_default();
             let file = "lab.toml".into();
             self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, command, file }));
             return;
@@ -39,7 +39,7 @@ impl World {
             blob: self.disk.clone(),
             fingerprint: Fingerprint(self.disk.clone()),
             started: noon() + self.now,
-            external: self.app.setup.external.is_some(),
+            external: self.model.setup.external.is_some(),
         };
         self.live = Some((start.clone(), Report::default()));
         self.answers.push_back(Event::Run(RunEvent::Started(Box::new(start))));
