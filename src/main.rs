@@ -1,3 +1,3 @@
 fn main() -> std::process::ExitCode {
-    crate::cli::main()
+    lab::cli::main()
 }

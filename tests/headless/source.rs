@@ -1,7 +1,7 @@
 //! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what a run judged.
 
 use super::lab::Lab;
-use lab::screen::source_files as read;
+use lab::screen::source_files::read;
 use lab_core::project::Project;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Key;

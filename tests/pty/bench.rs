@@ -121,7 +121,7 @@ impl Bench {
     /// A small WaveGRU, likewise.
     pub fn wavegru() -> Self {
         Self::with(|repo| {
-            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/tests/kernels/wavegru");
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/wavegru");
             fs::copy(from.join("plain.cu"), repo.join("kernel.cu")).unwrap();
             fs::copy(from.join("problem.toml"), repo.join("problem.toml")).unwrap();
             fs::write(repo.join("lab.toml"), "device = \"cpu\"\n").unwrap();

@@ -31,7 +31,7 @@ pub fn place(world: &mut World, text: &str) -> (usize, usize) {
 fn keys_of_the_config_are_heard_and_shown() {
     let mut world = world("config [keys]|keep = \"K\"|stop = []|[keys.git]|quit = \"ctrl-q\"");
     see(&mut world, "config.toml is read");
-    see(&mut world, "K commit");
+    see(&mut world, "K keep");
     world.tell("press c");
     assert!(world.model.overlays.is_empty(), "the table's own key is free");
     world.tell("press ? ctrl-d ctrl-d");
@@ -49,13 +49,13 @@ fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
     see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
     see(&mut world, "the settings stay as they were");
-    see(&mut world, "K commit");
+    see(&mut world, "K keep");
 }
 
 #[test]
 fn the_palette_performs_what_is_chosen() {
     let mut world = world("press :; type pause");
-    see(&mut world, "stop watching the kernel");
+    see(&mut world, "Stop watching the kernel");
     world.tell("press enter");
     assert!(world.model.runs.paused && world.model.overlays.is_empty());
     // By the letters of its name, and with the keys of a list.
@@ -82,7 +82,7 @@ fn the_palette_says_why_something_cannot_be_used() {
 fn the_palette_finds_every_action_by_its_name() {
     let mut world = world("");
     for binding in TABLE {
-        let offers = lab_tui::palette::offers(&world.model, binding.name);
+        let offers = world.model.offers(binding.name);
         let performed =
             !matches!(binding.place, lab_tui::keymap::Place::Input | lab_tui::keymap::Place::Question);
         assert_eq!(
@@ -101,14 +101,14 @@ fn a_search_goes_through_the_list_that_is_focused() {
     let mut world = world("press tab tab; press /; type warp; press enter");
     see(&mut world, "Git log exp/rmsnorm");
     see(&mut world, "/warp");
-    let chosen = world.model.chosen().map(|e| e.row.description.clone());
+    let chosen = world.model.selected().map(|e| e.row.description.clone());
     assert_eq!(chosen.as_deref(), Some("one warp a row"), "what is found is chosen everywhere");
     world.tell("press 3; press /; type BY; press enter");
     see(&mut world, "'BY' is nowhere in Experiments");
     world.tell("press /; type s; press enter; press n n");
-    let chosen = world.model.chosen().map(|e| e.row.description.clone());
+    let chosen = world.model.selected().map(|e| e.row.description.clone());
     world.tell("press n N");
-    assert_eq!(world.model.chosen().map(|e| e.row.description.clone()), chosen);
+    assert_eq!(world.model.selected().map(|e| e.row.description.clone()), chosen);
     // Esc ends one search after the other; each list has its own.
     world.tell("press esc");
     assert!(!world.screen(160, 45).contains("/s "));
@@ -148,13 +148,13 @@ fn the_mouse_is_heard_where_the_user_wants_it() {
     assert_eq!(world.model.panes.focus().name(), "Correctness", "not asked for, not heard");
     world.tell(&format!("config mouse = true; click {x} {y}"));
     assert_eq!(world.model.panes.focus().name(), "Git log");
-    assert_eq!(world.model.chosen().map(|e| e.row.description.as_str()), Some("float4 loads"));
+    assert_eq!(world.model.selected().map(|e| e.row.description.as_str()), Some("float4 loads"));
     // The wheel scrolls what is under it and leaves the focus.
     let first = place(&mut world, "━ Git log").1 + 1;
     world.tell("press 3; click 20 20; press 1");
     world.tell(&format!("wheel-down {x} {first}"));
     assert_eq!(world.model.panes.focus().name(), "Git log");
-    let modes = world.model.modes();
+    let modes = world.model.appearance.modes();
     assert!(modes.mouse && !modes.focus);
     // In the palette it goes through the list.
     world.tell("press :; wheel-down 80 20; wheel-down 80 20; wheel-up 80 20; click 3 3");
@@ -177,7 +177,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     assert!(world.model.panes.zoom());
     click(&mut world, "z unzoom");
     assert!(!world.model.panes.zoom());
-    click(&mut world, "c commit");
+    click(&mut world, "c keep");
     see(&mut world, "What did you try?");
     // What is below a dialog is not clicked at.
     click(&mut world, "2 Source");
@@ -185,7 +185,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     world.tell("press esc");
     // One that cannot be used says so, as its key does.
     world.tell("save; say correctness: fail; end fail it is wrong");
-    click(&mut world, "c commit");
+    click(&mut world, "c keep");
     see(&mut world, "Commit: not now");
     world.tell("press esc");
     // Between two hints is nothing.
@@ -199,7 +199,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
 #[test]
 fn a_click_chooses_what_is_there_in_each_pane() {
     let mut world = world("config mouse = true");
-    let chosen = |world: &World| world.model.chosen().map_or(String::new(), |e| e.row.description.clone());
+    let chosen = |world: &World| world.model.selected().map_or(String::new(), |e| e.row.description.clone());
     // The chart: the mark at the pointer, and on the ground line the crash.
     let (x, y) = place(&mut world, "⠤○");
     world.tell(&format!("click {} {y}", x + 1));
@@ -267,7 +267,7 @@ fn a_border_is_dragged_and_remembered() {
     // Another screen of this project, of another size: the same share.
     let layout = world.layout.clone();
     let mut other = World::new();
-    other.model.recall(layout);
+    other.model.restore_layout(layout);
     other.tell("open");
     assert_eq!(place(&mut other, "┬").0, 90);
     let narrow = other.screen(120, 40);
@@ -342,7 +342,7 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
 fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let call = |config: &str, story: &str| {
         let mut world = world(&format!("config {config}; {story}"));
-        assert_eq!(world.model.modes().focus, config.contains("notify"));
+        assert_eq!(world.model.appearance.modes().focus, config.contains("notify"));
         std::mem::take(&mut world.asked)
     };
     let long = format!("look-away; save; wait 12000; {PASS}");

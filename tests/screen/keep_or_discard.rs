@@ -5,8 +5,9 @@ use super::world::World;
 use lab_core::decide::Refusal;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunId};
-use lab_tui::model::Running;
 use lab_tui::event::Event;
+use lab_tui::reply::RepositoryReply;
+use lab_tui::state::Running;
 
 #[test]
 fn save_pass_and_keep() {
@@ -25,7 +26,7 @@ fn a_keep_wants_words() {
 #[test]
 fn a_save_while_the_words_are_typed_is_not_committed_over() {
     let story = format!("open; {PASS}; save; {PASS}; press c; type fast; save; press enter");
-    let world = check(&story, &["run 3 goes on"]);
+    let world = check(&story, &["run 3 in progress"]);
     assert!(world.history.is_empty());
     let story = format!("{story}; {PASS}; press enter");
     check(&story, &["a newer run has judged newer bytes"]);
@@ -34,7 +35,7 @@ fn a_save_while_the_words_are_typed_is_not_committed_over() {
 #[test]
 fn a_failing_verdict_cannot_be_kept_but_discarded() {
     let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "needs a passing verdict", "c commit (needs a passing verdict)"]);
+    check(story, &["✗ FAIL", "needs a passing verdict", "c keep (needs a passing verdict)"]);
     let world = check(
         "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
         &["discarded", "● PASS"],
@@ -48,7 +49,7 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
     let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
     for key in ["c", "d"] {
         let running = format!("{story}; save; press {key}; type added dry run q; paste d");
-        let world = check(&running, &["not now", "run 3 goes on", "Enter go back"]);
+        let world = check(&running, &["not now", "run 3 in progress", "Enter go back"]);
         assert!(world.asked.is_empty());
         let mut world = check(&format!("{running}; press enter"), &["START"]);
         assert!(world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused);
@@ -64,7 +65,7 @@ fn a_decision_that_fails_says_all_of_why() {
     world.tell(&format!("open; {PASS}; save; {PASS}"));
     let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
                /home/ada/kernels/.git/index.lock";
-    world.send(Event::Decided(Err(Refusal::No(why.into()))));
+    world.send(Event::Repository(RepositoryReply::Decided(Err(Refusal::No(why.into())))));
     assert!(world.words().contains("If none runs, remove"));
     for (width, height) in [(80, 24), (40, 12)] {
         let screen = world.screen(width, height);
@@ -227,7 +228,8 @@ fn a_keep_of_what_head_holds_speaks_of_no_commit() {
 fn a_look_from_before_the_verdict_says_nothing_of_it() {
     let mut world = World::new();
     world.tell("open; say correctness: pass; end pass 1000; save");
-    let before = [world.facts(), world.facts()].map(|facts| Event::Facts(Box::new(facts)));
+    let before = [world.facts(), world.facts()]
+        .map(|facts| Event::Repository(RepositoryReply::Overview(Box::new(facts))));
     world.tell("say correctness: pass; end pass 2000");
     for (late, next) in before.into_iter().zip(["press c; type fast", "press enter"]) {
         world.send(late);
@@ -239,11 +241,11 @@ fn a_look_from_before_the_verdict_says_nothing_of_it() {
     let older = world.facts();
     world.tell("save");
     let saved = world.model.runs.present.clone();
-    world.send(Event::Facts(Box::new(older)));
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(older))));
     assert_eq!(world.model.runs.present, saved, "what the watcher told of is on disk");
     let before = world.facts();
     world.tell("say correctness: fail; end fail out is wrong");
-    world.send(Event::Facts(Box::new(before)));
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(before))));
     world.tell("press d");
     assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
 }

@@ -1,8 +1,8 @@
 //! Whatever happens, in whatever order, on whatever size: the screen does not fall over.
 
 use super::world::World;
-use lab_tui::model::Running;
 use lab_tui::keymap::{Action, Binding, Key, Place, TABLE};
+use lab_tui::state::Running;
 use proptest::prelude::*;
 
 /// Too small, the smallest, one row less than the next kind of layout needs, and much too wide.

@@ -91,7 +91,7 @@ fn a_wrong_word_leaves_the_rows_and_keeps_the_line_open() {
 fn the_chosen_row_stays_chosen_when_the_order_is_another() {
     let mut world = world();
     world.tell("press j j; press o O o");
-    let chosen = world.model.chosen().unwrap().row.commit.clone();
+    let chosen = world.model.selected().unwrap().row.commit.clone();
     let screen = world.screen(160, 45);
     let line = screen.lines().find(|l| l.trim_start().starts_with('▸')).unwrap();
     assert!(line.contains(&chosen), "{chosen}: {line}");
@@ -153,7 +153,10 @@ fn two_are_marked_and_compared() {
     assert!(world.words().contains("c0fff0b and c0fff0c"), "{}", world.screen(160, 45));
     assert!(world.words().contains("-0.7 % ± 0.3"), "{}", world.screen(160, 45));
     world.tell("press esc");
-    assert_eq!((world.model.selection.comparing.is_some(), world.model.panes.focus().name()), (false, "Experiments"));
+    assert_eq!(
+        (world.model.selection.comparing.is_some(), world.model.panes.focus().name()),
+        (false, "Experiments")
+    );
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
     assert!(world.words().contains("▸ 54"), "{}", world.screen(160, 45));
     // Of a list, it selects; and what is selected is chosen everywhere.
     steps(&mut world, "press 3 :; type 3; press enter");
-    assert_eq!(world.model.chosen().map(|e| e.row.description.as_str()), Some("one warp a row"));
+    assert_eq!(world.model.selected().map(|e| e.row.description.as_str()), Some("one warp a row"));
     steps(&mut world, "press 4 :; type 0; press enter");
     assert!(world.words().contains("Commit 9f8e7d7"), "{}", world.screen(160, 45));
     // Of a text, it stands out until that is scrolled.

@@ -3,8 +3,9 @@
 use super::world::World;
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
-use lab_tui::model::Running;
-use lab_tui::event::Event;
+use lab_tui::event::{Event, UserInput};
+use lab_tui::reply::RepositoryReply;
+use lab_tui::state::Running;
 use std::time::Duration;
 
 pub fn check(story: &str, seen: &[&str]) -> World {
@@ -40,7 +41,7 @@ fn a_long_message_is_said_to_its_end() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \
                yourself the right to write it, then `lab log --append-missing` adds it";
-    world.send(Event::Project(Err(why.into())));
+    world.send(Event::Repository(RepositoryReply::Project(Err(why.into()))));
     for (width, height) in [(160, 45), (120, 30), (80, 24), (60, 16), (60, 12)] {
         let screen = world.screen(width, height);
         assert!(screen.contains("adds it"), "{screen}");
@@ -155,7 +156,7 @@ fn pasted_text_is_text() {
     let lines = "two rows\r\n  a warp\rand\n\nmore";
     let mut world = World::new();
     world.tell(&format!("open; {PASS}; save; {PASS}; press c"));
-    world.send(Event::Paste(lines.into()));
+    world.send(Event::Input(UserInput::Paste(lines.into())));
     world.tell("press enter");
     assert_eq!(world.history[0].row.description, "two rows a warp and more");
 }
@@ -251,7 +252,7 @@ fn only_experiments_of_this_device_stand_beside_each_other() {
     world.history[1].device = Some("NVIDIA A100".into());
     world.history[2].kernel = Some("kernels/other/kernel.cu".into());
     world.tell("open; say device: NVIDIA H200; end pass 5");
-    assert_eq!(world.model.comparable().len(), world.history.len() - 3);
+    assert_eq!(world.model.repository.comparable().len(), world.history.len() - 3);
 }
 
 #[test]

@@ -5,12 +5,14 @@ use crate::request::{
     HighlightRequest, RepositoryRequest, SettingsRequest, Spot, TelemetryRequest, ViewRequest,
 };
 use crate::settings::Notify;
+use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Start a run of the present bytes. A run in progress is ended.
-    StartRun(Reason),
+    /// Start a run of these inputs, or of the files on disk where they were not read yet. A run in progress is ended.
+    StartRun(Reason, Option<Arc<Inputs>>),
     /// End the run in progress.
     KillRun,
     /// End the held-out check before a keep; nothing is kept.

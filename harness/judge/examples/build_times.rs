@@ -1,15 +1,15 @@
 //! Where the time between a save and a verdict goes on a GPU host: NVRTC cold, with precompiled
 //! headers, opening the device, loading the module.
 //!
-//! `cargo run -p lab-harness --release --example build_times [kernels/wavegru/kernel.cu [COMPILER OPTION…]]`
+//! `cargo run -p lab-judge --release --example build_times [kernels/wavegru/kernel.cu [COMPILER OPTION…]]`
 //!
 //! A file is built as the problem.toml beside it asks for. Without a file it takes a small kernel
 //! that includes `cooperative_groups.h` and `cuda_bf16.h`. Without a GPU it builds for sm_90 and
 //! leaves out what needs one.
 #![allow(clippy::unwrap_used)]
 
-use harness::device::{BuildRequest, Builder, DeviceInfo, cuda};
-use harness::problem::{self, BuildNeeds};
+use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
+use lab_judge::problem::{self, BuildNeeds};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ LAB_LAUNCH(k) { launch.cooperative = 1; }
 "#;
 
 fn main() {
-    for finding in harness::device::findings() {
+    for finding in lab_device::findings() {
         println!("{}: {}", finding.what, finding.says);
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Records turns A B B A of one and the same piece of work on this machine's processor, as a trace for
 //! the tests of the verdict on speed: a line a judgement, `same` and the microseconds of its turns.
 //!
-//!     cargo run --release -p lab-harness --example record_turns -- LINES QUADS KIB >harness/src/measure/traces/NAME.txt
+//!     cargo run --release -p lab-judge --example record_turns -- LINES BLOCKS KIB >harness/judge/src/measure/traces/NAME.txt
 //!
 //! `scripts/same-and-slower` records the same on a GPU.
 
@@ -11,7 +11,7 @@ use std::time::Instant;
 fn main() -> Result<(), String> {
     let mut words = std::env::args().skip(1);
     let mut number = |name| words.next().and_then(|w| w.parse().ok()).ok_or(format!("{name} is a number"));
-    let (lines, quads, kib): (usize, usize, usize) = (number("LINES")?, number("QUADS")?, number("KIB")?);
+    let (lines, blocks, kib): (usize, usize, usize) = (number("LINES")?, number("BLOCKS")?, number("KIB")?);
     let work = vec![7u8; kib << 10];
     let turn = || {
         let began = Instant::now();
@@ -20,7 +20,7 @@ fn main() -> Result<(), String> {
     };
     (0..10).for_each(|_| drop(turn()));
     for _ in 0..lines {
-        let turns: Vec<String> = (0..4 * quads).map(|_| turn()).collect();
+        let turns: Vec<String> = (0..4 * blocks).map(|_| turn()).collect();
         println!("same {}", turns.join(","));
     }
     Ok(())

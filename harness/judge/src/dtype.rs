@@ -1,7 +1,7 @@
 //! The element types of tensors, and their bytes.
 
-use crate::process::worker::POISON;
 use half::{bf16, f16};
+use lab_device::POISON;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,17 +1,28 @@
 //! Builds a `kernel.cu`, verifies it against an independent reference and measures it, on a CUDA
-//! device or on an emulated one, and says all of it in the lines of [`report`].
+//! device or on an emulated one, and writes the result lines of [`lab_protocol::report`].
 //!
-//! This crate knows no terminal and no git. The `lab` package reads [`report`]s, starts the [`process`]es, and shows what
-//! the devices say of themselves; ARCHITECTURE.md names all that it imports.
+//! From bottom to top: how children of the judge are started and spoken to ([`process`]), the [`worker`] and the
+//! [`compiler`] with their clients, what a device can do ([`probe`]), what is computed and when it is right ([`problem`],
+//! [`gates`]), statistics of timings ([`measure`]), the device's state over a measurement ([`telemetry`]), the tools of
+//! `lab check` ([`check`]), and the [`judge`], which uses all of them and alone writes result lines.
+#![forbid(unsafe_code)]
 
-pub mod device;
+pub mod check;
+pub mod compiler;
+pub mod device_lock;
 pub mod dtype;
 pub mod gates;
+pub mod judge;
 pub mod measure;
+mod options;
+pub mod outcome;
 pub mod probe;
 pub mod problem;
 pub mod process;
-pub mod report;
+mod sink;
+pub mod telemetry;
 #[cfg(test)]
 mod testing;
-pub mod watch;
+pub mod worker;
+
+pub use options::JudgeOptions;

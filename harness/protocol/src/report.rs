@@ -8,7 +8,7 @@
 //! - `throughput_sps:`, `kernel_us:`: medians of the candidate's timed launches, with 95 % intervals;
 //! - `incumbent_sps: v low= high=`: the same of the incumbent;
 //! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: candidate's speed over incumbent's, timed in
-//!   turns A B B A ([`crate::measure::turns`]), and `speed: faster`, `slower` or `same`; absent where nothing
+//!   blocks of turns A B B A, and `speed: faster`, `slower` or `same`; absent where nothing
 //!   was compared, `nan` and `none` where what was told was taken back.
 //!
 //! and at the end `spread_pct: 0.012 launches=6 trials=1`, the median distance of the candidate's turns

@@ -1,14 +1,17 @@
+//! The device that a run asks for, as text and as a value.
+
 use serde::{Deserialize, Serialize};
 
 /// What the user asks for: `auto`, `cpu`, `cuda`, `cuda:1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Target {
-    /// The first CUDA device where a driver and a device are there, else the cpu.
+    /// The first CUDA device if a driver and a device are there, else the cpu device.
     #[default]
     Auto,
+    /// The emulated device.
     Cpu,
-    /// The ordinal of the CUDA device.
+    /// The CUDA device with this ordinal.
     Cuda(u32),
 }
 
@@ -48,5 +51,20 @@ impl TryFrom<String> for Target {
 impl From<Target> for String {
     fn from(target: Target) -> String {
         target.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_parsed_from_what_it_displays() {
+        for target in [Target::Auto, Target::Cpu, Target::Cuda(0), Target::Cuda(3)] {
+            assert_eq!(target.to_string().parse(), Ok(target));
+        }
+        for wrong in ["", "gpu", "cuda:", "cuda:-1", "cpu:0"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
     }
 }

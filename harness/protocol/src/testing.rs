@@ -1,7 +1,6 @@
-//! What the tests of several rooms need: a log that is kept, and a device to start a fake one from.
+//! For tests: a log that keeps what is written to it.
 #![allow(clippy::unwrap_used)]
 
-use crate::device::DeviceInfo;
 use crate::report::Writer;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -28,19 +27,5 @@ impl Write for Log {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A small device that is not emulated and has no name in the world.
-pub fn device() -> DeviceInfo {
-    DeviceInfo {
-        name: "fake".into(),
-        emulated: false,
-        sms: 4,
-        arch: String::new(),
-        max_shared_bytes: 1000,
-        l2_bytes: 0,
-        uuid: String::new(),
-        driver: String::new(),
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Dialog<'a> {
 
     /// HEAD holds the bytes of the last verdict: a keep makes no commit.
     fn head_holds_last(&self) -> bool {
-        let incumbent = self.repository.status.as_ref().and_then(|status| status.incumbent.as_ref());
+        let incumbent = self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_ref());
         self.runs.last.as_ref().is_some_and(|last| incumbent == Some(&last.start.blob))
     }
 

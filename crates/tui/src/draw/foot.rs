@@ -134,8 +134,8 @@ impl<'a> Foot<'a> {
         }
         let Some(head) = self.head else { return vec![kernel] };
         let mut place = printable(&head.label()).into_owned();
-        if let Some(busy) = &head.busy {
-            place.push_str(&format!(" · {busy} going on"));
+        if let Some(operation) = &head.operation {
+            place.push_str(&format!(" · {operation} in progress"));
         }
         vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
     }

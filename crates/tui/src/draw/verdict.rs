@@ -65,8 +65,8 @@ impl<'a> Banner<'a> {
         }
         if let Some(head) = head {
             left.push(Span::styled(format!(" {}", printable(&head.label())), theme.quiet()));
-            if let Some(busy) = &head.busy {
-                left.push(Span::styled(format!("  {busy} going on"), theme.warn()));
+            if let Some(operation) = &head.operation {
+                left.push(Span::styled(format!("  {operation} in progress"), theme.warn()));
             }
         }
         let left = Line::from(left);
@@ -218,7 +218,7 @@ impl<'a> Banner<'a> {
     fn so_far(&self) -> Option<Vec<Span<'static>>> {
         let Running::Live(live) = &self.runs.running else { return None };
         let theme = &self.appearance.theme;
-        let measure = live.report.measure(&self.setup.objective).filter(|m| m.value.is_finite())?;
+        let measure = live.report.measure(self.setup.objective.name()).filter(|m| m.value.is_finite())?;
         let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
             format!(" ({} … {})", format::count(low), format::count(high))
         });

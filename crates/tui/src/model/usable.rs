@@ -4,12 +4,11 @@ use super::Model;
 use super::rows::no_rows;
 use crate::keymap::Action;
 use crate::panes::source::SourceMode;
-use crate::state::{FinishedRun, Running};
+use crate::state::Running;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
-use lab_core::run::experiment::{Key, Status as Decision};
-use lab_core::run::verdict::Outcome;
-use lab_core::status::Status;
+use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
+use lab_core::run::experiment::Key;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -116,55 +115,54 @@ impl Model {
     }
 
     fn can_keep(&self) -> Result<(), String> {
-        let last = self.decidable()?;
-        if last.verdict.outcome != Outcome::Pass {
-            return Err("needs a passing verdict".to_owned());
-        }
-        if self.runs.is_stale() {
-            return Err(format!("{} is newer than the verdict", self.setup.file()));
-        }
-        self.known_status(last).map_or(Ok(()), |status| status.keep.clone())
+        self.allowed().keep.map(drop).map_err(in_brief)
     }
 
     fn can_discard(&self) -> Result<(), String> {
         self.is_calm()?;
-        let last = self.runs.last.as_ref().ok_or("needs a verdict")?;
-        match self.known_status(last) {
-            Some(status) => status.discard.clone(),
-            None => self.decidable().map(drop),
-        }
+        self.runs.last.as_ref().ok_or("needs a verdict")?;
+        self.allowed().discard.map(drop).map_err(in_brief)
     }
 
-    /// What the session says of this very run, where it was asked since. One that came to nothing it passes over: then what
-    /// it said before holds.
-    pub fn known_status(&self, last: &FinishedRun) -> Option<&Status> {
-        let is_void = last.verdict.outcome == Outcome::Void;
-        self.repository
-            .status
-            .as_ref()
-            .filter(|s| is_void || s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
-    }
-
+    /// Neither a run nor a decision of this screen is in progress.
     pub fn is_calm(&self) -> Result<(), String> {
-        if self.decision.in_progress.is_some() {
-            return Err("one moment".to_owned());
-        }
-        match &self.runs.running {
-            Running::Live(live) => Err(format!("run {} goes on", live.start.id)),
-            Running::Asked(..) => Err("a run begins".to_owned()),
-            Running::No => Ok(()),
-        }
+        self.snapshot().idle().map_err(in_brief)
     }
 
-    /// The verdict that a decision would be about.
-    fn decidable(&self) -> Result<&FinishedRun, String> {
-        self.is_calm()?;
-        let last = self.runs.last.as_ref().ok_or("needs a verdict")?;
-        match last.decided {
-            None => Ok(last),
-            Some(Decision::Keep) => Err("kept already".to_owned()),
-            Some(Decision::Discard | Decision::Crash) => Err("discarded already".to_owned()),
+    /// What the rules of [`lab_core::decide::policy`] allow now.
+    pub fn allowed(&self) -> Allowed {
+        allowed(&self.snapshot())
+    }
+
+    /// What the rules look at: the last look at the repository, and what the screen knows better.
+    fn snapshot(&self) -> Snapshot {
+        let empty = || Snapshot {
+            kernel: self.setup.kernel.clone(),
+            argument: String::new(),
+            external: self.setup.external.is_some(),
+            incumbent: None,
+            present: Err(format!("{} was not read yet", self.setup.kernel)),
+            obstacle: None,
+            candidate: None,
+            running: None,
+            deciding: false,
+            last_decision: None,
+        };
+        let status = self.repository.status.as_ref();
+        let mut snapshot = status.map_or_else(empty, |status| status.snapshot.clone());
+        if let Some(present) = &self.runs.present {
+            snapshot.set_present(present.clone());
         }
+        let last = self.runs.last.as_ref();
+        snapshot.candidate =
+            last.map(|last| Candidate { decided: last.decided, ..Candidate::from(&*last.record) });
+        snapshot.running = match &self.runs.running {
+            Running::No => None,
+            Running::Asked(..) => Some(RunInProgress::Starting),
+            Running::Live(live) => Some(RunInProgress::Started(live.start.id)),
+        };
+        snapshot.deciding = self.decision.in_progress.is_some();
+        snapshot
     }
 
     /// The two experiments to compare, the older first; or what the user has to do first.
@@ -241,4 +239,9 @@ impl Model {
         let word = if sideways { "left or right of" } else { "above or below" };
         self.border(direction).map(drop).ok_or_else(|| format!("no border {word} this pane"))
     }
+}
+
+/// The reason in a few words.
+fn in_brief(why: NotAllowed) -> String {
+    why.hint().to_string()
 }

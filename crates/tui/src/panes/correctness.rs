@@ -9,6 +9,7 @@ use crate::text::{printable, width, wrap, wrap_to};
 use crate::theme::Theme;
 use crate::widgets::PaneSlot;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
+use lab_core::objective::Objective;
 use lab_core::run::verdict::Outcome;
 use lab_protocol::report::{Diagnostic, Report, Severity};
 use ratatui::Frame;
@@ -49,7 +50,7 @@ impl CorrectnessState {
 pub struct Correctness<'a> {
     pub runs: &'a Runs,
     /// The result line that is optimised.
-    pub objective: &'a str,
+    pub objective: &'a Objective,
     pub is_zoomed: bool,
 }
 
@@ -160,7 +161,7 @@ fn lines(data: Correctness, columns: usize, appearance: &Appearance) -> Vec<Line
     };
     out.extend(evidence::gates(report, &pending, columns, theme, glyphs));
     out.extend(evidence::correct(report, theme));
-    out.extend(evidence::others(report, objective, columns, theme));
+    out.extend(evidence::others(report, objective.name(), columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(device_state::line(report, theme));
     out.extend(evidence::provenance(report, theme));

@@ -13,6 +13,7 @@ use crate::widgets::{PaneSlot, ScrolledText};
 pub use document::Document;
 use document::Sheet;
 use lab_core::history::details::{Compared, Whole};
+use lab_core::objective::Objective;
 use lab_core::run::experiment::{Experiment, Key};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -93,7 +94,7 @@ pub struct Shown<'a> {
     /// How many lines diffs show around a change.
     pub around: Around,
     /// The result line that is optimised.
-    pub objective: &'a str,
+    pub objective: &'a Objective,
 }
 
 #[derive(Clone, Copy, Debug)]

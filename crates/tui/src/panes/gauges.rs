@@ -128,7 +128,7 @@ fn summary(reading: &Reading) -> String {
     tell(reading.sm_clock_mhz.map(f64::from), "MHz");
     tell(reading.temperature_c.map(f64::from), "°C");
     tell(reading.power_w, "W");
-    let brakes: Vec<&str> = reading.brakes.iter().map(|brake| brake.word()).collect();
+    let brakes: Vec<&str> = reading.throttle_reasons.iter().map(|reason| reason.word()).collect();
     if reading.idle {
         facts.push("idle".to_owned());
     }

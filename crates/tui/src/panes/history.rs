@@ -266,7 +266,7 @@ fn undecided(data: History) -> Option<Measure> {
     let runs = data.runs;
     let last = runs.last.as_ref().filter(|last| last.decided.is_none() && !runs.is_stale())?;
     let status = data.repository.status.as_ref();
-    let is_experiment = status.is_none_or(|s| s.incumbent.as_ref() != Some(&last.start.blob));
+    let is_experiment = status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
     last.verdict.objective.filter(|_| is_experiment)
 }
 
@@ -283,7 +283,7 @@ fn describe(
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&data.setup.objective)),
-        None => row.correctness.clone(),
+        None => row.correctness.to_string(),
     };
     let before =
         at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);

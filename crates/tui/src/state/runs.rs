@@ -147,6 +147,7 @@ impl Runs {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
             RunEvent::Progress(id, _) => !is_live(*id),
             RunEvent::Ended(record) => !is_live(record.start.id),
+            RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
                 !matches!(self.running, Running::Asked(..))
             }

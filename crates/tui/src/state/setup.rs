@@ -2,6 +2,7 @@
 
 use crate::text::printable;
 use lab_core::config::{Config, Goal};
+use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 
@@ -12,7 +13,7 @@ pub struct Setup {
     /// Path of the kernel's file, relative to the repository.
     pub kernel: String,
     /// The result line that is optimised, such as `throughput_sps`.
-    pub objective: String,
+    pub objective: Objective,
     pub goal: Goal,
     /// The command of an external harness, if lab.toml names one.
     pub external: Option<String>,

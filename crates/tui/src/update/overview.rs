@@ -61,9 +61,9 @@ impl Model {
         }
         // During a run the watcher knows better what is on disk: this look may be older than its last event.
         if is_idle {
-            self.set_present(status.present.clone());
-            if let Err(why) = &status.present {
-                self.say(Level::Error, why.clone());
+            self.set_present(status.present().cloned().map_err(str::to_owned));
+            if let Err(why) = status.present() {
+                self.say(Level::Error, why);
             }
         }
         let mut effects = Vec::new();
@@ -92,13 +92,13 @@ impl Model {
             effects.push(Effect::Repository(RepositoryRequest::Log(record.start.id)));
         }
         // Where other bytes were saved meanwhile, the watcher reports them.
-        let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
+        let is_incumbent = status.blob().is_some() && status.blob() == status.snapshot.incumbent.as_deref();
         let are_expected = match &self.decision.expected_bytes {
             Some(ExpectedBytes::Incumbent) => is_incumbent,
-            Some(ExpectedBytes::Blob(blob)) => status.blob.as_ref() == Some(blob),
+            Some(ExpectedBytes::Blob(blob)) => status.blob() == Some(blob),
             None => false,
         };
-        let unjudged = (status.judged.is_none() || has_no_result) && status.present.is_ok() && is_idle;
+        let unjudged = (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
             return effects;

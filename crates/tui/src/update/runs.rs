@@ -8,6 +8,7 @@ use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::status::Level;
+use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
 use lab_core::run::verdict::Outcome;
 use lab_core::runner::{Batch, RunEvent};
@@ -17,8 +18,13 @@ use std::sync::Arc;
 
 impl Model {
     pub(super) fn start(&mut self, reason: Reason) -> Vec<Effect> {
+        self.start_on(reason, None)
+    }
+
+    /// Starts a run of these inputs; without them the runner reads the files.
+    fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) -> Vec<Effect> {
         self.runs.running = Running::Asked(reason, self.now);
-        vec![Effect::StartRun(reason)]
+        vec![Effect::StartRun(reason, inputs)]
     }
 
     /// Starts a run, unless a decision is carried out: the look after the decision starts one for the bytes then on disk.
@@ -72,6 +78,10 @@ impl Model {
                 self.say(Level::Error, why);
                 vec![Effect::Refresh]
             }
+            RunEvent::NoStandby { why } => {
+                self.say(Level::Warning, why);
+                Vec::new()
+            }
             RunEvent::NeedsTrust { command, .. } => {
                 self.runs.running = Running::No;
                 self.runs.untrusted = Some(command.clone());
@@ -110,11 +120,12 @@ impl Model {
                 vec![Effect::Refresh]
             }
             WatchEvent::Surroundings => vec![Effect::Refresh],
-            WatchEvent::Changed { config: true, fingerprint, .. } => {
-                self.set_present(Ok(fingerprint));
+            WatchEvent::Changed { config: true, inputs, .. } => {
+                self.set_present(Ok(inputs.fingerprint.clone()));
                 ask(RepositoryRequest::Reopen)
             }
-            WatchEvent::Changed { fingerprint, .. } => {
+            WatchEvent::Changed { inputs, .. } => {
+                let fingerprint = inputs.fingerprint.clone();
                 let known = match (&self.runs.running, &self.runs.last) {
                     (Running::Live(live), _) => live.start.fingerprint == fingerprint,
                     (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
@@ -126,7 +137,7 @@ impl Model {
                 if known || self.runs.paused || self.decision.in_progress.is_some() {
                     return vec![Effect::Refresh];
                 }
-                self.start(Reason::Saved)
+                self.start_on(Reason::Saved, Some(inputs))
             }
         }
     }

@@ -4,6 +4,14 @@ pub mod split;
 
 use serde::{Deserialize, Serialize};
 
+/// A view: panes that are shown together. The first is shown when the screen opens.
+///
+/// ```
+/// use lab_tui::views::View;
+///
+/// assert_eq!(View::default(), View::Bench);
+/// assert_eq!(View::ALL.map(View::name), ["Bench", "Source", "Results", "Git", "Device"]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
@@ -21,8 +29,10 @@ pub enum View {
 }
 
 impl View {
+    /// All views, in the order of the keys that show them.
     pub const ALL: [View; 5] = [View::Bench, View::Source, View::Results, View::Git, View::Device];
 
+    /// Its name on the screen.
     pub fn name(self) -> &'static str {
         match self {
             View::Bench => "Bench",

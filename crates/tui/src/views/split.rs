@@ -5,15 +5,17 @@ use ratatui::layout::{Direction, Rect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Every border there is.
+/// A border between two panes that the user can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
-    /// Bench: between left and right, and in each of the two.
+    /// Bench: between the left and the right column.
     BenchColumns,
+    /// Bench: between the two panes of the left column.
     BenchLeft,
+    /// Bench: between the two panes of the right column.
     BenchRight,
-    /// Bench on a smaller screen.
+    /// Bench on a smaller screen, where all panes are in one column.
     BenchStack,
     Results,
     Git,

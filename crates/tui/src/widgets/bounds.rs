@@ -1,6 +1,7 @@
 //! The lower bounds of a kernel's time: the floor, which no kernel can beat, and the estimate of the stated algorithm.
 
 use crate::format;
+use lab_core::objective::Objective;
 use lab_protocol::report::{Report, attribute};
 
 /// The result lines about bounds.
@@ -8,14 +9,14 @@ pub const KEYS: [&str; 3] = ["floor_us", "estimate_us", "of_estimate"];
 
 /// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is the throughput or the
 /// kernel's time.
-pub fn levels(report: &Report, objective: &str) -> Vec<(f64, String)> {
+pub fn levels(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
     let level = |key: &str, name: &str| {
         let bound = report.number(key).filter(|us| *us > 0.0)?;
         let at = match objective {
-            "kernel_us" => bound,
+            Objective::KernelTime => bound,
             // A launch does the same amount of work in both, so the throughputs are in the inverse ratio of the times.
-            "throughput_sps" => report.number(objective)? * report.number("kernel_us")? / bound,
-            _ => return None,
+            Objective::Throughput => report.number(objective.name())? * report.number("kernel_us")? / bound,
+            Objective::Other(_) => return None,
         };
         at.is_finite().then(|| (at, format!("{name} {}", format::short(at))))
     };

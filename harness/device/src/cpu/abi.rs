@@ -19,6 +19,9 @@ pub struct Thread {
     pub carrier: u32,
 }
 
+/// Lanes of a warp.
+pub const WARP: u32 = 32;
+
 /// A thread that no coroutine has taken up yet.
 pub const FRESH: u32 = u32::MAX;
 

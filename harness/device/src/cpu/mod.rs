@@ -9,20 +9,20 @@
 //! guarded by `#ifndef LAB_CPU`. Local includes go the same way. The compiler then makes a shared object, with everything in
 //! `include/cpu` precompiled in the cache folder; warm, a build takes a few tenths of a second.
 //!
-//! # From launch to values ([`driver`], [`worker`])
-//! Memory is host memory, an address a host pointer. Blocks are spread over the cores, one OS thread ([`worker`]) each. A block
+//! # From launch to values ([`driver`], [`scheduler`])
+//! Memory is host memory, an address a host pointer. Blocks are spread over the cores, one OS thread ([`scheduler::Worker`]) each. A block
 //! never changes its worker, so within a block nothing races and a barrier is a counter. A cooperative launch has all its
 //! blocks alive at once, and only its grid-wide barrier ([`launch`]) crosses OS threads.
 //! A thread runs until it must wait, picks who goes on, and switches. `__syncthreads` waits for all threads of the block; a
-//! warp intrinsic is one rendezvous of the lanes in its mask, where each lane leaves a value and then reads all of them ([`calls`]).
+//! warp intrinsic is one rendezvous of the lanes in its mask, where each lane leaves a value and then reads all of them (`scheduler/calls.rs`).
 //! Threads that have no one to wait for share a coroutine, one after the other.
 //!
-//! The order between two barriers is the launch's [`Order`](super::Order): blocks, warps and lanes forward, in reverse, or
+//! The order between two barriers is the launch's [`ExecutionOrder`](crate::ExecutionOrder): blocks, warps and lanes forward, in reverse, or
 //! drawn from a seed, the same on any number of cores as long as blocks do not talk to each other. Shared
 //! memory is poisoned when a block begins. Together they make a missing barrier show.
 //!
-//! # What ends a launch with an error in words ([`report`])
-//! A barrier or rendezvous that some thread can never reach, with its file and line, who waits and who has returned; different barriers
+//! # What ends a launch with an error in words (`scheduler/report.rs`)
+//! A barrier or rendezvous that some thread can never scope, with its file and line, who waits and who has returned; different barriers
 //! at once; a lane outside its own mask; `assert`, `__trap`; too much shared memory, a write past its end; a stack overflow. Wild
 //! accesses kill the process, after a line on stderr that names kernel, block and thread ([`signal`]).
 //!
@@ -40,28 +40,26 @@
 //! - Times say nothing about a GPU.
 
 mod abi;
-mod block;
 mod build;
-mod calls;
 mod driver;
 mod fibers;
 mod headers;
 mod launch;
 mod lex;
+mod order;
 mod races;
-mod report;
 mod rewrite;
+mod scheduler;
 mod shared;
 mod signal;
 mod stacks;
 #[cfg(test)]
 mod tests;
-mod worker;
 
-pub use build::{ADDRESSES, RACES};
-pub use races::{LOG as RACE_LOG, Party, Race, Reach};
+pub use build::{ADDRESS_SANITIZER, THREAD_SANITIZER};
+pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess};
 
-use super::{Builder, DeviceError, Driver};
+use crate::api::{Builder, DeviceError, Driver};
 
 /// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {

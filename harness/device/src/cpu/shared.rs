@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::fibers::fibers;
-use crate::process::worker::POISON;
+use crate::api::POISON;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// What one block may ask for: an H100's figure.

@@ -1,7 +1,7 @@
 //! One line on stderr about the kernel, block and thread before a wild access ends the process.
 #![allow(unsafe_code)]
 
-use super::worker::{RUNNING, block_of};
+use super::scheduler::{RUNNING, block_of};
 use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::sync::Once;

@@ -4,7 +4,8 @@ use super::nvrtc::{Input, Nvrtc};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::device::{BuildRequest, Builder, Built, DeviceError, Image, images};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::build_cache;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -99,7 +100,7 @@ impl Builder for NvrtcBuilder {
 
     fn identity(&self) -> String {
         // An update of a toolkit keeps its version and its paths.
-        let library = images::stamp(&self.toolkit.library);
+        let library = build_cache::stamp(&self.toolkit.library);
         format!("{} {library} {:?}", self.version(), self.toolkit.includes)
     }
 
@@ -158,7 +159,7 @@ fn as_shown(log: &str, source: &Path, shown_as: &str) -> String {
 
 /// Writes the cubin to a file of its own; whole, or not at all.
 fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
-    let folder = images::folder(cache_dir);
+    let folder = build_cache::folder(cache_dir);
     let write = || -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&folder)?;
         let mut file = tempfile::Builder::new().suffix(".cubin").tempfile_in(&folder)?;

@@ -1,8 +1,8 @@
 //! The driver itself: whether it is here, which version, which devices, and its errors in words.
 #![allow(unsafe_code)]
 
-use super::{calls, words};
-use crate::device::DeviceError;
+use super::{calls, errors};
+use crate::api::DeviceError;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
@@ -106,7 +106,7 @@ pub fn check(code: u32, doing: &str) -> Result<(), DeviceError> {
     };
     let name = text(calls::cuGetErrorName).unwrap_or_else(|| format!("error {code}"));
     let says = text(calls::cuGetErrorString).unwrap_or_default();
-    Err(words::explain(code, doing, format!("{name}: {says}").trim_end_matches(": ")))
+    Err(errors::explain(code, doing, format!("{name}: {says}").trim_end_matches(": ")))
 }
 
 #[cfg(test)]

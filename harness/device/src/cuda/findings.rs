@@ -3,7 +3,7 @@
 use super::nvrtc::Nvrtc;
 use super::toolkit::Toolkit;
 use super::{devices, toolkits};
-use crate::device::Finding;
+use crate::api::Finding;
 
 pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit and set CUDA_HOME where it is in no usual place, \
      or install its wheels into the project's .venv: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime \

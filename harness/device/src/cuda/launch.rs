@@ -1,6 +1,6 @@
 //! Which launches a device refuses, said with the numbers before the driver says it without them.
 
-use crate::device::Shape;
+use crate::api::Shape;
 
 /// What a device allows of any launch.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ mod build;
 mod calls;
 mod devices;
 mod driver;
+mod errors;
 mod findings;
 mod headers;
 mod launch;
@@ -14,13 +15,12 @@ mod pch;
 mod ptxas;
 mod staging;
 mod toolkit;
-mod words;
 
 pub use build::NvrtcBuilder;
 pub use findings::findings;
 
-use super::gauge::Gauge;
-use super::{Builder, DeviceError, Driver};
+use crate::api::Telemetry;
+use crate::api::{Builder, DeviceError, Driver};
 use toolkit::{Surroundings, Toolkit};
 
 /// Whether a CUDA driver and at least one device are here. Never panics, never loads twice.
@@ -41,9 +41,9 @@ pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
     NvrtcBuilder::new(toolkit)
 }
 
-/// What NVML says of the GPU with this identifier.
-pub fn gauge(uuid: &str) -> Result<impl Gauge + use<>, String> {
-    nvml::NvmlGauge::open(uuid)
+/// Reads, through NVML, the state of the GPU with this identifier.
+pub fn telemetry(uuid: &str) -> Result<impl Telemetry + use<>, String> {
+    nvml::NvmlTelemetry::open(uuid)
 }
 
 pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {

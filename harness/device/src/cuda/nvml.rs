@@ -1,8 +1,9 @@
 //! The state of a GPU by NVML, which is loaded at run time like the driver.
 
 use super::devices;
-use crate::device::Finding;
-use crate::device::gauge::{Brake, Gauge, Process, Reading};
+use crate::api::Finding;
+use crate::api::Telemetry;
+use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One GPU.
-pub struct NvmlGauge {
+pub struct NvmlTelemetry {
     device: Device<'static>,
     /// Microseconds since 1970 when it was opened: usage before that is nobody's business.
     opened: u64,
@@ -20,7 +21,7 @@ pub struct NvmlGauge {
     busy: BTreeMap<u32, u32>,
 }
 
-impl NvmlGauge {
+impl NvmlTelemetry {
     /// `uuid` as `nvidia-smi -L` writes it. Takes 20 to 50 ms.
     pub fn open(uuid: &str) -> Result<Self, String> {
         // Handles borrow the library; it is wanted as long as the process lives.
@@ -28,7 +29,7 @@ impl NvmlGauge {
         let device = nvml
             .device_by_uuid(uuid)
             .map_err(|e| format!("NVML does not know the device {uuid}: {}", words(&e)))?;
-        Ok(NvmlGauge { device, opened: now(), busy: BTreeMap::new() })
+        Ok(NvmlTelemetry { device, opened: now(), busy: BTreeMap::new() })
     }
 
     fn memory(&self) -> Option<(u64, u64)> {
@@ -70,7 +71,7 @@ impl NvmlGauge {
     }
 }
 
-impl Gauge for NvmlGauge {
+impl Telemetry for NvmlTelemetry {
     fn read(&mut self, with_processes: bool) -> Reading {
         // Where even this is not told, the clocks count as those of a kernel.
         let reasons = self.device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
@@ -80,7 +81,7 @@ impl Gauge for NvmlGauge {
             temperature_c: self.device.temperature(TemperatureSensor::Gpu).ok(),
             power_w: self.device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
             idle: reasons.contains(ThrottleReasons::GPU_IDLE),
-            brakes: brakes(reasons),
+            throttle_reasons: throttle_reasons(reasons),
             memory: with_processes.then(|| self.memory()).flatten(),
             processes: if with_processes { self.processes() } else { None },
         }
@@ -91,16 +92,16 @@ impl Gauge for NvmlGauge {
     }
 }
 
-fn brakes(reasons: ThrottleReasons) -> Vec<Brake> {
+fn throttle_reasons(reasons: ThrottleReasons) -> Vec<ThrottleReason> {
     let all = [
-        (ThrottleReasons::SW_POWER_CAP, Brake::SwPowerCap),
-        (ThrottleReasons::HW_SLOWDOWN, Brake::HwSlowdown),
-        (ThrottleReasons::SW_THERMAL_SLOWDOWN, Brake::SwThermalSlowdown),
-        (ThrottleReasons::HW_THERMAL_SLOWDOWN, Brake::HwThermalSlowdown),
-        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, Brake::HwPowerBrake),
-        (ThrottleReasons::SYNC_BOOST, Brake::SyncBoost),
-        (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, Brake::ApplicationClocks),
-        (ThrottleReasons::DISPLAY_CLOCK_SETTING, Brake::DisplayClocks),
+        (ThrottleReasons::SW_POWER_CAP, ThrottleReason::SwPowerCap),
+        (ThrottleReasons::HW_SLOWDOWN, ThrottleReason::HwSlowdown),
+        (ThrottleReasons::SW_THERMAL_SLOWDOWN, ThrottleReason::SwThermalSlowdown),
+        (ThrottleReasons::HW_THERMAL_SLOWDOWN, ThrottleReason::HwThermalSlowdown),
+        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, ThrottleReason::HwPowerBrake),
+        (ThrottleReasons::SYNC_BOOST, ThrottleReason::SyncBoost),
+        (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, ThrottleReason::ApplicationClocks),
+        (ThrottleReasons::DISPLAY_CLOCK_SETTING, ThrottleReason::DisplayClocks),
     ];
     all.into_iter().filter(|(flag, _)| reasons.contains(*flag)).map(|(_, brake)| brake).collect()
 }
@@ -193,11 +194,11 @@ mod tests {
 
     #[test]
     fn idleness_and_fixed_clocks_are_no_faults() {
-        let seen = brakes(ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING);
-        assert_eq!(seen, [Brake::ApplicationClocks]);
+        let seen = throttle_reasons(ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING);
+        assert_eq!(seen, [ThrottleReason::ApplicationClocks]);
         assert!(seen.iter().all(|brake| brake.fault().is_none()));
-        let seen = brakes(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
-        assert_eq!(seen, [Brake::SwPowerCap, Brake::HwThermalSlowdown]);
+        let seen = throttle_reasons(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
+        assert_eq!(seen, [ThrottleReason::SwPowerCap, ThrottleReason::HwThermalSlowdown]);
         assert!(seen.iter().all(|brake| brake.fault().is_some()));
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::toolkit::Toolkit;
-use crate::device::DeviceError;
+use crate::api::DeviceError;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;

@@ -64,7 +64,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many
-/// steps, and it is asked for after every quad: those of the first degrees are kept.
+/// steps, and it is asked for after every block: those of the first degrees are kept.
 fn student(degrees: usize) -> Option<f64> {
     static KEPT: [OnceLock<f64>; 1024] = [const { OnceLock::new() }; 1024];
     let t = StudentsT::new(0.0, 1.0, degrees as f64).ok()?;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// No interval is worth a verdict with fewer quads.
-pub const LEAST_QUADS: usize = 3;
+/// No interval is worth a verdict with fewer blocks.
+pub const LEAST_BLOCKS: usize = 3;
 
-/// So many budgets are spent, at most, until there are [`LEAST_QUADS`].
+/// So many budgets are spent, at most, until there are [`LEAST_BLOCKS`].
 const PATIENCE: u32 = 8;
 
 /// What the settings ask for.
@@ -48,20 +48,20 @@ impl Plan {
 
     /// Quads in a trial, and trials.
     pub fn shape(&self) -> (usize, usize) {
-        // A quad holds two launches of the candidate.
+        // A block holds two launches of the candidate.
         self.trials.map_or((usize::MAX, 1), |t| (t.iterations.div_ceil(2).max(1), t.trials.max(1)))
     }
 
-    /// Whether a trial goes on after so many quads.
+    /// Whether a trial goes on after so many blocks.
     ///
     /// The rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
     /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): until the
     /// interval is narrow enough. It takes the interval's width and nothing else of what was measured,
     /// neither its sign nor its place, so that it cannot favour an outcome.
-    pub fn goes_on(&self, quads: usize, half_width: f64, spent: Duration) -> bool {
+    pub fn goes_on(&self, blocks: usize, half_width: f64, spent: Duration) -> bool {
         match self.trials {
-            Some(_) => quads < self.shape().0 && spent < self.budget,
-            None if quads < LEAST_QUADS => spent < self.patience(),
+            Some(_) => blocks < self.shape().0 && spent < self.budget,
+            None if blocks < LEAST_BLOCKS => spent < self.patience(),
             None => half_width > self.half_width && spent < self.budget,
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn on_save_it_ends_when_the_interval_is_narrow_or_the_budget_spent() {
         let plan = Plan::default();
-        assert!(plan.goes_on(2, 0.0, 900 * MS), "three quads decide, not two");
+        assert!(plan.goes_on(2, 0.0, 900 * MS), "three blocks decide, not two");
         assert!(!plan.goes_on(2, 1.0, 2000 * MS), "unless they would take for ever");
         assert!(!plan.goes_on(3, 0.0025, 10 * MS));
         assert!(plan.goes_on(3, 0.0026, 249 * MS));

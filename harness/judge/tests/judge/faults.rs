@@ -1,8 +1,9 @@
 //! Kernels, compilers and ends that would hurt the lab.
 
 use crate::support::{self, Folder, Judged, Log};
-use harness::process::Exit;
-use harness::process::judge::{Options, judge};
+use lab_judge::JudgeOptions;
+use lab_judge::judge::judge;
+use lab_protocol::Exit;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -79,7 +80,7 @@ fn a_kernel_that_kills_its_process_is_a_crash() {
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(Options { time_limit: Duration::from_secs(3), ..folder.options() });
+    let judged = support::run(JudgeOptions { time_limit: Duration::from_secs(3), ..folder.options() });
     judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
 }
 
@@ -224,9 +225,9 @@ impl Endless {
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let mut options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        let mut options = JudgeOptions { shown_as: None, ..support::options(folder.as_ref()) };
         options.cache_dir = std::env::var_os("LAB_TEST_CACHE").map(PathBuf::from).or(options.cache_dir);
-        let _ = harness::process::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
+        let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }
 }
 
@@ -258,7 +259,7 @@ fn stands_by(folder: &Folder, stdin: &str) -> String {
 #[test]
 fn a_judge_on_standby_judges_once_when_it_is_told_to() {
     let log = stands_by(&folder(""), "judge\n");
-    let report = harness::report::Report::read(&log);
+    let report = lab_protocol::report::Report::read(&log);
     assert_eq!(report.correctness(), Some(true), "{log}");
     assert!(report.measure("throughput_sps").is_some(), "{log}");
     assert_eq!(log.matches("correctness:").count(), 1, "{log}");
@@ -292,7 +293,7 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     }
     judge.stdin.take().unwrap().write_all(b"judge\n").unwrap();
     let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
-    assert_eq!(harness::report::Report::read(&log).correctness(), Some(true), "{log}");
+    assert_eq!(lab_protocol::report::Report::read(&log).correctness(), Some(true), "{log}");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! first line, behind `# expected:`, what its error must contain.
 
 use crate::support::{self, Folder};
-use harness::process::Exit;
-use harness::process::judge::Options;
+use lab_judge::JudgeOptions;
+use lab_protocol::Exit;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
@@ -19,7 +19,7 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
 fn open(text: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("problem.toml"), text).unwrap();
-    let opened = harness::problem::open(folder.path());
+    let opened = lab_judge::problem::open(folder.path());
     opened.map(|_| ()).map_err(|stop| stop.to_string().replace(folder.path().to_str().unwrap(), "DIR"))
 }
 
@@ -48,13 +48,13 @@ fn bad_ones_say_where_and_what() {
 #[test]
 fn a_folder_without_a_problem_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let error = harness::problem::open(folder.path()).err().unwrap().to_string();
+    let error = lab_judge::problem::open(folder.path()).err().unwrap().to_string();
     assert!(error.contains("problem.toml: No such file"), "{error}");
 }
 
 #[test]
 fn the_example_in_the_manual_opens() {
-    let manual = include_str!("../../../kernels/README.md");
+    let manual = include_str!("../../../../kernels/README.md");
     let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert_eq!(open(example), Ok(()));
 }
@@ -101,7 +101,7 @@ fn gather(kernel: &str) -> Folder {
 fn integers_in_place_are_judged_exactly_and_dumped() {
     let folder = gather(GATHER_KERNEL);
     let out = folder.path().join("dump");
-    let judged = support::run(Options { dump: Some(out.clone()), ..folder.options() });
+    let judged = support::run(JudgeOptions { dump: Some(out.clone()), ..folder.options() });
     judged.expect(Exit::Passed).expect_in("picked_mismatched", "0e0 limit=0e0");
 
     let read = |name: &str| -> Vec<i32> {

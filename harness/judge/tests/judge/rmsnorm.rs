@@ -1,11 +1,11 @@
 //! The committed rmsnorm problem: its kernel passes, and each way of spoiling it is named.
 
 use crate::support::{Folder, Judged};
-use harness::process::Exit;
+use lab_protocol::Exit;
 
-const PROBLEM: &str = include_str!("../../../kernels/rmsnorm/problem.toml");
-const REFERENCE: &str = include_str!("../../../kernels/rmsnorm/reference.cu");
-const KERNEL: &str = include_str!("../../../kernels/rmsnorm/kernel.cu");
+const PROBLEM: &str = include_str!("../../../../kernels/rmsnorm/problem.toml");
+const REFERENCE: &str = include_str!("../../../../kernels/rmsnorm/reference.cu");
+const KERNEL: &str = include_str!("../../../../kernels/rmsnorm/kernel.cu");
 
 fn folder(kernel: &str) -> Folder {
     Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", REFERENCE), ("kernel.cu", kernel)])

@@ -7,7 +7,7 @@ mod cases;
 #[path = "../judge/support.rs"]
 mod support;
 
-use harness::device::Target;
+use lab_protocol::Target;
 
 #[test]
 fn honest_kernels_pass() {

@@ -11,6 +11,7 @@ use crate::theme::Theme;
 use crate::widgets::evidence::value_text;
 use crate::widgets::{figure, mark};
 use lab_core::history::details::Compared;
+use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_protocol::report::{Gate, Report};
@@ -74,7 +75,7 @@ impl Columns<'_> {
 fn head(
     Comparison { experiments, both }: Comparison,
     table: &Columns,
-    objective: &str,
+    objective: &Objective,
     appearance: &Appearance,
 ) -> Vec<Line<'static>> {
     let theme = table.theme;

@@ -11,6 +11,7 @@ use crate::widgets::evidence::{self, device_state};
 use crate::widgets::mark;
 use lab_core::history::details::Whole;
 use lab_core::message::Trailer;
+use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::{HeldOut, Record};
 use lab_core::run::verdict::Outcome;
@@ -82,7 +83,7 @@ pub fn changes<'a>(
 fn head(
     experiment: &Experiment,
     record: Option<&Record>,
-    objective: &str,
+    objective: &Objective,
     columns: usize,
     appearance: &Appearance,
 ) -> Vec<Line<'static>> {
@@ -125,7 +126,7 @@ fn head(
 }
 
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
-fn figures(experiment: &Experiment, objective: &str, theme: &Theme) -> Option<Line<'static>> {
+fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Option<Line<'static>> {
     let figure = experiment.figure()?;
     let unit = printable(format::unit(objective)).into_owned();
     let about = if experiment.emulated { "~" } else { "" };
@@ -164,7 +165,7 @@ fn trailers(trailers: &[Trailer], columns: usize, theme: &Theme) -> Vec<Line<'st
 /// What the record holds of the run.
 fn measured(
     record: &Record,
-    objective: &str,
+    objective: &Objective,
     columns: usize,
     appearance: &Appearance,
 ) -> Vec<Section<'static>> {
@@ -173,7 +174,7 @@ fn measured(
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
     let mut all = vec![
         Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.glyphs)),
-        Section::new("measured", evidence::others(&report, objective, columns, theme)),
+        Section::new("measured", evidence::others(&report, objective.name(), columns, theme)),
         Section::new("on", device(&report, theme)),
     ];
     if let Some(held_out) = &record.held_out {

@@ -4,6 +4,7 @@ use super::cells::in_short;
 use crate::format;
 use crate::table::{Column, Table};
 use crate::text::{printable, width};
+use lab_core::objective::Objective;
 
 /// Between two columns.
 pub const GAP: &str = "  ";
@@ -85,7 +86,7 @@ pub fn is_figure(column: Column) -> bool {
 }
 
 /// The heading of a column.
-pub fn name(column: Column, objective: &str) -> String {
+pub fn name(column: Column, objective: &Objective) -> String {
     match column {
         Column::Figure => printable(format::unit(objective)).into_owned(),
         _ => column.name().to_owned(),

@@ -1,8 +1,8 @@
 //! From source to image: what does not build is told with the user's path and line.
 
 use super::*;
-use crate::device::cpu::build::Host;
-use crate::device::cpu::rewrite;
+use crate::cpu::build::Host;
+use crate::cpu::rewrite;
 
 /// The build's log, of a source that must not build.
 fn refused(source: &str) -> String {
@@ -82,7 +82,7 @@ template <class T> __global__ void generic(T*) {}
 __global__ void mangled(int*) {}
 "#,
     );
-    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, Order::Forward).unwrap();
+    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward).unwrap();
     assert_eq!(out, [1000 + '}' as i32]);
     for absent in ["tensor", "declared_only", "generic", "mangled"] {
         assert_eq!(bench.device.entry(bench.module, absent).unwrap(), None, "{absent}");

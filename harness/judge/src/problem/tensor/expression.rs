@@ -1,5 +1,6 @@
 //! Arithmetic over named dimensions, as problem.toml writes it: `2 * rows * cols`.
 
+use super::suggest::suggest;
 use exmex::{Express, FlatEx};
 
 /// A parsed expression. All its variables are known names.
@@ -15,7 +16,7 @@ impl Expression {
         let parsed: FlatEx<f64> =
             exmex::parse(text).map_err(|e| format!("'{text}' is no expression: {}", e.msg()))?;
         if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
-            let hint = super::suggest(unknown, names);
+            let hint = suggest(unknown, names);
             return Err(format!("'{text}' names '{unknown}', which is no dimension{hint}"));
         }
         Ok(Expression { text: text.to_owned(), parsed })

@@ -1,0 +1,82 @@
+//! Building a kernel: the request, its result, and [`Builder`], which each device implements.
+
+use crate::api::error::DeviceError;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What a [`Builder`] compiles, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BuildRequest {
+    /// The file to compile: a snapshot that nobody edits.
+    pub source: PathBuf,
+    /// The path that diagnostics show: the path of the user's own file.
+    pub shown_as: String,
+    /// Folders in which `#include "…"` is looked up, after the source's own folder.
+    pub include_dirs: Vec<PathBuf>,
+    /// Macros: name and value.
+    pub defines: Vec<(String, String)>,
+    /// Further compiler options, from lab.toml, passed on unchanged.
+    pub options: Vec<String>,
+    /// Text of the generated header `lab_problem.h`, which `lab.h` includes: the struct `LabDims`.
+    pub problem_header: String,
+    /// Architecture to build for, such as `sm_90`; empty on the cpu device.
+    pub arch: String,
+    /// Folder for the image and for files that the compiler keeps between builds.
+    pub cache_dir: PathBuf,
+}
+
+/// A built module, in a file: a cubin for a CUDA device, a shared object for the cpu device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Image {
+    pub path: PathBuf,
+}
+
+/// The result of a build.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Built {
+    /// `None` where the build failed.
+    pub image: Option<Image>,
+    /// The compiler's diagnostics, as it printed them. Holds the warnings of a build that succeeded, too.
+    pub log: String,
+    /// Wall time of the build, in seconds.
+    pub seconds: f64,
+    /// Whether the image was found in the [build cache](crate::build_cache).
+    #[serde(default)]
+    pub reused: bool,
+    /// Registers per thread: the largest number over the module's functions. `None` where the compiler reports none.
+    pub registers: Option<u32>,
+    /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is known.
+    pub spill_bytes: Option<u32>,
+    /// Bytes of static shared memory: the largest number over the module's functions, where it is known.
+    pub shared_bytes: Option<u32>,
+}
+
+impl Built {
+    /// The result of a build that failed, and that began at `started`.
+    pub fn failed(log: String, started: Instant) -> Self {
+        Built {
+            image: None,
+            log,
+            seconds: started.elapsed().as_secs_f64(),
+            reused: false,
+            registers: None,
+            spill_bytes: None,
+            shared_bytes: None,
+        }
+    }
+}
+
+/// Compiles source into an image. Lives in the compiler process.
+pub trait Builder {
+    /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
+    fn version(&self) -> String;
+    /// A text that differs between any two compilers that may build different images from one request.
+    fn identity(&self) -> String;
+    /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready. A failure is not
+    /// reported here: the build itself meets it again and reports it.
+    fn warm(&mut self, request: &BuildRequest) -> bool;
+    /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err` means that the
+    /// compiler itself could not run; its text ends with the remedy.
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;
+}

@@ -1,0 +1,241 @@
+//! Builds with NVRTC, as a user runs them. These tests need a CUDA toolkit or its wheels, but no GPU, and are
+//! ignored unless they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
+#![allow(clippy::unwrap_used)]
+
+use lab_device::cuda::{self, NvrtcBuilder};
+use lab_device::{BuildRequest, Builder, Built};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// NVRTC maps a precompiled header to one address of the process, so that there is one builder at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A folder with sources, and a builder.
+struct Bench {
+    folder: tempfile::TempDir,
+    builder: NvrtcBuilder,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Waits for its turn. Fails where NVRTC is missing.
+fn bench() -> Bench {
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let builder = cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    Bench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }
+}
+
+impl Bench {
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn request(&self) -> BuildRequest {
+        BuildRequest {
+            source: self.folder.path().join("kernel.cu"),
+            shown_as: "kernels/mine/kernel.cu".into(),
+            include_dirs: vec![],
+            defines: vec![],
+            options: vec![],
+            problem_header: "#pragma once\nstruct LabDims { unsigned rows; };\n".into(),
+            arch: "sm_90".into(),
+            cache_dir: self.folder.path().join("cache"),
+        }
+    }
+
+    fn build(&mut self, text: &str) -> Built {
+        self.write("kernel.cu", text);
+        let request = self.request();
+        self.builder.build(&request).unwrap()
+    }
+}
+
+/// A kernel as users write them: grid sync, half types, the C library's headers.
+const KERNEL: &str = r#"
+// What a kernel usually starts with.
+#include "lab.h"
+
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cstdint>
+#include <stdio.h>
+#include <math.h>
+#define TILE 4
+constexpr float NONE = -INFINITY;
+
+extern "C" __global__ void scale(float* x, uint32_t n, const __nv_bfloat16* by) {
+    __shared__ float kept[256];
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    kept[threadIdx.x] = i < n ? x[i] * __bfloat162float(*by) : INFINITY;
+    cooperative_groups::this_grid().sync();
+    if (i < n) x[i] = TILE * fmaxf(kept[threadIdx.x], NONE);
+    if (i == INT32_MAX) printf("never\n");
+}
+LAB_LAUNCH(scale) { launch.grid[0] = dims.rows; launch.block[0] = 256; }
+"#;
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn a_kernel_is_built_and_its_resources_are_told() {
+    let mut bench = bench();
+    let built = bench.build(KERNEL);
+    assert_eq!(built.log, "");
+    let image = built.image.unwrap();
+    assert_eq!(&std::fs::read(image.path).unwrap()[..4], b"\x7fELF");
+    assert!(built.registers.unwrap() > 5 && built.seconds > 0.0);
+    assert_eq!((built.spill_bytes, built.shared_bytes), (Some(0), Some(1024)));
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn the_c_librarys_headers_go_with_cudas_in_either_order() {
+    let mut bench = bench();
+    let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
+    let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
+    let body = "extern \"C\" __global__ void k(int64_t* x, float* y) { *x = INT64_MAX - CHAR_BIT; *y = FLT_MAX; y[1] = INFINITY; }\n";
+    for text in [format!("{ours}{theirs}{body}"), format!("{theirs}{ours}{body}")] {
+        let built = bench.build(&text);
+        assert!(built.image.is_some() && built.log.is_empty(), "{}", built.log);
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn an_error_names_the_line_of_the_users_file() {
+    let mut bench = bench();
+    let built = bench.build("#include \"lab.h\"\nextern \"C\" __global__ void k(int* x) {\n    *x = y;\n}\n");
+    assert!(built.image.is_none());
+    assert!(
+        built.log.starts_with("kernels/mine/kernel.cu(3): error: identifier \"y\" is undefined"),
+        "{}",
+        built.log
+    );
+    assert!(!built.log.contains(bench.folder.path().to_str().unwrap()), "{}", built.log);
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn a_warning_is_shown_where_the_build_succeeds() {
+    let mut bench = bench();
+    let built = bench.build("extern \"C\" __global__ void k() {\n    int unused;\n}\n");
+    assert!(built.image.is_some());
+    assert!(built.log.starts_with("kernels/mine/kernel.cu(2): warning #"), "{}", built.log);
+    assert!(!built.log.contains("ptxas"), "{}", built.log);
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn spills_are_counted() {
+    let mut bench = bench();
+    bench.write(
+        "kernel.cu",
+        r#"extern "C" __global__ void k(float* x) {
+            float a[64];
+            #pragma unroll
+            for (int i = 0; i < 64; i++) a[i] = x[i * 1024 + threadIdx.x];
+            #pragma unroll 1
+            for (int n = 0; n < 100; n++) {
+                __syncthreads();
+                #pragma unroll
+                for (int i = 0; i < 64; i++) a[i] = a[i] * a[(i + 7) % 64] + x[n];
+            }
+            #pragma unroll
+            for (int i = 0; i < 64; i++) x[i * 1024 + threadIdx.x] = a[i];
+        }"#,
+    );
+    let options = vec!["--maxrregcount=32".to_owned()];
+    let request = BuildRequest { options, ..bench.request() };
+    let built = bench.builder.build(&request).unwrap();
+    assert_eq!(built.registers, Some(32));
+    assert!(built.spill_bytes.unwrap() > 100, "{built:?}");
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn local_headers_are_found_beside_the_source_and_named_as_the_user_knows_them() {
+    let mut bench = bench();
+    bench.write("parts/tile.cuh", "#include \"size.cuh\"\n");
+    bench.write("parts/size.cuh", "constexpr int SIZE = 4;\n");
+    let text = "#include <cooperative_groups.h>\n#include \"parts/tile.cuh\"\nextern \"C\" __global__ void k(int* x) { *x = SIZE; }\n";
+    assert!(bench.build(text).image.is_some());
+    let request = bench.request();
+    bench.builder.warm(&request);
+    bench.write("parts/size.cuh", "constexpr int OTHER = 4;\n\nthis is wrong\n");
+    let built = bench.build(text);
+    assert!(built.image.is_none(), "the header's change was not seen");
+    assert!(built.log.contains("kernels/mine/parts/size.cuh(3): error:"), "{}", built.log);
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn precompiled_headers_change_nothing_but_the_time() {
+    let mut bench = bench();
+    let first = bench.build(KERNEL);
+    let request = bench.request();
+    assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
+    let again = bench.build(KERNEL);
+    // The cubin's symbols may come in another order; what the kernel needs stays the same.
+    let needs = |built: &Built| (built.log.clone(), built.registers, built.spill_bytes, built.shared_bytes);
+    assert!(again.image.is_some());
+    assert_eq!(needs(&first), needs(&again));
+    // What follows them is read anew: a macro, and the generated header.
+    let other = bench.build(&KERNEL.replace("TILE 4", "TILE nothing"));
+    assert!(other.image.is_none() && other.log.contains("\"nothing\" is undefined"), "{}", other.log);
+    let problem_header = "struct LabDims { unsigned columns; };\n".to_owned();
+    let request = BuildRequest { problem_header, ..bench.request() };
+    let built = bench.builder.build(&request).unwrap();
+    assert!(built.image.is_none() && built.log.contains("has no member \"rows\""), "{}", built.log);
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn other_headers_take_the_place_of_the_first_and_only_cubins_are_left() {
+    let mut bench = bench();
+    for first in ["", "#include <cuda_fp16.h>\n"] {
+        bench.write("kernel.cu", format!("{first}{KERNEL}"));
+        let request = bench.request();
+        assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
+        let built = bench.builder.build(&request).unwrap();
+        assert!(built.image.is_some(), "{}", built.log);
+    }
+    let cache = bench.folder.path().join("cache");
+    drop(bench.builder);
+    let left: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["images"]);
+    let left: Vec<_> =
+        std::fs::read_dir(cache.join("images")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name.to_str().unwrap().ends_with(".cubin")), "{left:?}");
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn the_users_own_options_and_defines_are_used() {
+    let mut bench = bench();
+    bench.write("kernel.cu", "template <typename T> requires true __device__ void f();\n#if SIZE != 4\n#error size\n#endif\nextern \"C\" __global__ void k() {}\n");
+    let defines = vec![("SIZE".to_owned(), "4".to_owned())];
+    let request = BuildRequest { defines, options: vec!["-std=c++20".into()], ..bench.request() };
+    let built = bench.builder.build(&request).unwrap();
+    assert!(built.image.is_some(), "{}", built.log);
+    let request = BuildRequest { options: vec!["--fobar".into()], ..request };
+    let built = bench.builder.build(&request).unwrap();
+    assert!(built.image.is_none() && built.log.contains("--fobar"), "{}", built.log);
+}
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn what_cannot_be_built_is_said_in_words() {
+    let mut bench = bench();
+    bench.write("kernel.cu", b"int x;\nint\0y;\n");
+    let request = bench.request();
+    let built = bench.builder.build(&request).unwrap();
+    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: a NUL byte: this is no text\n");
+    bench.write("kernel.cu", "");
+
+    let request = BuildRequest { arch: "sm_999".into(), ..request };
+    let error = bench.builder.build(&request).unwrap_err().to_string();
+    assert!(error.contains("not for sm_999") && error.contains("CUDA_HOME"), "{error}");
+
+    let request = BuildRequest { source: Path::new("/nowhere/kernel.cu").into(), ..request };
+    assert!(bench.builder.build(&request).is_err());
+}

@@ -1,0 +1,77 @@
+//! Addresses in an image as places in the user's source.
+
+use super::SourceLine;
+use crate::outcome::Stop;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// The place of each address, given from the image's beginning: of the functions inlined there the innermost that is the
+/// user's own. By binutils' `addr2line`, which is wherever a C++ compiler can link.
+pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>, Stop> {
+    if addresses.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut command = Command::new("addr2line");
+    command.arg("-a").arg("-i").arg("-e").arg(image).args(addresses.iter().map(|a| format!("{a:#x}")));
+    let output = command.output().map_err(lacking)?;
+    let here = std::env::current_dir().unwrap_or_default();
+    Ok(read(&String::from_utf8_lossy(&output.stdout), &here))
+}
+
+/// Whether the program is here.
+pub fn program() -> Result<(), Stop> {
+    Command::new("addr2line").arg("--version").output().map(drop).map_err(lacking)
+}
+
+fn lacking(error: io::Error) -> Stop {
+    Stop::Lab(format!(
+        "addr2line, which names the lines of findings, cannot be run: {error}; install binutils"
+    ))
+}
+
+fn read(text: &str, here: &Path) -> HashMap<u64, SourceLine> {
+    let mut places = HashMap::new();
+    let mut address = 0;
+    for line in text.lines() {
+        if let Some(number) = line.strip_prefix("0x") {
+            address = u64::from_str_radix(number.trim(), 16).unwrap_or(0);
+            continue;
+        }
+        // `/folder/kernel.cu:12 (discriminator 3)`
+        let place = line.split(" (").next().unwrap_or(line);
+        let Some((file, row)) = place.rsplit_once(':') else { continue };
+        let Ok(row) = row.parse() else { continue };
+        if row == 0 || !is_users(file) {
+            continue;
+        }
+        let file = Path::new(file);
+        // The cpu device's compiler writes `.` for the current folder.
+        let relative = file.strip_prefix(".").or_else(|_| file.strip_prefix(here));
+        let file = relative.unwrap_or(file).display().to_string();
+        places.entry(address).or_insert(SourceLine { file, line: row });
+    }
+    places
+}
+
+pub fn is_users(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let labs = ["lab.h", "lab_problem.h", "lab_cpu.h"].contains(&name) || file.contains("/lab_cpu/");
+    let elsewhere = file.starts_with("/usr/") || file.starts_with('?');
+    !labs && !elsewhere
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_function_of_the_users_names_the_place() {
+        let text = "0x0000000000001234\n/cache/cpu-1/lab_cpu/memory.h:9\n/here/lab.h:80\n/here/kernels/a/kernel.cu:12 \
+                    (discriminator 2)\n/here/kernels/a/kernel.cu:40\n0x0000000000000010\n??:0\n";
+        let places = read(text, Path::new("/here"));
+        assert_eq!(places.len(), 1);
+        assert_eq!(places[&0x1234], SourceLine { file: "kernels/a/kernel.cu".into(), line: 12 });
+    }
+}

@@ -1,0 +1,93 @@
+//! What the judge has built: the candidate, and a trusted reference.
+
+use super::{JudgeOptions, KernelSnapshot};
+use crate::compiler::Compiler;
+use crate::outcome::Stop;
+use crate::problem::BuildNeeds;
+use lab_device::{BuildRequest, Built, Image};
+use lab_protocol::report::Writer;
+use std::path::{Path, PathBuf};
+
+/// Builds for the run's device.
+pub struct KernelBuilder<'a> {
+    pub compiler: Compiler,
+    pub options: &'a JudgeOptions,
+    pub cache_dir: &'a Path,
+    pub arch: String,
+}
+
+impl KernelBuilder<'_> {
+    fn request(&self, source: PathBuf, shown_as: String, needs: &BuildNeeds) -> BuildRequest {
+        BuildRequest {
+            source,
+            shown_as,
+            include_dirs: Vec::new(),
+            defines: needs.defines.clone(),
+            options: Vec::new(),
+            problem_header: needs.problem_header.clone(),
+            arch: self.arch.clone(),
+            cache_dir: self.cache_dir.to_owned(),
+        }
+    }
+
+    fn candidate_request(&self, source: PathBuf, needs: &BuildNeeds) -> BuildRequest {
+        BuildRequest {
+            include_dirs: self.options.all_include_dirs(),
+            options: self.options.compile_options.clone(),
+            ..self.request(source, self.options.shown_as(), needs)
+        }
+    }
+
+    /// Lets the compiler get ready for the candidate, going by what its file holds now.
+    pub fn warm(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
+        let request = self.candidate_request(self.options.kernel(), needs);
+        self.compiler.warm(&request)
+    }
+
+    /// Builds the candidate; [`KernelBuilder::tell`] says what came of it.
+    pub fn candidate(&mut self, snapshot: &KernelSnapshot, needs: &BuildNeeds) -> Result<Built, Stop> {
+        let request = self.candidate_request(snapshot.source(), needs);
+        self.compiler.build(&request)
+    }
+
+    /// The candidate's lines, and its image where it has one.
+    pub fn tell(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
+        let Built { image, log, seconds, reused, registers, spill_bytes, shared_bytes } = built;
+        out.text(&log)?;
+        out.line("build_s", format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }))?;
+        for (key, value) in
+            [("registers", registers), ("spill_bytes", spill_bytes), ("shared_bytes", shared_bytes)]
+        {
+            if let Some(value) = value {
+                out.line(key, value)?;
+            }
+        }
+        image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
+    }
+
+    /// Builds the incumbent as the candidate is built, name and all: most often it was the candidate once,
+    /// and its build is remembered.
+    pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
+        let Some(source) = self.options.incumbent_source() else {
+            return Err(Stop::Lab("there is none".into()));
+        };
+        let own = source.parent().map(Path::to_owned);
+        let mut request = self.candidate_request(source, needs);
+        // The candidate's own folder comes first in its list; here the incumbent's takes that place.
+        request.include_dirs = own.into_iter().chain(self.options.include_dirs_of_problem()).collect();
+        let built = self.compiler.build(&request)?;
+        built.image.ok_or_else(|| Stop::Build("it does not build".into()))
+    }
+
+    /// A trusted source. It comes without the user's options, which are for the candidate.
+    pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image, Stop> {
+        let shown_as = source.display().to_string();
+        let needs = BuildNeeds { problem_header: header.to_owned(), ..BuildNeeds::default() };
+        let mut request = self.request(source.to_owned(), shown_as.clone(), &needs);
+        request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();
+        let built = self.compiler.build(&request)?;
+        built
+            .image
+            .ok_or_else(|| Stop::Problem(format!("{shown_as} does not build:\n{}", built.log.trim_end())))
+    }
+}

@@ -1,0 +1,12 @@
+//! A hint at the name that was probably meant.
+
+/// Returns ` (did you mean 'cols'?)` if one of `names` is near, else the list of names, or nothing if there is none.
+pub fn suggest(unknown: &str, names: &[&str]) -> String {
+    let distance = |name: &str| strsim::levenshtein(unknown, name);
+    let near = |name: &&&str| distance(name) <= 1 + unknown.len() / 4;
+    match names.iter().filter(near).min_by_key(|name| distance(name)) {
+        Some(name) => format!(" (did you mean '{name}'?)"),
+        None if names.is_empty() => String::new(),
+        None => format!(" (there are {})", names.join(", ")),
+    }
+}

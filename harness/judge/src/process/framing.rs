@@ -1,0 +1,201 @@
+//! Length-prefixed frames between the processes: a JSON header and raw bytes.
+//!
+//! ```text
+//! "LAB1" | header length, u32 little endian | body length, u64 little endian | header | body
+//! ```
+//!
+//! The other end may be a process whose memory a kernel has overwritten, so nothing that arrives
+//! is believed: lengths have limits before anything is allocated, a header that does not parse is
+//! an error, and every read has a deadline.
+
+use serde::{Serialize, de::DeserializeOwned};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+const MAGIC: [u8; 4] = *b"LAB1";
+const PREFIX: usize = 16;
+
+/// A header holds names, numbers and a compiler's log; never tensors.
+pub const HEADER_LIMIT: usize = 16 << 20;
+
+/// What can go wrong between two processes.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The other end closed, at a frame's border or within one.
+    #[error("the other end closed")]
+    Closed,
+    #[error("nothing came in time")]
+    TimedOut,
+    /// What arrived is no frame of this protocol.
+    #[error("{0}")]
+    Garbled(String),
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl From<io::Error> for FrameError {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::*;
+        match error.kind() {
+            UnexpectedEof | BrokenPipe | ConnectionReset | NotConnected => FrameError::Closed,
+            WouldBlock | TimedOut => FrameError::TimedOut,
+            _ => FrameError::Io(error),
+        }
+    }
+}
+
+/// Writes one frame.
+pub fn send(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), FrameError> {
+    let header = serde_json::to_vec(header).map_err(|e| FrameError::Garbled(format!("header: {e}")))?;
+    if header.len() > HEADER_LIMIT {
+        return Err(FrameError::Garbled(format!("a header of {} bytes is over the limit", header.len())));
+    }
+    let mut front = Vec::with_capacity(PREFIX + header.len());
+    front.extend_from_slice(&MAGIC);
+    front.extend_from_slice(&(header.len() as u32).to_le_bytes());
+    front.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    front.extend_from_slice(&header);
+    to.write_all(&front)?;
+    to.write_all(body)?;
+    Ok(to.flush()?)
+}
+
+/// Reads one frame whose body is at most `body_limit` bytes long.
+pub fn receive<H: DeserializeOwned>(
+    from: &mut impl Read,
+    body_limit: usize,
+) -> Result<(H, Vec<u8>), FrameError> {
+    let mut prefix = [0; PREFIX];
+    from.read_exact(&mut prefix)?;
+    let (magic, lengths) = prefix.split_at(4);
+    let (header_length, body_length) = lengths.split_at(4);
+    if magic != MAGIC {
+        return Err(FrameError::Garbled(format!("a frame that begins with {magic:02x?}")));
+    }
+    let header_length = header_length.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
+    let body_length = body_length.try_into().map_or(u64::MAX, u64::from_le_bytes);
+    if header_length > HEADER_LIMIT {
+        return Err(FrameError::Garbled(format!("a header of {header_length} bytes")));
+    }
+    if body_length > body_limit as u64 {
+        return Err(FrameError::Garbled(format!(
+            "{body_length} bytes of body where at most {body_limit} were expected"
+        )));
+    }
+    let header = read_bytes(from, header_length)?;
+    let body = read_bytes(from, body_length as usize)?;
+    let header = serde_json::from_slice(&header).map_err(|e| FrameError::Garbled(format!("header: {e}")))?;
+    Ok((header, body))
+}
+
+/// `length` bytes. Memory grows with what arrives, not with what was announced.
+fn read_bytes(from: &mut impl Read, length: usize) -> Result<Vec<u8>, FrameError> {
+    const AT_ONCE: usize = 1 << 20;
+    let mut bytes = Vec::with_capacity(length.min(AT_ONCE));
+    Read::take(from, length as u64).read_to_end(&mut bytes)?;
+    if bytes.len() < length { Err(FrameError::Closed) } else { Ok(bytes) }
+}
+
+/// A stream whose reads and writes all end at one deadline.
+pub struct DeadlineStream<'a> {
+    stream: &'a UnixStream,
+    deadline: Instant,
+}
+
+impl<'a> DeadlineStream<'a> {
+    pub fn new(stream: &'a UnixStream, deadline: Instant) -> Self {
+        DeadlineStream { stream, deadline }
+    }
+
+    fn rest(&self) -> io::Result<Duration> {
+        let rest = self.deadline.saturating_duration_since(Instant::now());
+        if rest.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(rest) }
+    }
+}
+
+impl Read for DeadlineStream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(self.rest()?))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for DeadlineStream<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.rest()?))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frame(header: &str, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        send(&mut bytes, &header, body).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_arrives(header in ".{0,200}", body in prop::collection::vec(any::<u8>(), 0..5000)) {
+            let bytes = frame(&header, &body);
+            let (got, rest): (String, Vec<u8>) = receive(&mut bytes.as_slice(), 5000).unwrap();
+            prop_assert_eq!((got, rest), (header, body));
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_an_error_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(receive::<serde_json::Value>(&mut bytes.as_slice(), 1000).is_err());
+        }
+
+        #[test]
+        fn forged_lengths_are_an_error(header in any::<u32>(), body in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..64)) {
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend(header.to_le_bytes());
+            bytes.extend(body.to_le_bytes());
+            bytes.extend(rest);
+            let read = receive::<serde_json::Value>(&mut bytes.as_slice(), usize::MAX);
+            prop_assert!(read.is_err() || (header as usize) < 64);
+        }
+
+        #[test]
+        fn a_flipped_bit_never_panics(at in 0usize..40, bit in 0u8..8) {
+            let mut bytes = frame("twelve bytes", b"and a body");
+            let length = bytes.len();
+            bytes[at % length] ^= 1 << bit;
+            let _ = receive::<String>(&mut bytes.as_slice(), 10);
+        }
+
+        #[test]
+        fn a_cut_frame_is_a_closed_end(cut in 0usize..41) {
+            let whole = frame("twelve bytes", b"and a body!");
+            prop_assert_eq!(whole.len(), 41);
+            let read = receive::<String>(&mut &whole[..cut], 11);
+            prop_assert!(matches!(read, Err(FrameError::Closed)));
+        }
+    }
+
+    #[test]
+    fn a_body_longer_than_asked_for_is_refused_before_it_is_read() {
+        let bytes = frame("x", &[0; 100]);
+        let error = receive::<String>(&mut bytes.as_slice(), 99).unwrap_err();
+        assert_eq!(error.to_string(), "100 bytes of body where at most 99 were expected");
+    }
+
+    #[test]
+    fn a_silent_end_times_out() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let deadline = Instant::now() + Duration::from_millis(20);
+        let read = receive::<String>(&mut DeadlineStream::new(&ours, deadline), 0);
+        assert!(matches!(read, Err(FrameError::TimedOut)));
+    }
+}

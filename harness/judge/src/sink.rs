@@ -1,0 +1,129 @@
+//! One place for result lines and for what children print, so that no line splits another.
+
+use lab_protocol::report::{Clock, Writer};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Hands out writers to one sink from several threads.
+#[derive(Clone)]
+pub struct SharedSink {
+    sink: Arc<Mutex<Box<dyn Write + Send>>>,
+    /// Of the run; every writer tells by it when a stage began.
+    pub clock: Clock,
+}
+
+impl SharedSink {
+    pub fn new(sink: impl Write + Send + 'static) -> Self {
+        SharedSink { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
+    }
+
+    /// A writer whose lines arrive whole: [`Writer`] flushes at the end of each.
+    pub fn writer(&self) -> Writer {
+        Writer::new(LineBuffer { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
+    }
+}
+
+struct LineBuffer {
+    held: Vec<u8>,
+    sink: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+impl Write for LineBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = sink.write_all(&self.held).and_then(|()| sink.flush());
+        self.held.clear();
+        written
+    }
+}
+
+/// A sink that keeps everything back until it is released.
+#[derive(Clone)]
+pub struct HeldSink(Arc<Mutex<Holding>>);
+
+struct Holding {
+    /// `None` once it was released.
+    kept: Option<Vec<u8>>,
+    sink: Box<dyn Write + Send>,
+}
+
+impl HeldSink {
+    pub fn new(sink: impl Write + Send + 'static) -> Self {
+        HeldSink(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
+    }
+
+    /// Lets through what was kept, and from now on everything.
+    pub fn release(&self) -> io::Result<()> {
+        let mut holding = self.lock();
+        let kept = holding.kept.take().unwrap_or_default();
+        holding.sink.write_all(&kept)?;
+        holding.sink.flush()
+    }
+
+    /// Drops what is kept and whatever comes; false where it was released before.
+    pub fn discard(&self) -> bool {
+        let mut holding = self.lock();
+        let held = holding.kept.is_some();
+        if held {
+            holding.sink = Box::new(io::sink());
+        }
+        held
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Holding> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for HeldSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut holding = self.lock();
+        match &mut holding.kept {
+            Some(kept) => kept.extend_from_slice(bytes),
+            None => holding.sink.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut holding = self.lock();
+        if holding.kept.is_none() { holding.sink.flush() } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_held_comes_first_when_it_is_released() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let held = HeldSink::new(writer);
+        let mut out = SharedSink::new(held.clone()).writer();
+        out.line("stage", "build").unwrap();
+        held.release().unwrap();
+        out.line("correctness", "pass").unwrap();
+        assert!(!held.discard(), "it was heard");
+        drop((out, held));
+        assert_eq!(io::read_to_string(&mut reader).unwrap(), "stage: build\ncorrectness: pass\n");
+    }
+
+    #[test]
+    fn what_was_discarded_never_comes() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let held = HeldSink::new(writer);
+        let mut out = SharedSink::new(held.clone()).writer();
+        out.line("stage", "build").unwrap();
+        assert!(held.discard());
+        held.release().unwrap();
+        out.line("stopped", "too late").unwrap();
+        drop((out, held));
+        assert_eq!(io::read_to_string(&mut reader).unwrap(), "");
+    }
+}

@@ -1,0 +1,202 @@
+//! The course of a device's state over one measurement, and the rule by which it qualifies a result.
+//!
+//! The rule. A result is caveated where, while something ran,
+//! - a clock moved by more than [`CLOCK_STEADY`] of its median. What an idle device does is not counted, nor
+//!   the way up from idle: within the first [`WAY_UP`], readings before the clock first came near its highest;
+//! - a reason was on that is a fault (heat, power, the hardware's own slowdown);
+//! - the temperature reached the one from which on the device slows itself down;
+//! - a process that is not this run's own used the multiprocessors. One that only has the device open does not
+//!   matter: a desktop always has.
+
+use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
+use std::time::Duration;
+
+/// A clock that stays within this fraction of its median is steady. GPUs step by 15 MHz, 0.8 % of an H200's
+/// 1980 MHz, and two steps are everyday.
+pub const CLOCK_STEADY: f64 = 0.02;
+
+/// A device comes up from idle within milliseconds; what changes after this is no way up.
+pub const WAY_UP: Duration = Duration::from_millis(100);
+
+/// A reading, and when it was made: since the measurement began.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub at: Duration,
+    pub reading: Reading,
+}
+
+/// Median and ends of what was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObservedRange {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// A measurement's readings, summed up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TelemetrySummary {
+    pub sm_clock: Option<ObservedRange>,
+    pub memory_clock: Option<ObservedRange>,
+    pub temperature: Option<ObservedRange>,
+    pub power: Option<ObservedRange>,
+    /// Each that was ever on, faults first.
+    pub throttle_reasons: Vec<ThrottleReason>,
+    /// Others with the device open, with the most that each used; `None` where it cannot be told.
+    pub foreign: Option<Vec<Process>>,
+    slowdown_c: Option<u32>,
+    /// A reading at least was made while something ran.
+    at_work: bool,
+}
+
+impl TelemetrySummary {
+    /// `None` of no sample. `slowdown_c`: the temperature from which on the device slows itself down.
+    pub fn of(samples: Vec<Sample>, slowdown_c: Option<u32>) -> Option<TelemetrySummary> {
+        if samples.is_empty() {
+            return None;
+        }
+        let busy: Vec<&Sample> = samples.iter().filter(|s| !s.reading.idle).collect();
+        let all: Vec<&Sample> = samples.iter().collect();
+        // Kernels too short to be caught at work: what was read is still worth a line.
+        let steady = if busy.is_empty() { &all } else { &busy };
+        let number =
+            |value: fn(&Reading) -> Option<f64>| range(steady.iter().filter_map(|s| value(&s.reading)));
+        let clock =
+            |value: fn(&Reading) -> Option<u32>| range(settled(steady, value).into_iter().map(f64::from));
+        let mut throttle_reasons: Vec<ThrottleReason> =
+            busy.iter().flat_map(|s| s.reading.throttle_reasons.iter().copied()).collect();
+        throttle_reasons.sort_unstable_by_key(|reason| (reason.fault().is_none(), *reason));
+        throttle_reasons.dedup();
+        Some(TelemetrySummary {
+            sm_clock: clock(|r| r.sm_clock_mhz),
+            memory_clock: clock(|r| r.memory_clock_mhz),
+            temperature: number(|r| r.temperature_c.map(f64::from)),
+            power: number(|r| r.power_w),
+            throttle_reasons,
+            foreign: foreign(&samples),
+            slowdown_c,
+            at_work: !busy.is_empty(),
+        })
+    }
+
+    /// Result lines, key and value.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        let ranges = [
+            ("sm_clock_mhz", self.sm_clock),
+            ("memory_clock_mhz", self.memory_clock),
+            ("temperature_c", self.temperature),
+            ("power_w", self.power),
+        ];
+        for (key, range) in ranges {
+            if let Some(ObservedRange { median, low, high }) = range {
+                lines.push((key, format!("{median:.0} low={low:.0} high={high:.0}")));
+            }
+        }
+        if self.sm_clock.is_some() {
+            let words: Vec<&str> = self.throttle_reasons.iter().map(|reason| reason.word()).collect();
+            lines.push(("throttle", if words.is_empty() { "none".into() } else { words.join(",") }));
+            let foreign = self.foreign.as_ref().map(|others| others.len().to_string());
+            lines.push(("foreign_processes", foreign.unwrap_or_else(|| "unknown".into())));
+        }
+        lines
+    }
+
+    /// What qualifies the result, in words.
+    pub fn caveats(&self) -> Vec<String> {
+        let clocks = [("clock", self.sm_clock), ("memory clock", self.memory_clock)];
+        let moved = clocks.into_iter().filter_map(|(name, clock)| self.moved(name, clock?));
+        let throttled = self.throttle_reasons.iter().filter_map(|reason| held_back(*reason));
+        moved.chain(throttled).chain(self.too_hot()).chain(self.strangers()).collect()
+    }
+
+    /// What makes a device look slower even in the best of many short launches, in words. Clocks that come up and a
+    /// power limit that is met after a while are none of it.
+    pub fn slowed(&self) -> Vec<String> {
+        let lasting = self.throttle_reasons.iter().filter(|reason| **reason != ThrottleReason::SwPowerCap);
+        let throttled = lasting.filter_map(|reason| held_back(*reason));
+        throttled.chain(self.too_hot()).chain(self.strangers()).collect()
+    }
+
+    fn moved(&self, name: &str, clock: ObservedRange) -> Option<String> {
+        let ObservedRange { median, low, high } = clock;
+        (self.at_work && !clock.is_steady()).then(|| {
+            format!(
+                "the device's {name} moved while this was measured: {low:.0} to {high:.0} MHz, median {median:.0} \
+                 (steady is within {:.0} %)",
+                CLOCK_STEADY * 100.0
+            )
+        })
+    }
+
+    fn too_hot(&self) -> Option<String> {
+        let (high, limit) = (self.temperature?.high, self.slowdown_c.filter(|limit| *limit > 0)?);
+        (high >= f64::from(limit)).then(|| {
+            format!("the device had {high:.0} °C while this was measured, and slows itself down from {limit} °C on")
+        })
+    }
+
+    fn strangers(&self) -> impl Iterator<Item = String> {
+        self.foreign.iter().flatten().filter_map(|process| {
+            let busy = process.busy.filter(|busy| *busy > 0)?;
+            let name = if process.name.is_empty() { "unknown" } else { &process.name };
+            Some(format!(
+                "process {} ({name}) used up to {busy} % of the same device while this was measured",
+                process.pid
+            ))
+        })
+    }
+}
+
+fn held_back(reason: ThrottleReason) -> Option<String> {
+    let word = reason.word();
+    Some(format!("the device was held back while this was measured: {} ({word})", reason.fault()?))
+}
+
+impl ObservedRange {
+    fn is_steady(&self) -> bool {
+        let allowed = self.median * CLOCK_STEADY;
+        self.median - self.low <= allowed && self.high - self.median <= allowed
+    }
+}
+
+/// A clock's values without its way up from idle.
+fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<u32> {
+    let read: Vec<(Duration, u32)> =
+        samples.iter().filter_map(|s| Some((s.at, value(&s.reading)?))).collect();
+    let highest = read.iter().map(|(_, clock)| *clock).max().unwrap_or(0);
+    let near = |clock: u32| f64::from(clock) >= f64::from(highest) * (1.0 - CLOCK_STEADY);
+    let mut on_the_way = true;
+    let settled = read.into_iter().filter(|(at, clock)| {
+        on_the_way &= *at <= WAY_UP && !near(*clock);
+        !on_the_way
+    });
+    settled.map(|(_, clock)| clock).collect()
+}
+
+/// Who else had the device open. Where this run's own worker is not among those that are named, the names
+/// are those of another world (a container's host), and nothing can be told.
+fn foreign(samples: &[Sample]) -> Option<Vec<Process>> {
+    let seen: Vec<&Process> = samples.iter().filter_map(|s| s.reading.processes.as_ref()).flatten().collect();
+    if !seen.iter().any(|process| process.own) {
+        return None;
+    }
+    let mut others: Vec<Process> = Vec::new();
+    for process in seen.into_iter().filter(|process| !process.own) {
+        match others.iter_mut().find(|known| known.pid == process.pid) {
+            Some(known) => known.busy = known.busy.max(process.busy),
+            None => others.push(process.clone()),
+        }
+    }
+    Some(others)
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<ObservedRange> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (*sorted.first()?, *sorted.last()?);
+    Some(ObservedRange { median: sorted[sorted.len() / 2], low, high })
+}
+
+#[cfg(test)]
+mod tests;

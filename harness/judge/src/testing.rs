@@ -1,0 +1,17 @@
+//! For tests: a device to start a fake one from.
+
+use lab_device::DeviceInfo;
+
+/// A small device that is not emulated and does not exist.
+pub fn device() -> DeviceInfo {
+    DeviceInfo {
+        name: "fake".into(),
+        emulated: false,
+        sms: 4,
+        arch: String::new(),
+        max_shared_bytes: 1000,
+        l2_bytes: 0,
+        uuid: String::new(),
+        driver: String::new(),
+    }
+}

@@ -1,0 +1,269 @@
+//! The worker's own side: answers requests with a device.
+
+use super::memory::Memory;
+use super::{Failure, Launch, LaunchArg, LaunchShape, ModuleId, WorkerAnswer, WorkerReply, WorkerRequest};
+use crate::process::framing::{self, FrameError};
+use crate::process::{lifetime, rpc};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
+use lab_protocol::Target;
+use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+/// Opens the device that the first request names and serves until the judge closes. The error is
+/// one of the wire: a device's error is an answer.
+pub fn serve(
+    mut stream: UnixStream,
+    open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
+) -> Result<(), FrameError> {
+    let Some((number, WorkerRequest::Open { target, parent, watched }, _)) = rpc::next(&mut stream)? else {
+        return Ok(());
+    };
+    if parent.is_some_and(|parent| !lifetime::parent_is(parent)) {
+        return Ok(());
+    }
+    let mut device = match open(target) {
+        Ok(driver) => OpenDevice::new(driver, if watched { Memory::watched() } else { Memory::default() }),
+        Err(error) => {
+            let failure = Failure::Lab(error.to_string());
+            return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
+        }
+    };
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
+    while let Some((number, request, body)) = rpc::next(&mut stream)? {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
+            Ok((reply, body)) => (Ok(reply), body),
+            Err(failure) => (Err(failure), Vec::new()),
+        };
+        framing::send(&mut stream, &(number, answer), &body)?;
+    }
+    Ok(())
+}
+
+/// An entry with its launch statement.
+#[derive(Clone, Copy)]
+struct Launchable {
+    entry: Entry,
+    statement: Entry,
+}
+
+/// A module as the judge knows it: the driver's changes whenever it is loaded anew.
+struct LoadedModule {
+    image: PathBuf,
+    loaded: u32,
+}
+
+struct OpenDevice {
+    driver: Box<dyn Driver>,
+    info: DeviceInfo,
+    memory: Memory,
+    modules: Vec<LoadedModule>,
+    entries: HashMap<(ModuleId, String), Launchable>,
+    /// What the launch statements said, by entry and dims: each is asked once.
+    shapes: HashMap<(ModuleId, String, Vec<u8>), LaunchShape>,
+    /// Where a launch statement writes its `LabShape`.
+    statement: Option<u64>,
+}
+
+impl OpenDevice {
+    fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
+        let info = driver.info();
+        OpenDevice {
+            driver,
+            info,
+            memory,
+            modules: Vec::new(),
+            entries: HashMap::new(),
+            shapes: HashMap::new(),
+            statement: None,
+        }
+    }
+
+    fn answer(&mut self, request: WorkerRequest, body: &[u8]) -> Result<(WorkerReply, Vec<u8>), Failure> {
+        let driver = &mut *self.driver;
+        let reply = match request {
+            WorkerRequest::Open { .. } => return Err(Failure::Lab("the device is open already".into())),
+            WorkerRequest::Load { image } => {
+                let loaded = driver.load(&image)?;
+                self.modules.push(LoadedModule { image, loaded });
+                WorkerReply::Module(ModuleId(self.modules.len() as u32 - 1))
+            }
+            WorkerRequest::Renew { module } => {
+                self.renew(module)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::Lacks { module, entry } => {
+                WorkerReply::Lacks(self.launchable(module, &entry)?.err())
+            }
+            WorkerRequest::Buffer { name, bytes } => {
+                WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
+            }
+            WorkerRequest::Write { buffer } => {
+                self.memory.write(driver, buffer, body)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::Read { buffer } => {
+                return Ok((WorkerReply::Done, self.memory.read(driver, buffer)?));
+            }
+            WorkerRequest::Fill { buffer, pattern } => {
+                self.memory.fill(driver, buffer, pattern)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::Seal { buffer } => {
+                self.memory.seal(driver, buffer)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::Free { buffer } => {
+                self.memory.free(driver, buffer)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::Launch(launch) => self.launch(&launch)?,
+            WorkerRequest::Breaches => WorkerReply::Breaches(self.memory.breaches(driver)?),
+        };
+        Ok((reply, Vec::new()))
+    }
+
+    fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
+        let found = self.modules.get(module.0 as usize);
+        found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
+    }
+
+    /// Loads the module anew: its globals are as they were in the image, and the driver forgets what lies
+    /// beside the buffers.
+    fn renew(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let LoadedModule { image, loaded } = self.module(module)?;
+        let (image, loaded) = (image.clone(), *loaded);
+        self.entries.retain(|(of, _), _| *of != module);
+        self.driver.unload(loaded)?;
+        let loaded = self.driver.load(&image)?;
+        self.modules[module.0 as usize].loaded = loaded;
+        self.driver.wipe_padding()
+    }
+
+    /// The entry and its launch statement, or the name of the one that the module lacks.
+    fn launchable(
+        &mut self,
+        module: ModuleId,
+        name: &str,
+    ) -> Result<Result<Launchable, String>, DeviceError> {
+        let key = (module, name.to_owned());
+        if let Some(found) = self.entries.get(&key) {
+            return Ok(Ok(*found));
+        }
+        let loaded = self.module(module)?.loaded;
+        let Some(entry) = self.driver.entry(loaded, name)? else { return Ok(Err(name.to_owned())) };
+        let statement = format!("lab_launch_{name}");
+        let Some(statement) = self.driver.entry(loaded, &statement)? else { return Ok(Err(statement)) };
+        let found = Launchable { entry, statement };
+        self.entries.insert(key, found);
+        Ok(Ok(found))
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<WorkerReply, Failure> {
+        let (shape, occupancy) = self.shape(launch)?;
+        let found = self.required(launch)?;
+        let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
+        for arg in &launch.args {
+            args.push(match arg {
+                LaunchArg::Buffer(id) => self.memory.address(*id)?.to_le_bytes().to_vec(),
+                LaunchArg::Value(bytes) => bytes.clone(),
+            });
+        }
+        let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
+        Ok(WorkerReply::Launched { seconds, shape, occupancy })
+    }
+
+    fn required(&mut self, launch: &Launch) -> Result<Launchable, Failure> {
+        self.launchable(launch.module, &launch.entry)?
+            .map_err(|missing| Failure::Build(super::missing(&launch.entry, &missing)))
+    }
+
+    /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
+    /// window, so that whatever it leaves in the module is gone before the launch.
+    fn shape(&mut self, launch: &Launch) -> Result<LaunchShape, Failure> {
+        let key = (launch.module, launch.entry.clone(), launch.dims.clone());
+        if let Some(known) = self.shapes.get(&key) {
+            return Ok(*known);
+        }
+        let found = self.required(launch)?;
+        let out = match self.statement {
+            Some(address) => address,
+            None => *self.statement.insert(self.driver.alloc(STATEMENT_BYTES)?),
+        };
+        self.driver.fill(out, STATEMENT_BYTES, POISON)?;
+        let device = [self.info.sms, self.info.max_shared_bytes, u32::from(self.info.emulated)];
+        let args = [
+            launch.dims.clone(),
+            device.iter().flat_map(|n| n.to_le_bytes()).collect(),
+            out.to_le_bytes().to_vec(),
+        ];
+        let one = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
+        self.driver.launch(found.statement, &one, &args, ExecutionOrder::Forward)?;
+        let mut bytes = [0; STATEMENT_BYTES];
+        self.driver.download(out, &mut bytes)?;
+        let shape = read_shape(&bytes);
+        self.check(&launch.entry, found.entry, &shape)?;
+        let occupancy = self.driver.occupancy(found.entry, &shape)?;
+        self.renew(launch.module)?;
+        self.shapes.insert(key, (shape, occupancy));
+        Ok((shape, occupancy))
+    }
+
+    fn check(&mut self, name: &str, entry: Entry, shape: &Shape) -> Result<(), Failure> {
+        let refuse =
+            |what: String| Err(Failure::Crash(format!("the launch statement of {name} asks for {what}")));
+        let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
+        if shape.grid.contains(&0) || shape.block.contains(&0) {
+            let (grid, block) = (by(shape.grid), by(shape.block));
+            return refuse(format!("a grid of {grid} blocks of {block} threads: no extent may be 0"));
+        }
+        let threads: u64 = shape.block.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
+        if threads > MAX_THREADS || shape.block[2] > 64 {
+            return refuse(format!(
+                "blocks of {} = {threads} threads: at most {MAX_THREADS}, and 64 in z",
+                by(shape.block)
+            ));
+        }
+        if shape.grid[0] > i32::MAX as u32 || shape.grid[1] > 65_535 || shape.grid[2] > 65_535 {
+            return refuse(format!(
+                "a grid of {} blocks: at most 2147483647 in x, 65535 in y and z",
+                by(shape.grid)
+            ));
+        }
+        if shape.shared_bytes > self.info.max_shared_bytes {
+            return refuse(format!(
+                "{} bytes of dynamic shared memory; this device gives a block at most {}",
+                shape.shared_bytes, self.info.max_shared_bytes
+            ));
+        }
+        if shape.cooperative {
+            let blocks: u64 = shape.grid.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
+            let each = self.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
+            let fit = u64::from(each) * u64::from(self.info.sms);
+            if blocks > fit {
+                return refuse(format!(
+                    "a cooperative grid of {blocks} blocks, but only {fit} fit on this device at once \
+                     ({each} on each of {} multiprocessors)",
+                    self.info.sms
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+const MAX_THREADS: u64 = 1024;
+
+/// `LabShape` of lab.h: grid, block, shared_bytes, cooperative.
+const STATEMENT_BYTES: usize = 8 * 4;
+
+fn read_shape(bytes: &[u8; STATEMENT_BYTES]) -> Shape {
+    let (words, _) = bytes.as_chunks::<4>();
+    let word = |i: usize| words.get(i).map_or(0, |w| u32::from_le_bytes(*w));
+    Shape {
+        grid: [word(0), word(1), word(2)],
+        block: [word(3), word(4), word(5)],
+        shared_bytes: word(6),
+        cooperative: word(7) != 0,
+    }
+}
