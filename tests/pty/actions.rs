@@ -95,7 +95,7 @@ const STORIES: &[Story] = &[
     story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
     story(Judged, "palette", Text("an action by a part of its name"), CTRL_C),
-    then(Judged, (":", "an action by a part of its name"), "abandon", Gone("every action with its key"), ""),
+    then(Judged, (":", "an action by a part of its name"), "abandon", Gone("an action by a part of its name"), ""),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), CTRL_C),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
