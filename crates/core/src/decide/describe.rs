@@ -1,9 +1,8 @@
 //! An experiment in other words: the record, its note, and then that one line of results.tsv. Its commit keeps the
 //! message that it was made with: other commits are built on it.
 
-use super::{Refusal, begin, no};
+use super::{Refusal, begin, no, write_note};
 use crate::decide::intent::Unfinished;
-use crate::disk::space as room;
 use crate::history;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
@@ -89,13 +88,10 @@ pub(super) fn carry_out(
         }),
     };
     if let Some(record) = &record {
-        let noted = serde_json::to_string_pretty(record)
-            .map_err(anyhow::Error::from)
-            .and_then(|text| repo::note(project, &row.commit, &text));
-        notes.extend(noted.err().map(|error| {
-            let error = room::in_words(error, "the git note of the commit was not written");
-            format!("its note still says the old words: {error:#}")
-        }));
+        let wrote = write_note(project, &row.commit, record);
+        notes.extend(
+            wrote.err().map(|error| format!("its git note still has the old description: {error:#}")),
+        );
     }
     let path = ledger::path(project, emulated);
     if !ledger::replace(&path, row, Edit::Describe(description))? {

@@ -1,7 +1,6 @@
 //! What every decision goes through: the intention in the record, then note, row and record.
 
-use super::{Decided, Refusal, begin};
-use crate::disk::space as room;
+use super::{Decided, Refusal, begin, write_note};
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::experiment::{Row, Status};
@@ -88,10 +87,7 @@ pub(super) fn finish(
     let owed = Shelf::runs(project, |b| b.id != record.start.id && owes(b));
     let owed = owed.into_iter().find_map(|run| deciding.records.read(run).ok());
     attempt(
-        serde_json::to_string_pretty(&record)
-            .map_err(Into::into)
-            .and_then(|text| repo::note(project, &commit, &text))
-            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+        write_note(project, &commit, &record)
             .context("the experiment is kept here, but its record does not go with the commit"),
     );
     notes.extend(owed.map(|r| missing(project, &r)));

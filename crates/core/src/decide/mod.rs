@@ -26,6 +26,7 @@ pub use restore::{Restored, restore};
 pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};
 
+use crate::disk::space;
 use crate::inputs::{Inputs, KernelError};
 use crate::message::Message;
 use crate::project::Project;
@@ -126,6 +127,13 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());
     anyhow::ensure!(known == Some(hash.as_str()), "{} is not what was judged: judge again", path.display());
     Ok(bytes)
+}
+
+/// Writes the record into the note of its commit: the record goes with the commit into other clones.
+fn write_note(project: &Project, commit: &str, record: &Record) -> Result<()> {
+    let text = serde_json::to_string_pretty(record)?;
+    repo::note(project, commit, &text)
+        .map_err(|error| space::in_words(error, "the git note of the commit was not written"))
 }
 
 fn saved_note(id: String) -> String {

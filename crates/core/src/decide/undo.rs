@@ -4,7 +4,7 @@
 
 use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
 use super::restore::restore_with;
-use super::{Refusal, begin, no, present, snapshot};
+use super::{Refusal, begin, no, present, snapshot, write_note};
 use crate::decide::intent::Unfinished;
 use crate::disk::space as room;
 use crate::ledger::{self, Edit};
@@ -121,8 +121,9 @@ pub(super) fn complete(
     {
         return Ok(format!("the undo of run {run} that an earlier lab began is left: {why}"));
     }
-    carry_out(project, deciding, run, on_disk)?;
-    Ok(format!("the undo of run {run} that an earlier lab began is done"))
+    let notes = carry_out(project, deciding, run, on_disk)?;
+    let done = format!("the undo of run {run} that an earlier lab began is done");
+    Ok(std::iter::once(done).chain(notes).collect::<Vec<_>>().join("; "))
 }
 
 /// Every step, each of which may be done already. The record comes last: until then the decision stands.
@@ -155,8 +156,12 @@ fn carry_out(
     record.decision = None;
     record.undone.push(decision);
     deciding.write(&record)?;
-    // The note tells the same story. Where it cannot be written, only another clone hears the older one.
-    let _ = serde_json::to_string_pretty(&record).map(|text| repo::note(project, &commit, &text));
+    let wrote = write_note(project, &commit, &record);
+    notes.extend(
+        wrote
+            .err()
+            .map(|error| format!("the git note of the commit still says that it was decided: {error:#}")),
+    );
     Ok(notes)
 }
 
