@@ -1,4 +1,4 @@
-//! `lab` without a subcommand, in a terminal: the screen.
+//! `lab` without a subcommand: opens the screen.
 
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, then what
-/// is remembered, then the user's config, else the terminal's own colours are taken.
+/// Opens the screen on the project that contains `from`. The appearance comes from `wish` (the command line), else from
+/// the environment, the remembered layout, the user's config, and last the terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     let config = settings::file();
-    // A key that means something else than its user thinks could discard for them: a wrong config opens no screen.
+    // With a wrong config no screen opens: a key could have another action than its user expects, such as discard.
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
@@ -46,19 +46,19 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
             project.kernel_name
         );
     }
-    // One screen a repository; held until the end.
+    // One screen can be open in each repository. The lock is held until the screen closes.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
     let user = user(&project, config, settings, wish)?;
     let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
-        // As a shell would say it.
+        // As shells report a signal.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
         None => ExitCode::SUCCESS,
     })
 }
 
-/// What is the user's own, read before the screen opens. `wish` goes before all else.
+/// Reads the user's settings and layout before the screen opens. `wish` overrides both.
 fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wish) -> Result<User> {
     let file = layout::file(project).ok();
     let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), Layout::read);
@@ -72,13 +72,13 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
     let chosen = Wish { theme: layout.theme.clone(), ..Wish::default() };
     let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
         Ok(preferences) => preferences,
-        // A theme that is gone meanwhile.
+        // The remembered theme no longer exists.
         Err(why) => {
             (layout.theme, problem) = (None, Some(why));
             prefer(settings, wish.clone()).map_err(Error::msg)?
         }
     };
-    // Read anew each time: the config may say another depth of colour by then.
+    // Read at each call: the config may have changed.
     let (listed, listed_wish) = (config.clone(), Wish { theme: None, ..wish.clone() });
     let themes_wish = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
@@ -98,14 +98,14 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
     Ok(User { preferences, layout, problem, files })
 }
 
-/// What `wish`, the environment and the config ask for, in this terminal.
+/// The appearance for `wish`, the environment and the config, in this terminal.
 pub fn looks(wish: Wish) -> Result<Looks> {
     let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
     let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
     choose(&settings, wish).map_err(Error::msg)
 }
 
-/// The looks; what is wrong with a theme that the config names is said with its place there.
+/// The appearance for `wish` and the settings. An error in a theme that config.toml names gives its line there.
 pub fn choose(settings: &Settings, wish: Wish) -> Result<Looks, String> {
     let plain = Wish { theme: None, ..wish.clone() };
     Looks::choose(plain, env, catalogue)?;
@@ -114,7 +114,7 @@ pub fn choose(settings: &Settings, wish: Wish) -> Result<Looks, String> {
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
-/// What the settings come to in this terminal, where `wish` says nothing else.
+/// The preferences in this terminal; `wish` overrides the settings.
 fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
     let Looks { theme, .. } = choose(&settings, wish)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
@@ -129,7 +129,7 @@ fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The themes there are, with those in the user's own folder.
+/// The built-in themes and those in the user's folder.
 pub fn catalogue() -> Catalogue {
     match settings::folder() {
         Some(folder) => Catalogue::read(&folder.join("themes")),

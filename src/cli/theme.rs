@@ -1,4 +1,4 @@
-//! `lab theme`: the colour schemes there are, and what one looks like in this terminal.
+//! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
 use super::{Looks, complain, say, screen};
 use anyhow::{Error, Result};
@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct Options {
-    /// Show what this one looks like; without it all are listed
+    /// The scheme to show [default: list all]
     #[arg(value_name = "NAME_OR_PATH")]
     name: Option<String>,
-    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    /// Colours of the terminal: auto, none, 16, 256 or truecolor
     #[arg(long, value_name = "DEPTH")]
     color: Option<String>,
     /// Paint the scheme's background over the terminal's own
@@ -23,10 +23,10 @@ pub struct Options {
     paint: bool,
 }
 
-/// Columns of what is shown, so that a painted ground is a block.
+/// The width of the preview in columns, so that a painted background is a rectangle.
 const WIDTH: usize = 96;
 
-/// A kernel with one piece of each role.
+/// A kernel with an example of each syntax role.
 const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
 pub fn main(options: &Options) -> Result<ExitCode> {
@@ -36,7 +36,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     };
     let asked = Looks { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
     let theme::Looks { theme, depth, .. } = screen::looks(asked.into())?;
-    // What is no terminal gets text alone, unless colours were asked for.
+    // Without a terminal plain text is printed, unless colours were asked for.
     let styled = std::io::stdout().is_terminal() || options.color.is_some();
     say(&format!("{}, color {}", printable(name), if styled { depth } else { ColorDepth::None }));
     preview(&theme, if styled { painted } else { |text, _| text.to_owned() }).map_err(Error::msg)?;

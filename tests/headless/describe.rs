@@ -24,7 +24,7 @@ fn a_description_is_told_better() {
     lab.lab("describe HEAD -m 'tiles of 32'")
         .is(0)
         .says("is now 'tiles of 32', and was 'first'")
-        .says("the commit keeps its own message");
+        .says("the commit message stays as it is");
     assert_eq!(lab.read("results.tsv"), by_hand.replace("\tfirst\n", "\ttiles of 32\n"));
     assert_eq!(lab.git("log -1 --format=%s"), "first\n");
     let note = lab.git("notes --ref=lab show HEAD");

@@ -180,6 +180,14 @@ impl Builder for Host {
             arguments.push("-include".into());
             arguments.push(headers.join("lab_cpu.h").into());
         }
+        // Without this, debug information names the current folder, and an image from the cache would name the folder
+        // that it was first built in.
+        if let Ok(current) = std::env::current_dir() {
+            let mut map = OsString::from("-fdebug-prefix-map=");
+            map.push(current);
+            map.push("=.");
+            arguments.push(map);
+        }
         for folder in [unit.path(), &headers] {
             arguments.push("-I".into());
             arguments.push(folder.into());

@@ -47,7 +47,9 @@ fn read(text: &str, here: &Path) -> HashMap<u64, Place> {
             continue;
         }
         let file = Path::new(file);
-        let file = file.strip_prefix(here).unwrap_or(file).display().to_string();
+        // The cpu device's compiler writes `.` for the current folder.
+        let file =
+            file.strip_prefix(".").or_else(|_| file.strip_prefix(here)).unwrap_or(file).display().to_string();
         places.entry(address).or_insert(Place { file, line: row });
     }
     places
