@@ -4,7 +4,7 @@ use crate::disk::space as room;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::project::Project;
 use crate::project::trust::{self, Trust};
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::{self, Change, Facts, Outcome};
 use crate::run::{Ending, Reason, RunId, RunStart};
@@ -86,12 +86,13 @@ pub fn execute_with(
     if let Some(why) = no_problem(project) {
         return Err(NotRun::NoProblem(why));
     }
+    let repo = Repo::open(project)?;
     let mut caveats: Vec<String> =
-        repo::exclude(project).err().map(|e| format!("{e:#}")).into_iter().collect();
+        repo::exclude(&repo, project).err().map(|e| format!("{e:#}")).into_iter().collect();
     let records = Records::new(&project.lab_dir);
     let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
     let folder = records.folder(id);
-    let (log, mut record) = birth(project, order, &records, id, &inputs).map_err(|error| {
+    let (log, mut record) = birth(&repo, project, order, &records, id, &inputs).map_err(|error| {
         records.take_back(id);
         room::in_words(error, "no run could start")
     })?;
@@ -102,7 +103,7 @@ pub fn execute_with(
     let limit = project.config.output_limit_mib << 20;
     let mut follow = Follow::new(log.try_clone().context("cannot open run.log twice")?, limit);
     let ready = standby.and_then(|standby| standby.take_over(project, order, &inputs, control));
-    let started = ready.map_or_else(|| harness(project, order, &inputs, &folder, &mut caveats), Ok);
+    let started = ready.map_or_else(|| harness(&repo, project, order, &inputs, &folder, &mut caveats), Ok);
     let ending = started.and_then(|running| {
         process::follow(running, limits(project), control, &mut follow, |batch| {
             tell(Told::Progress(id, batch));
@@ -135,7 +136,7 @@ pub fn execute_with(
     }
     // Where the two were not timed in turns, the incumbent's last figure is all there is.
     if let Some(candidate) = verdict.objective.filter(|_| !verdict.emulated && verdict.change.is_none()) {
-        let incumbent = incumbent(project, record.device.as_deref(), &record)?;
+        let incumbent = incumbent(&repo, project, record.device.as_deref(), &record)?;
         verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held));
     }
     record.results = kept_results(&follow);
@@ -180,6 +181,7 @@ fn no_problem(project: &Project) -> Option<String> {
 
 /// What a run needs before it can be told of: the snapshot, its log, its first record.
 fn birth(
+    repo: &Repo,
     project: &Project,
     order: &Order,
     records: &Records,
@@ -192,17 +194,17 @@ fn birth(
     let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
     // Held until this process ends or the run does: how others see that the run goes on.
     log.lock().context("cannot lock run.log")?;
-    let record = start(project, order, id, inputs)?;
+    let record = start(repo, project, order, id, inputs)?;
     records.write(&record)?;
     Ok((log, record))
 }
 
-fn start(project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result<Record> {
+fn start(repo: &Repo, project: &Project, order: &Order, id: RunId, inputs: &Inputs) -> Result<Record> {
     let start = RunStart {
         id,
         reason: order.reason,
         kernel: project.kernel_name.clone(),
-        blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
+        blob: repo::blob_id(repo, &project.kernel_name, inputs.kernel())?,
         fingerprint: inputs.fingerprint.clone(),
         started: Timestamp::now(),
         external: project.external(),
@@ -217,6 +219,7 @@ const INCUMBENT: &str = "incumbent";
 
 /// Starts the harness on what was read.
 fn harness(
+    repo: &Repo,
     project: &Project,
     order: &Order,
     inputs: &Inputs,
@@ -230,7 +233,7 @@ fn harness(
             let named =
                 |e: io::Error| io::Error::new(e.kind(), format!("the snapshot of what is judged: {e}"));
             inputs.write(project, &tree).map_err(named)?;
-            let held = order.incumbent_into(project, &folder.join(INCUMBENT));
+            let held = order.incumbent_into(repo, project, &folder.join(INCUMBENT));
             let (command, held) = (order.judge(project, &tree), held.map(|_| folder.join(INCUMBENT)));
             match held {
                 Ok(tree) => beside(command, project, &tree),
@@ -271,8 +274,8 @@ fn changed(project: &Project, inputs: &Inputs) -> Vec<String> {
 }
 
 /// What HEAD's kernel last measured on the same device; from its record, or its note.
-fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Result<Option<Measure>> {
-    let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
+fn incumbent(repo: &Repo, project: &Project, device: Option<&str>, candidate: &Record) -> Result<Option<Measure>> {
+    let Some(blob) = repo::incumbent(repo, project)? else { return Ok(None) };
     let same = |r: &Record| {
         let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
         r.start.blob == blob
@@ -283,7 +286,7 @@ fn incumbent(project: &Project, device: Option<&str>, candidate: &Record) -> Res
             && passed
     };
     let noted = || {
-        let record: Record = serde_json::from_str(&repo::noted_of_kernel(project)?).ok()?;
+        let record: Record = serde_json::from_str(&repo::incumbent_note(repo, project)?).ok()?;
         same(&record).then_some(record)
     };
     let measure = |r: Record| {

@@ -1,7 +1,7 @@
 //! What a run is started with: the order, and the command lines that come of it.
 
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
 use anyhow::Result;
@@ -87,18 +87,18 @@ impl Order {
 
     /// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
     /// None where HEAD does not hold the kernel.
-    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+    pub fn incumbent_into(&self, repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::write_incumbent(project, tree),
+            _ => repo::write_incumbent(repo, project, tree),
         }
     }
 
     /// The files that [`Order::incumbent_into`] would write now.
-    pub fn incumbent_of(&self, project: &Project) -> Result<Vec<HeldFile>> {
+    pub fn incumbent_of(&self, repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::incumbent_files(project),
+            _ => repo::incumbent_files(repo, project),
         }
     }
 }

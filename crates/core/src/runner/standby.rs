@@ -7,7 +7,7 @@
 
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
 use crate::runner::spec as order;
@@ -42,7 +42,8 @@ impl Standby {
             return Ok(None);
         }
         let inputs = inputs::read(project)?;
-        repo::exclude(project)?;
+        let repo = Repo::open(project)?;
+        repo::exclude(&repo, project)?;
         let tree = tree(project);
         // Of a lab that was killed.
         for old in [&tree, &incumbent_tree(project)] {
@@ -52,7 +53,7 @@ impl Standby {
         }
         inputs.write(project, &tree)?;
         // Where it cannot be had, the run has a judge of its own, which says why.
-        let incumbent = order.incumbent_into(project, &incumbent_tree(project))?;
+        let incumbent = order.incumbent_into(&repo, project, &incumbent_tree(project))?;
         let command = command(project, order);
         let told = in_words(&command);
         let (theirs, orders) = io::pipe()?;
@@ -65,7 +66,9 @@ impl Standby {
     pub fn fits(&mut self, project: &Project, order: &Order, inputs: &Inputs) -> bool {
         in_words(&command(project, order)) == self.command
             && others(inputs) == self.files
-            && order.incumbent_of(project).is_ok_and(|held| held == self.incumbent)
+            && Repo::open(project)
+                .and_then(|repo| order.incumbent_of(&repo, project))
+                .is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
 
