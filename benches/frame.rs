@@ -12,7 +12,7 @@ use lab_tui::app::{App, Setup};
 use lab_tui::diff::Diff;
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, Facts, GraphPage};
-use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::panes;
 use lab_tui::request::ViewRequest as Wish;
@@ -77,7 +77,7 @@ fn main() {
     for effect in colours {
         let Effect::Colour(which, text) = effect else { continue };
         let text: Arc<[u8]> = text.into();
-        let found = highlighter.highlight(&text, &mut Cache::default());
+        let found = highlighter.highlight(&text, &mut HighlightCache::default());
         drop(app.update(Event::Coloured(which, text, found), Duration::ZERO));
     }
     // Down and up, and from change to change.

@@ -1,15 +1,15 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
 use super::{here, say, screen};
+use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::project::trust;
-use lab_core::repo;
+use lab_core::repo::{self, Repo};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
 use lab_protocol::Target;
-use lab_tui::settings::{self, Settings};
-use lab_tui::theme::Wish;
+use lab_tui::theme::AppearanceChoice;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -118,12 +118,12 @@ fn project(folder: &Path) -> Finding {
     };
     let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(&project), repo::obstacle(&project)) {
+    match (trust::check(&project), Repo::open(&project)) {
         (Ok(trust::Trust::Needed { .. }), _) => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(Some(obstacle))) => {
+        (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => {
             ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())
         }
         _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
@@ -137,10 +137,15 @@ fn project(folder: &Path) -> Finding {
 
 /// The user's config.toml.
 fn settings() -> Finding {
-    let Some(file) = settings::file() else {
-        return note("settings", "no home folder is known", format!("set HOME or {}", settings::CONFIG_DIR));
+    let Some(file) = settings_files::file() else {
+        return note(
+            "settings",
+            "no home folder is known",
+            format!("set HOME or {}", settings_files::CONFIG_DIR),
+        );
     };
-    let read = Settings::read(&file).and_then(|settings| screen::choose(&settings, Wish::default()));
+    let read = settings_files::read(&file)
+        .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
     match read {
         Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
         Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
-use lab_tui::theme::Wish;
+use lab_tui::theme::AppearanceChoice;
 use output::{code, complain, failed, say, say_batch, say_json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,9 +55,9 @@ struct Looks {
     paint: bool,
 }
 
-impl From<Looks> for Wish {
+impl From<Looks> for AppearanceChoice {
     fn from(looks: Looks) -> Self {
-        Wish { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+        AppearanceChoice { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
     }
 }
 

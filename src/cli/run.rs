@@ -8,9 +8,10 @@ use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::RunEvent;
+use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise as supervisor;
 use lab_core::store::Records;
 use lab_core::store::index::{Brief, Shelf};
@@ -86,9 +87,9 @@ pub fn judged(
 fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, ..Order::new(reason) };
-    execute::execute(project, &order, &control, |told| {
-        if let Told::Progress(_, batch) = told
+    let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
+    execute::execute(project, &spec, &control, |event| {
+        if let RunEvent::Progress(_, batch) = event
             && !options.json
         {
             say_batch(&batch);

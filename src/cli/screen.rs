@@ -3,17 +3,17 @@
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
-use crate::screen::{self, User};
+use crate::screen::{self, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
 use lab_core::project::screen_lock;
-use lab_core::repo;
+use lab_core::repo::{self, Repo};
 use lab_protocol::Exit;
 use lab_tui::chart::Glyphs;
-use lab_tui::layout::{self, Layout};
+use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
-use lab_tui::settings::{self, Settings};
-use lab_tui::theme::{Catalogue, Looks, Wish};
+use lab_tui::settings::Settings;
+use lab_tui::theme::{Appearance, AppearanceChoice};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 /// Opens the screen on the project that contains `from`. The appearance comes from `wish` (the command line), else from
 /// the environment, the remembered layout, the user's config, and last the terminal's own colours.
-pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode> {
+pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
-    let config = settings::file();
+    let config = settings_files::file();
     // With a wrong config no screen opens: a key could have another action than its user expects, such as discard.
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
@@ -36,10 +36,13 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
             return Ok(code(Exit::Usage));
         }
     };
-    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
+    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
-    if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
+    if kernel.is_some()
+        && !project.kernel.exists()
+        && repo::incumbent(&Repo::open(&project)?, &project)?.is_none()
+    {
         bail!(
             "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
              `lab --help` lists the commands",
@@ -59,9 +62,14 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
 }
 
 /// Reads the user's settings and layout before the screen opens. `wish` overrides both.
-fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wish) -> Result<User> {
-    let file = layout::file(project).ok();
-    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), Layout::read);
+fn user(
+    project: &Project,
+    config: Option<PathBuf>,
+    settings: Settings,
+    wish: AppearanceChoice,
+) -> Result<User> {
+    let file = layout_file::file(project).ok();
+    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), layout_file::read);
     let (mut layout, mut problem) = match remembered {
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
@@ -69,7 +77,7 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
     if wish.theme.is_some() {
         layout.theme = None;
     }
-    let chosen = Wish { theme: layout.theme.clone(), ..Wish::default() };
+    let chosen = AppearanceChoice { theme: layout.theme.clone(), ..AppearanceChoice::default() };
     let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
         Ok(preferences) => preferences,
         // The remembered theme no longer exists.
@@ -79,60 +87,58 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
         }
     };
     // Read at each call: the config may have changed.
-    let (listed, listed_wish) = (config.clone(), Wish { theme: None, ..wish.clone() });
+    let (listed, listed_wish) = (config.clone(), AppearanceChoice { theme: None, ..wish.clone() });
     let themes_wish = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
-        Wish { theme: None, ..listed_wish.clone().or(settings.wish()) }
+        AppearanceChoice { theme: None, ..listed_wish.clone().or(settings.appearance()) }
     };
     let files = UserFiles {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
         themes: Box::new(move || {
-            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish(), env, catalogue) else {
+            let Ok(Appearance { depth, paint, .. }) =
+                Appearance::choose(themes_wish(), env, appearance_files::find)
+            else {
                 return Vec::new();
             };
-            catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
+            appearance_files::catalogue()
+                .entries
+                .iter()
+                .map(|entry| (entry.name.clone(), entry.theme(depth, paint)))
+                .collect()
         }),
     };
     Ok(User { preferences, layout, problem, files })
 }
 
 /// The appearance for `wish`, the environment and the config, in this terminal.
-pub fn looks(wish: Wish) -> Result<Looks> {
-    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
-    let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
+pub fn appearance(wish: AppearanceChoice) -> Result<Appearance> {
+    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
+    let settings = read_settings(settings_files::file().as_deref()).map_err(Error::msg)?;
     choose(&settings, wish).map_err(Error::msg)
 }
 
 /// The appearance for `wish` and the settings. An error in a theme that config.toml names gives its line there.
-pub fn choose(settings: &Settings, wish: Wish) -> Result<Looks, String> {
-    let plain = Wish { theme: None, ..wish.clone() };
-    Looks::choose(plain, env, catalogue)?;
+pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance, String> {
+    let plain = AppearanceChoice { theme: None, ..wish.clone() };
+    Appearance::choose(plain, env, appearance_files::find)?;
     let by_config = settings.theme_at.as_ref().filter(|_| wish.theme.is_none());
-    let chosen = Looks::choose(wish.or(settings.wish()), env, catalogue);
+    let chosen = Appearance::choose(wish.or(settings.appearance()), env, appearance_files::find);
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
 /// The preferences in this terminal; `wish` overrides the settings.
-fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
-    let Looks { theme, .. } = choose(&settings, wish)?;
+fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
+    let Appearance { theme, .. } = choose(&settings, wish)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
     Ok(Preferences { settings, theme, glyphs })
 }
 
 fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
-    config.map_or_else(|| Ok(Settings::default()), Settings::read)
+    config.map_or_else(|| Ok(Settings::default()), settings_files::read)
 }
 
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-/// The built-in themes and those in the user's folder.
-pub fn catalogue() -> Catalogue {
-    match settings::folder() {
-        Some(folder) => Catalogue::read(&folder.join("themes")),
-        None => Catalogue::built_in(),
-    }
 }

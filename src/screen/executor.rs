@@ -1,14 +1,15 @@
 //! Carries out effects by passing each to the thread that does the work. Nothing here blocks.
 
+use crate::screen::highlighter::HighlightWorker;
 use crate::screen::repository_worker::{Opening, RepositoryWorker};
 use crate::screen::settings_worker::{SettingsWorker, UserFiles};
 use crate::screen::telemetry_monitor::TelemetryMonitor;
 use crate::screen::view_loader::ViewLoader;
 use lab_core::project::Project;
 use lab_core::runner::Runner;
+use lab_core::runner::spec::RunSpec;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight;
 use lab_tui::request::Request;
 use lab_tui::source::Which;
 use std::io;
@@ -22,7 +23,7 @@ pub struct Executor {
     views: ViewLoader,
     telemetry: TelemetryMonitor,
     settings: SettingsWorker,
-    highlighter: highlight::Worker<Which>,
+    highlighter: HighlightWorker<Which>,
 }
 
 impl Executor {
@@ -38,7 +39,7 @@ impl Executor {
         let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
         let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let highlighter = highlight::Worker::start(move |which, text, found| {
+        let highlighter = HighlightWorker::start(move |which, text, found| {
             drop(sink.send(Event::Coloured(which, text, found)));
         })?;
         let telemetry = TelemetryMonitor::start(events.clone())?;
@@ -55,12 +56,12 @@ impl Executor {
     /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
     pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::StartRun(reason) => self.runner.start(reason),
+            Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
             Effect::KillRun => self.runner.kill(),
             Effect::Ask(request) => self.repository.ask(request),
             Effect::StopKeep => self.repository.stop_keep(),
             Effect::Refresh => {
-                self.runner.look();
+                self.runner.check_standby();
                 self.repository.ask(Request::Look);
             }
             Effect::LookAt(uuid) => self.telemetry.look(uuid),

@@ -203,7 +203,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     assert_eq!((lab.read("other.cu"), lab.rows().len()), ("// another\n".into(), 0));
 
     lab.write(".lab/unfinished.json", "{ half");
-    lab.lab("keep -m x").is(1).says("is damaged: look what it says, and remove it");
+    lab.lab("keep -m x").is(1).says("is damaged: read it, finish by hand what it says, and remove it");
 }
 
 #[test]

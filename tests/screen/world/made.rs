@@ -10,7 +10,7 @@ use lab_protocol::report::{Measure, Report, Speed};
 use lab_tui::chart::Glyphs;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
-use lab_tui::theme::{ColorDepth, Theme, said_depth};
+use lab_tui::theme::{ColorDepth, Theme, parse_color_depth};
 use std::time::Duration;
 
 /// The moment in which every story begins.
@@ -26,7 +26,7 @@ pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
 }
 
 fn depth(settings: &Settings) -> ColorDepth {
-    let said = settings.color.as_deref().map(|color| said_depth(color).unwrap());
+    let said = settings.color.as_deref().map(|color| parse_color_depth(color).unwrap());
     said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 

@@ -8,6 +8,7 @@ mod session;
 
 use jiff::tz::TimeZone;
 use lab_core::config::Goal;
+use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Status as Word};
 use lab_core::run::record::Record;
@@ -21,7 +22,7 @@ use lab_protocol::report::Report;
 use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::layout::Layout;
 use lab_tui::panes;
@@ -260,7 +261,7 @@ impl World {
     fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::StartRun(reason) => self.start(reason),
+                Effect::StartRun(reason, _) => self.start(reason),
                 Effect::KillRun => {
                     if let Some((start, report)) = self.live.take() {
                         let verdict = void("it was ended before it was done");
@@ -276,7 +277,7 @@ impl World {
                 Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
-                    let found = highlighter().highlight(&text, &mut Cache::default());
+                    let found = highlighter().highlight(&text, &mut HighlightCache::default());
                     self.answers.push_back(Event::Coloured(which, text, found));
                 }
                 other => self.asked.push(format!("{other:?}")),
@@ -308,7 +309,7 @@ impl World {
     fn changed(&self) -> Event {
         Event::Watch(WatchEvent::Changed {
             files: vec![KERNEL.into()],
-            fingerprint: Fingerprint(self.disk.clone()),
+            inputs: Arc::new(Inputs { sources: Vec::new(), fingerprint: Fingerprint(self.disk.clone()) }),
             config: false,
         })
     }

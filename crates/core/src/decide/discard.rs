@@ -3,7 +3,9 @@
 use super::finish::{finish, withdraw_decision, write_decision};
 use super::policy::{Discard, allowed};
 use super::restore::{NOT_REPLACED, ON_DISK, checkout, save};
-use super::{Decided, Locked, Refusal, begin, judged_bytes, pick, read_on_disk, require_subject, saved_note, snapshot};
+use super::{
+    Decided, Locked, Refusal, begin, judged_bytes, pick, read_on_disk, require_subject, saved_note, snapshot,
+};
 use crate::disk::space;
 use crate::message::Message;
 use crate::project::Project;
@@ -29,8 +31,7 @@ pub fn discard(
     let shelf = Shelf::open(project);
     let present = inputs::read(project);
     let picked = pick(project, records, &shelf, run, &present)?;
-    let discard =
-        allowed(&snapshot(&locked.repo, project, &shelf, &present, picked.as_ref())?).discard?;
+    let discard = allowed(&snapshot(&locked.repo, project, &shelf, &present, picked.as_ref())?).discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
     }
@@ -52,8 +53,11 @@ pub fn discard(
             return Err(space::in_words(error, NOT_REPLACED).into());
         }
     };
-    let mut notes =
-        vec![format!("the attempt is kept as {} (`lab restore {}`)", stored.reference, repo::short(&stored.id))];
+    let mut notes = vec![format!(
+        "the attempt is kept as {} (`lab restore {}`)",
+        stored.reference,
+        repo::short(&stored.id)
+    )];
     // The judged bytes are stored by now: only newer bytes must be saved besides.
     let saved = match on_disk.as_deref() {
         Some(newer) if newer != bytes => Some(save(project, &locked, newer, ON_DISK)?),

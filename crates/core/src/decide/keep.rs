@@ -42,19 +42,14 @@ pub fn keep(
         may_keep(&locked.repo, project, &shelf, &present, Some(&record))?;
     }
     write_decision(&locked, &mut record, Status::Keep, message)?;
-    let committed = match repo::commit_kernel(
-        &locked.repo,
-        project,
-        &bytes,
-        &record.start.blob,
-        &message.render(),
-    ) {
-        Ok(committed) => committed,
-        Err(error) => {
-            withdraw_decision(&locked, &mut record);
-            return Err(space::in_words(error, "nothing was kept").into());
-        }
-    };
+    let committed =
+        match repo::commit_kernel(&locked.repo, project, &bytes, &record.start.blob, &message.render()) {
+            Ok(committed) => committed,
+            Err(error) => {
+                withdraw_decision(&locked, &mut record);
+                return Err(space::in_words(error, "nothing was kept").into());
+            }
+        };
     if let Some(decision) = &mut record.decision {
         decision.made = Some(!committed.already);
     }

@@ -44,7 +44,12 @@ pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
 pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
 
 /// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit.
-pub(super) fn save(project: &Project, locked: &Locked, bytes: &[u8], why: &str) -> Result<repo::StoredCommit> {
+pub(super) fn save(
+    project: &Project,
+    locked: &Locked,
+    bytes: &[u8],
+    why: &str,
+) -> Result<repo::StoredCommit> {
     repo::save(&locked.repo, project, bytes, why).map_err(|error| space::in_words(error, NOT_REPLACED))
 }
 

@@ -70,7 +70,9 @@ pub fn undoable(repo: &Repo, project: &Project, shelf: &Shelf) -> StdResult<Undo
             format!("undo the keep of {subject}: its row is taken out; it made no commit, so HEAD stays")
         }
         (Status::Discard | Status::Crash, _) => {
-            format!("undo the discard of {subject}: {name} gets its bytes back; those on disk are saved first")
+            format!(
+                "undo the discard of {subject}: {name} gets its bytes back; those on disk are saved first"
+            )
         }
     };
     let LastDecision { run, status, description, commit, .. } = last;
@@ -120,12 +122,7 @@ pub(super) fn resume(
 }
 
 /// Every step; each may be done already. The record comes last: until then the decision stands.
-fn carry_out(
-    project: &Project,
-    locked: &Locked,
-    run: RunId,
-    on_disk: Option<&str>,
-) -> Result<Vec<String>> {
+fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&str>) -> Result<Vec<String>> {
     let mut record = locked.lock.records.read(run)?;
     let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
     let commit = decision.commit.clone().context("nothing was decided")?;

@@ -4,13 +4,13 @@ pub mod details;
 pub mod resolve_kernel;
 pub mod tested;
 
+use crate::ledger;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row, Status};
 use crate::run::record::Record;
 use crate::store::index::{Brief, Shelf};
-use crate::ledger;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -48,12 +48,7 @@ impl<'e> Marks<'e> {
 
 /// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
 /// last commit of the page before. It takes as long as the page is, however long the history.
-pub fn log_page(
-    repo: &Repo,
-    marks: &Marks,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Vec<LogEntry>> {
+pub fn log_page(repo: &Repo, marks: &Marks, after: Option<&str>, limit: usize) -> Result<Vec<LogEntry>> {
     let git = &repo.git;
     let mut next = match after {
         Some(id) => find(git, id)?.parent(0).ok(),

@@ -25,9 +25,9 @@ pub use exclude::{exclude, tracked};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
-pub use notes::{Notes, note, incumbent_note};
+pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
-pub use refs::{StoredCommit, store_discarded, store_undone, stored_kernel, save};
+pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::project::Project;

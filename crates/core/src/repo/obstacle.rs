@@ -1,7 +1,7 @@
 //! What keeps git from making a commit now: an operation in progress, a lock, no identity.
 
-use super::commit::author;
 use super::Repo;
+use super::commit::author;
 use git2::{Repository, RepositoryState};
 use std::fmt;
 use std::path::PathBuf;

@@ -19,7 +19,13 @@ pub struct StoredCommit {
 }
 
 /// Keeps the attempt of a run; its message is what was tried.
-pub fn store_discarded(repo: &Repo, project: &Project, run: RunId, bytes: &[u8], message: &str) -> Result<StoredCommit> {
+pub fn store_discarded(
+    repo: &Repo,
+    project: &Project,
+    run: RunId,
+    bytes: &[u8],
+    message: &str,
+) -> Result<StoredCommit> {
     let (commit, blob) = commit_aside(&repo.git, project, bytes, message)?;
     let reference = numbered(&repo.git, "discarded", run, commit, "lab discard")?;
     verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;

@@ -51,7 +51,8 @@ pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<S
     let commit = git.find_commit(Oid::from_str(commit)?)?;
     let parent = commit.parent(0).ok();
     if head_commit(git)?.is_some_and(|head| head.id() == commit.id()) {
-        move_head_back(git, parent.as_ref(), "lab: undo of a keep").context("HEAD could not be moved back")?;
+        move_head_back(git, parent.as_ref(), "lab: undo of a keep")
+            .context("HEAD could not be moved back")?;
         if repo.anew()?.git.refname_to_id("HEAD").ok() != parent.as_ref().map(Commit::id) {
             bail!("git reported no error, but HEAD was not moved: is the disk full?");
         }

@@ -164,8 +164,9 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         Ending::Signalled(signal) => {
             return crash(format!("the harness was ended by {}", signal_name(signal)));
         }
-        Ending::NotStarted => {
-            return crash(format!("the harness could not be started: {}", facts.last_words));
+        // The lab's own line in the log says what failed and why.
+        Ending::NotStarted | Ending::Unknown => {
+            return crash(facts.last_words.strip_prefix("lab: ").unwrap_or(facts.last_words).to_owned());
         }
         Ending::Exited(_) | Ending::Superseded => {}
     }
