@@ -199,7 +199,9 @@ impl<'a> Announced<'a> {
     /// HEAD does not hold the kernel or nobody measured it. An error is git's.
     fn incumbent_figure(&self) -> Result<Option<Measure>> {
         let (project, candidate) = (self.project, &self.record);
-        let Some(blob) = repo::incumbent(&self.repo, project)? else { return Ok(None) };
+        // Opened anew: the run may have taken minutes, in which somebody moved the repository away.
+        let repo = Repo::open(project)?;
+        let Some(blob) = repo::incumbent(&repo, project)? else { return Ok(None) };
         let same = |r: &Record| {
             let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
             r.start.blob == blob
@@ -210,7 +212,7 @@ impl<'a> Announced<'a> {
                 && passed
         };
         let noted = || {
-            let record: Record = serde_json::from_str(&repo::incumbent_note(&self.repo, project)?).ok()?;
+            let record: Record = serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
             same(&record).then_some(record)
         };
         let measure = |r: Record| {
