@@ -3,7 +3,7 @@
 //! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;
-use lab_core::history::details as whole;
+use lab_core::history::details;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks, Repo};
 use lab_tui::event::{Event, GraphPage};
@@ -81,10 +81,10 @@ fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> 
     match request {
         ViewRequest::Source(asked) => Event::Source(Box::new(source_files::read(project, asked))),
         ViewRequest::Whole(key, around) => {
-            Event::Whole(Box::new(whole::whole(project, &key, around.lines())))
+            Event::Whole(Box::new(details::experiment_details(project, &key, around.lines())))
         }
         ViewRequest::Compare(keys, around) => {
-            Event::Compared(Box::new(whole::compare(project, keys, around.lines())))
+            Event::Compared(Box::new(details::compare(project, keys, around.lines())))
         }
         ViewRequest::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),

@@ -1,6 +1,6 @@
 //! The message of an experiment's commit: a subject, and the trailers that experiment logs use.
 //!
-//! They are git's own trailers (git-interpret-trailers(1)): the last paragraph of the message, `Key: value` a line, a
+//! They are git's own trailers (git-interpret-trailers(1)): the last paragraph of the message, `TrailerKey: value` a line, a
 //! value of several lines folded by blanks at the beginning of each further line.
 
 use crate::ledger;
@@ -11,7 +11,7 @@ use std::fmt;
 /// What a trailer tells.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
-pub enum Key {
+pub enum TrailerKey {
     /// What had to hold, and shaped the attempt.
     Constraint,
     /// What was considered, and why not done.
@@ -32,30 +32,30 @@ pub enum Key {
     Other(String),
 }
 
-impl Key {
+impl TrailerKey {
     /// In the order in which a dialog asks for them.
-    pub const KNOWN: [Key; 8] = [
-        Key::Constraint,
-        Key::Rejected,
-        Key::Confidence,
-        Key::ScopeRisk,
-        Key::Reversibility,
-        Key::Directive,
-        Key::Tested,
-        Key::NotTested,
+    pub const KNOWN: [TrailerKey; 8] = [
+        TrailerKey::Constraint,
+        TrailerKey::Rejected,
+        TrailerKey::Confidence,
+        TrailerKey::ScopeRisk,
+        TrailerKey::Reversibility,
+        TrailerKey::Directive,
+        TrailerKey::Tested,
+        TrailerKey::NotTested,
     ];
 
     pub fn word(&self) -> &str {
         match self {
-            Key::Constraint => "Constraint",
-            Key::Rejected => "Rejected",
-            Key::Confidence => "Confidence",
-            Key::ScopeRisk => "Scope-risk",
-            Key::Reversibility => "Reversibility",
-            Key::Directive => "Directive",
-            Key::Tested => "Tested",
-            Key::NotTested => "Not-tested",
-            Key::Other(word) => word,
+            TrailerKey::Constraint => "Constraint",
+            TrailerKey::Rejected => "Rejected",
+            TrailerKey::Confidence => "Confidence",
+            TrailerKey::ScopeRisk => "Scope-risk",
+            TrailerKey::Reversibility => "Reversibility",
+            TrailerKey::Directive => "Directive",
+            TrailerKey::Tested => "Tested",
+            TrailerKey::NotTested => "Not-tested",
+            TrailerKey::Other(word) => word,
         }
     }
 
@@ -63,9 +63,9 @@ impl Key {
     /// go by them. Empty where any text will do.
     pub fn words(&self) -> &'static [&'static str] {
         match self {
-            Key::Confidence => &["low", "medium", "high"],
-            Key::ScopeRisk => &["narrow", "moderate", "broad"],
-            Key::Reversibility => &["clean", "messy", "irreversible"],
+            TrailerKey::Confidence => &["low", "medium", "high"],
+            TrailerKey::ScopeRisk => &["narrow", "moderate", "broad"],
+            TrailerKey::Reversibility => &["clean", "messy", "irreversible"],
             _ => &[],
         }
     }
@@ -94,28 +94,28 @@ impl Key {
     }
 }
 
-impl From<String> for Key {
-    fn from(word: String) -> Key {
+impl From<String> for TrailerKey {
+    fn from(word: String) -> TrailerKey {
         // As git does: a key is the same in capitals.
-        let known = Key::KNOWN.into_iter().find(|key| key.word().eq_ignore_ascii_case(&word));
-        known.unwrap_or(Key::Other(word))
+        let known = TrailerKey::KNOWN.into_iter().find(|key| key.word().eq_ignore_ascii_case(&word));
+        known.unwrap_or(TrailerKey::Other(word))
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> String {
+impl From<TrailerKey> for String {
+    fn from(key: TrailerKey) -> String {
         key.word().to_owned()
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for TrailerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
 }
 
 /// One trailer; its value may have several lines.
-pub type Trailer = (Key, String);
+pub type Trailer = (TrailerKey, String);
 
 /// Clean from the start: whatever it was made of, what is rendered is read back as the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Message {
     }
 
     /// The message with another trailer at its end, unless it has one of that key.
-    pub fn with_default(self, key: Key, value: &str) -> Message {
+    pub fn with_default(self, key: TrailerKey, value: &str) -> Message {
         if self.trailers.iter().any(|(known, _)| *known == key) {
             return self;
         }
@@ -188,15 +188,16 @@ impl Message {
 pub fn trailers(message: &str) -> Vec<Trailer> {
     // A NUL would end the text for git.
     let Ok(found) = git2::message_trailers_strs(&message.replace('\0', "")) else { return Vec::new() };
-    let owned = found.iter().map(|(key, value)| (Key::from(key.to_owned()), clean(value)));
+    let owned = found.iter().map(|(key, value)| (TrailerKey::from(key.to_owned()), clean(value)));
     owned.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// `Key: value` as somebody typed it. The error says what is wrong with it.
+/// `TrailerKey: value` as somebody typed it. The error says what is wrong with it.
 pub fn trailer(text: &str) -> Result<Trailer, String> {
-    let (key, value) =
-        text.split_once(':').ok_or_else(|| format!("'{text}' is no trailer: it is written 'Key: value'"))?;
-    let key = Key::from(key.trim().to_owned());
+    let (key, value) = text
+        .split_once(':')
+        .ok_or_else(|| format!("'{text}' is no trailer: it is written 'TrailerKey: value'"))?;
+    let key = TrailerKey::from(key.trim().to_owned());
     if !key.is_valid() {
         return Err(format!("'{key}' is no key of a trailer: letters, digits and dashes, as in Not-tested"));
     }
@@ -224,10 +225,10 @@ mod tests {
         let message = Message::new(
             " two  rows\na block ",
             [
-                (Key::Constraint, "48 kB of shared memory\nand 64 registers".into()),
-                (Key::NotTested, "  ".into()),
-                (Key::Other("no key".into()), "x".into()),
-                (Key::Confidence, "high".into()),
+                (TrailerKey::Constraint, "48 kB of shared memory\nand 64 registers".into()),
+                (TrailerKey::NotTested, "  ".into()),
+                (TrailerKey::Other("no key".into()), "x".into()),
+                (TrailerKey::Confidence, "high".into()),
             ],
         );
         assert_eq!(
@@ -236,19 +237,22 @@ mod tests {
         );
         assert_eq!(Message::parse(&message.render()), message);
         assert_eq!(Message::from("alone").render(), "alone");
-        let defaulted = message.clone().with_default(Key::Confidence, "low").with_default(Key::Tested, "yes");
-        assert_eq!(defaulted.trailers().last(), Some(&(Key::Tested, "yes".into())));
+        let defaulted = message
+            .clone()
+            .with_default(TrailerKey::Confidence, "low")
+            .with_default(TrailerKey::Tested, "yes");
+        assert_eq!(defaulted.trailers().last(), Some(&(TrailerKey::Tested, "yes".into())));
         assert_eq!(defaulted.trailers().len(), 3);
     }
 
     #[test]
     fn what_somebody_types() {
-        assert_eq!(trailer("not-tested: odd sizes"), Ok((Key::NotTested, "odd sizes".into())));
-        assert_eq!(trailer("Reviewed-by: x"), Ok((Key::Other("Reviewed-by".into()), "x".into())));
-        assert!(trailer("no colon").unwrap_err().contains("it is written 'Key: value'"));
+        assert_eq!(trailer("not-tested: odd sizes"), Ok((TrailerKey::NotTested, "odd sizes".into())));
+        assert_eq!(trailer("Reviewed-by: x"), Ok((TrailerKey::Other("Reviewed-by".into()), "x".into())));
+        assert!(trailer("no colon").unwrap_err().contains("it is written 'TrailerKey: value'"));
         assert!(trailer("two words: x").unwrap_err().contains("letters, digits and dashes"));
         assert!(trailer("Tested: ").unwrap_err().contains("has no value"));
-        assert_eq!(trailer("confidence:  High "), Ok((Key::Confidence, "high".into())));
+        assert_eq!(trailer("confidence:  High "), Ok((TrailerKey::Confidence, "high".into())));
         for (wrong, said) in [
             ("Confidence: certain", "Confidence: 'certain' is none of its words: it is low, medium, high"),
             ("Scope-risk: borad", "(did you mean broad?): it is narrow, moderate, broad"),
@@ -264,16 +268,16 @@ mod tests {
     fn the_body_of_somebody_elses_message_is_no_trailer() {
         // Of their own making they may say what they like.
         let own = Message::parse("fast\n\nConfidence: quite\n");
-        assert_eq!(own.trailers(), [(Key::Confidence, "quite".into())]);
+        assert_eq!(own.trailers(), [(TrailerKey::Confidence, "quite".into())]);
         let text = "fast\n\nNote: this is prose, and\nso is this\n\nConfidence: low\n";
-        assert_eq!(Message::parse(text), Message::new("fast", [(Key::Confidence, "low".into())]));
+        assert_eq!(Message::parse(text), Message::new("fast", [(TrailerKey::Confidence, "low".into())]));
         assert!(trailers("Constraint: a subject").is_empty());
     }
 
-    fn keys() -> impl Strategy<Value = Key> {
+    fn keys() -> impl Strategy<Value = TrailerKey> {
         prop_oneof![
-            prop::sample::select(Key::KNOWN.to_vec()),
-            "[A-Za-z][A-Za-z0-9-]{0,12}".prop_map(Key::from)
+            prop::sample::select(TrailerKey::KNOWN.to_vec()),
+            "[A-Za-z][A-Za-z0-9-]{0,12}".prop_map(TrailerKey::from)
         ]
     }
 

@@ -7,13 +7,13 @@ use crate::request::Heard;
 use crate::request::Preferences;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::project::Project;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry};
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
 use lab_core::runner::follow::Batch;
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use lab_core::text::sanitise::LogLine;
 use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
@@ -48,7 +48,7 @@ pub enum Event {
     /// The state of the GPU that is looked at.
     Device(Box<Heard>),
     /// One experiment, read whole.
-    Whole(Box<Whole>),
+    Whole(Box<ExperimentDetails>),
     /// Two experiments beside each other.
     Compared(Box<Compared>),
     /// kernel.cu and what it is compared with.
@@ -91,7 +91,7 @@ pub enum Event {
 /// the commits.
 #[derive(Debug)]
 pub struct Facts {
-    pub status: Result<Status, String>,
+    pub status: Result<ProjectStatus, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,
 }

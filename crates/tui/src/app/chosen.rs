@@ -6,7 +6,7 @@ use super::super::panes::Pane;
 use super::super::views::View;
 use super::App;
 use crate::request::ViewRequest as Wish;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::run::experiment::{Experiment, Key};
 
 impl App {
@@ -26,7 +26,7 @@ impl App {
     }
 
     /// The same, whole; `None` while it is being read.
-    pub fn whole(&self) -> Option<&Whole> {
+    pub fn whole(&self) -> Option<&ExperimentDetails> {
         let shown = self.shown()?;
         self.whole.as_ref().filter(|whole| shown.is(&whole.key))
     }
@@ -62,7 +62,7 @@ impl App {
     }
 
     /// An answer to an older wish is dropped.
-    pub(super) fn on_whole(&mut self, whole: Whole) -> Vec<Effect> {
+    pub(super) fn on_whole(&mut self, whole: ExperimentDetails) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&whole.key)) {
             let again = self.whole.as_ref().is_some_and(|known| known.key == whole.key);
             self.panes.experiment.read(&whole, again);

@@ -9,7 +9,7 @@ use super::super::text::printable;
 use super::{App, Deciding};
 use crate::request::Request;
 use lab_core::config::Config;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::policy::{Discard, Newer};
 use lab_core::decide::{Refusal, Undoable, Undone};
 use lab_core::history::tested as trailers;
@@ -186,15 +186,16 @@ impl App {
         let last = self.last.as_ref().filter(|last| self.auto && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
         let incumbent = self.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
-        let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
+        let message =
+            Message::new(&ruled_words(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
-            Auto::Leave(why) => Err(why),
+            AutoDecision::Leave(why) => Err(why),
             // Whoever has a dialog open is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            Auto::Keep => {
+            AutoDecision::Keep => {
                 self.usable(Action::Keep).map(|()| (Deciding::Keep, Request::Keep { run, message }))
             }
-            Auto::Discard => {
+            AutoDecision::Discard => {
                 let request = Request::Discard { run, message, confirmed: false };
                 self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
             }

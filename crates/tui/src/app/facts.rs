@@ -14,7 +14,7 @@ use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::Batch;
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use std::sync::Arc;
 
 impl App {
@@ -51,7 +51,7 @@ impl App {
         effects
     }
 
-    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
+    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
         let is_idle = matches!(self.running, Running::No);
         // Looked at before the last run had ended: it would put an older verdict in its place, for as long as the look
         // that follows each end takes.

@@ -35,11 +35,11 @@ use super::table::Table;
 use super::theme::Theme;
 use crate::settings::Settings;
 use jiff::tz::TimeZone;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Key};
 use lab_core::run::{Fingerprint, RunId};
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use past::Past;
 use state::{PutBack, decision};
 use std::time::Duration;
@@ -71,7 +71,7 @@ pub struct App {
     check: Option<Judged>,
     /// What is on disk now, as far as is known.
     pub present: Option<Result<Fingerprint, String>>,
-    pub status: Option<Status>,
+    pub status: Option<ProjectStatus>,
     pub history: Vec<Experiment>,
     /// What was worked out of it.
     past: Past,
@@ -83,7 +83,7 @@ pub struct App {
     /// The experiment that every pane shows as the selected one.
     pub chosen: Option<Key>,
     /// The chosen one, or the one that was, read whole.
-    pub whole: Option<Whole>,
+    pub whole: Option<ExperimentDetails>,
     /// The first look at disk and git was taken.
     pub loaded: bool,
     pub paused: bool,

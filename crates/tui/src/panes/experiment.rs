@@ -11,7 +11,7 @@ use super::super::keymap::Action;
 use super::super::text::printable;
 use super::{Pane, Reading, titled};
 use document::{Document, Sheet};
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -49,7 +49,7 @@ impl ExperimentState {
     }
 
     /// `again`: the same as before, with more or less around its changes.
-    pub fn read(&mut self, whole: &Whole, again: bool) {
+    pub fn read(&mut self, whole: &ExperimentDetails, again: bool) {
         let old = std::mem::replace(&mut self.change, view(&whole.diff));
         let row = again.then(|| self.kept(&old, &self.change)).flatten();
         row.into_iter().for_each(|row| self.text.show(row));

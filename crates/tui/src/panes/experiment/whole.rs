@@ -9,7 +9,7 @@ use super::super::super::theme::Theme;
 use super::super::commits::mark;
 use super::super::correctness::{self, state};
 use super::document::{Body, Document, Section, labelled};
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::message::Trailer;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::{HeldOut, Record};
@@ -22,7 +22,7 @@ const LABEL: usize = 12;
 
 pub fn sections<'a>(
     experiment: &Experiment,
-    whole: Option<&'a Whole>,
+    whole: Option<&'a ExperimentDetails>,
     app: &'a App,
     columns: usize,
 ) -> Document<'a> {
