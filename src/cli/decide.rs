@@ -3,12 +3,12 @@
 use super::{Kernel, complain, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested as trailers;
-use lab_core::message::{self, Key, Message, Trailer};
+use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
-use lab_core::repo::{self, short};
+use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
 use lab_core::run::record::Record;
 use lab_core::runner::held_out::Asked;
@@ -77,13 +77,14 @@ impl Trailers {
         }
         let mut shelf = Shelf::open(project);
         let record = run.and_then(|id| shelf.records().read(id).ok());
-        let experiments = history::look(project, &mut shelf).experiments;
+        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut shelf));
+        let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
         let tested = record
             .filter(decide::is_undecided)
             .map(|r| trailers::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
-        message.with_default(Key::Tested, &tested)
+        message.with_default(TrailerKey::Tested, &tested)
     }
 }
 
@@ -96,14 +97,14 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
     let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
-    let incumbent = repo::incumbent(project).unwrap_or_default();
+    let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
-        Auto::Keep => match checked_keep(project, run, &message) {
+        AutoDecision::Keep => match checked_keep(project, run, &message) {
             Ok(kept) => drop(report(project, kept)),
             Err(error) => complain(&format!("{error:#}")),
         },
-        Auto::Discard => drop(report(project, decide::discard(project, run, &message, false))),
-        Auto::Leave(why) => say(&format!("  left undecided: {why}")),
+        AutoDecision::Discard => drop(report(project, decide::discard(project, run, &message, false))),
+        AutoDecision::Leave(why) => say(&format!("  left undecided: {why}")),
     }
 }
 

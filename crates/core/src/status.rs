@@ -3,7 +3,7 @@
 use crate::decide::{self, Allowed, Snapshot};
 use crate::inputs;
 use crate::project::Project;
-use crate::repo::{self, Head};
+use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
@@ -12,7 +12,7 @@ use anyhow::Result;
 
 /// What one look at disk and git found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct ProjectStatus {
     pub head: Head,
     /// What the rules of keep, discard and undo look at. Its candidate is the run that a decision without a number
     /// would be about.
@@ -27,7 +27,7 @@ pub struct Status {
     pub check: Option<Record>,
 }
 
-impl Status {
+impl ProjectStatus {
     /// Fingerprint of the inputs on disk; the error says why the kernel cannot be read.
     pub fn present(&self) -> std::result::Result<&Fingerprint, &str> {
         self.snapshot.present.as_ref().map(|present| &present.fingerprint).map_err(String::as_str)
@@ -44,13 +44,8 @@ impl Status {
     }
 }
 
-/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
-pub fn status(project: &Project) -> Result<Status> {
-    look(project, &Shelf::open(project))
-}
-
 /// Reads where things stand. Call [`Shelf::refresh`] first: `shelf` keeps the runs that it read before.
-pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
+pub fn look(repo: &Repo, project: &Project, shelf: &Shelf) -> Result<ProjectStatus> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = decide::last(project, shelf).filter(|record| record.verdict.is_some());
@@ -63,9 +58,9 @@ pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
     let candidate = decide::default_run(project, shelf, present);
-    Ok(Status {
-        head: repo::head(project)?,
-        snapshot: decide::snapshot(project, shelf, &inputs, candidate.as_ref())?,
+    Ok(ProjectStatus {
+        head: repo::head(repo)?,
+        snapshot: decide::snapshot(repo, project, shelf, &inputs, candidate.as_ref())?,
         ended: shelf.ended(),
         last,
         judged,

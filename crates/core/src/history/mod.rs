@@ -4,14 +4,13 @@ pub mod details;
 pub mod resolve_kernel;
 pub mod tested;
 
+use crate::ledger;
 use crate::project::Project;
-use crate::repo::Notes;
+use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row, Status};
 use crate::run::record::Record;
 use crate::store::index::{Brief, Shelf};
-use crate::{ledger, repo};
-use anyhow::Result;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,28 +21,28 @@ pub struct History {
     pub problems: Vec<String>,
 }
 
-/// Reads disk: not for the screen's own thread.
-pub fn history(project: &Project) -> Result<History> {
-    Ok(look(project, &mut Shelf::open(project)))
+/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
+pub fn read_once(repo: &Repo, project: &Project) -> History {
+    look(repo, project, &mut Shelf::open(project))
 }
 
-/// The same for who looks often: the shelf keeps what it read. [`Shelf::refresh`] comes before.
-pub fn look(project: &Project, shelf: &mut Shelf) -> History {
-    read(project, shelf).0
+/// Reads the history. Call [`Shelf::refresh`] first: `shelf` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, shelf: &mut Shelf) -> History {
+    read(repo, project, shelf).0
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
-pub fn missing(project: &Project) -> Vec<Record> {
+pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut shelf = Shelf::open(project);
-    let runs = read(project, &mut shelf).1;
+    let runs = read(repo, project, &mut shelf).1;
     let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| shelf.records().read(id).ok()).collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
     missing
 }
 
-fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
+fn read(repo: &Repo, project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
     let mut problems = shelf.problems();
-    let notes = Notes::open(project);
+    let notes = Notes::of(repo);
     let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
@@ -73,7 +72,7 @@ fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
             let row = brief.decision.as_ref().and_then(|d| d.row.as_ref());
             row.is_some_and(|row| !edited.contains(&row.commit))
         });
-        let owed = owed(project, emulated, gone.collect());
+        let owed = owed(repo, project, emulated, gone.collect());
         problems.extend(in_words(project, emulated, &owed));
         missing.extend(owed.iter().map(|brief| brief.id));
     }
@@ -105,9 +104,9 @@ fn name(row: &Row) -> (&str, Status, &str) {
 
 /// Of the decided runs without a row those that the ledger owes one. Rows that were written once
 /// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
-fn owed<'b>(project: &Project, emulated: bool, gone: Vec<&'b Brief>) -> Vec<&'b Brief> {
+fn owed<'b>(repo: &Repo, project: &Project, emulated: bool, gone: Vec<&'b Brief>) -> Vec<&'b Brief> {
     let written = |b: &&Brief| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked = gone.iter().any(written) && repo::tracked(project, &ledger::path(project, emulated));
+    let tracked = gone.iter().any(written) && repo::tracked(repo, project, &ledger::path(project, emulated));
     gone.into_iter().filter(|b| !(tracked && written(b))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::inputs::{self, Inputs, KernelError};
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
 use lab_protocol::Target;
@@ -107,18 +107,23 @@ impl RunSpec {
 
     /// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
     /// None where HEAD does not hold the kernel.
-    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> anyhow::Result<Vec<HeldFile>> {
+    pub fn incumbent_into(
+        &self,
+        repo: &Repo,
+        project: &Project,
+        tree: &Path,
+    ) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::write_incumbent(project, tree),
+            _ => repo::write_incumbent(repo, project, tree),
         }
     }
 
     /// The files that [`RunSpec::incumbent_into`] would write now.
-    pub fn incumbent_of(&self, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
+    pub fn incumbent_of(&self, repo: &Repo, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::incumbent_files(project),
+            _ => repo::incumbent_files(repo, project),
         }
     }
 }

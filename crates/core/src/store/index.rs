@@ -277,7 +277,7 @@ impl Shelf {
         if self.noted.tip != notes.tip() {
             self.noted = Noted { tip: notes.tip(), briefs: HashMap::new() };
         }
-        let read = || serde_json::from_str(&notes.of(commit)?).ok();
+        let read = || serde_json::from_str(&notes.note(commit)?).ok();
         self.noted.briefs.entry(commit.to_owned()).or_insert_with(read).as_ref()
     }
 }
