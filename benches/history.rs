@@ -11,7 +11,7 @@ use lab_core::history::History;
 use lab_core::project::Project;
 use lab_core::repo::{self, Marks};
 use lab_core::run::experiment::Experiment;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, status};
 use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
@@ -39,18 +39,18 @@ fn main() -> Result<()> {
     let project = Project::open(&folder, None).context("the repository that was made")?;
     let index = project.lab_dir.join("runs/index.jsonl");
     let _ = std::fs::remove_file(&index);
-    timed("shelf, without an index", || Ok(Shelf::open(&project)))?;
+    timed("run index, without its file", || Ok(RunIndex::open(&project)))?;
 
-    median("shelf, from the index", || Ok(Shelf::open(&project)))?;
-    let mut shelf = Shelf::open(&project);
-    median("shelf, again", || {
-        shelf.refresh();
+    median("run index, from its file", || Ok(RunIndex::open(&project)))?;
+    let mut index = RunIndex::open(&project);
+    median("index, again", || {
+        index.refresh();
         Ok(())
     })?;
-    let all = history::look(&project, &mut shelf);
+    let all = history::look(&project, &mut index);
     anyhow::ensure!(all.experiments.len() == experiments && all.problems.is_empty(), "{:?}", all.problems);
-    median("history", || Ok(history::look(&project, &mut shelf)))?;
-    median("status", || status::look(&project, &shelf))?;
+    median("history", || Ok(history::look(&project, &mut index)))?;
+    median("status", || status::look(&project, &index))?;
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
     median("log, its first 500", || repo::log_page(&project, &marks, None, 500))?;
@@ -61,10 +61,10 @@ fn main() -> Result<()> {
     to_the_end(&project, all.experiments)?;
     median("details of a commit", || repo::commit_details(&project, "HEAD", 3))?;
     median("all of it, from nothing", || {
-        let mut shelf = Shelf::open(&project);
-        let history = history::look(&project, &mut shelf);
+        let mut index = RunIndex::open(&project);
+        let history = history::look(&project, &mut index);
         let log = repo::log_page(&project, &Marks::of(&history.experiments), None, 500)?;
-        Ok((status::look(&project, &shelf)?, log))
+        Ok((status::look(&project, &index)?, log))
     })
 }
 

@@ -14,7 +14,7 @@ use lab_core::run::record::Record;
 use lab_core::runner::held_out::Asked;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Keep {
         // Named once: what the commit says was tested is of the run that is decided, whatever ends meanwhile.
         let default = || {
             let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &Shelf::open(&project), present.as_ref()).map(|run| run.start.id)
+            decide::default_run(&project, &RunIndex::open(&project), present.as_ref()).map(|run| run.start.id)
         };
         let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &self.message, run);
@@ -74,9 +74,9 @@ impl Trailers {
         if self.no_tested {
             return message;
         }
-        let mut shelf = Shelf::open(project);
-        let record = run.and_then(|id| shelf.records().read(id).ok());
-        let experiments = history::look(project, &mut shelf).experiments;
+        let mut index = RunIndex::open(project);
+        let record = run.and_then(|id| index.store().read(id).ok());
+        let experiments = history::look(project, &mut index).experiments;
         // Of bytes that no verdict belongs to nothing was tested.
         let tested = record
             .filter(decide::is_undecided)

@@ -7,7 +7,7 @@ use lab_core::decide;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 use lab_core::status::{self, Status};
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, repo};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -42,14 +42,14 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut shelf = Shelf::open(&project);
-    let mut history = history::look(&project, &mut shelf);
+    let mut index = RunIndex::open(&project);
+    let mut history = history::look(&project, &mut index);
     let everything = history.experiments.len();
     // Whose row has no record here may be of any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
-    let status = status::look(&project, &shelf)?;
+    let status = status::look(&project, &index)?;
     if options.json {
         let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&project, e)).collect();
         let undecided = undecided(&status);

@@ -12,8 +12,8 @@ use lab_core::runner::follow::read_log;
 use lab_core::runner::held_out::Asked;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
+use lab_core::store::RunStore;
 use lab_core::watch::{self, Put, Watcher};
 use lab_core::{decide, history, repo, status};
 use lab_tui::event::{Event, Facts, LastLog, PutBack};
@@ -62,8 +62,8 @@ impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
-        let shelf = Shelf::new(&project);
-        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), shelf };
+        let index = RunIndex::new(&project);
+        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
             if let Err(why) = decide::mend(&worker.project) {
@@ -133,7 +133,7 @@ struct Worker {
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
     /// The index of all runs. A look reads only what changed since the last one.
-    shelf: Shelf,
+    index: RunIndex,
 }
 
 impl Worker {
@@ -153,11 +153,11 @@ impl Worker {
         let project = &*self.project;
         match request {
             Request::Look => {
-                self.shelf.refresh();
-                let history = history::look(project, &mut self.shelf);
+                self.index.refresh();
+                let history = history::look(project, &mut self.index);
                 let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
                 Event::Facts(Box::new(Facts {
-                    status: status::look(project, &self.shelf).map_err(in_one_line),
+                    status: status::look(project, &self.index).map_err(in_one_line),
                     log: log.map_err(in_one_line),
                     history: Ok(history),
                 }))
@@ -168,8 +168,8 @@ impl Worker {
                 Event::Decided(self.discard(run, message, confirmed))
             }
             Request::Undoable => {
-                self.shelf.refresh();
-                Event::Undoable(decide::undoable(project, &self.shelf))
+                self.index.refresh();
+                Event::Undoable(decide::undoable(project, &self.index))
             }
             Request::Undo(run) => Event::Undone(self.undo(run)),
             Request::Describe { commit, description } => {
@@ -185,7 +185,7 @@ impl Worker {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
-                self.shelf = Shelf::new(&self.project);
+                self.index = RunIndex::new(&self.project);
                 self.watch();
                 Event::Project(Ok(Arc::clone(&self.project)))
             }
@@ -266,7 +266,7 @@ impl Worker {
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
     fn load_log(&self, run: RunId) -> LastLog {
-        let records = Records::new(&self.project.lab_dir);
+        let records = RunStore::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.

@@ -39,7 +39,7 @@ impl Story {
     fn next(&self) -> WatchEvent {
         loop {
             let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
-            if event != WatchEvent::Surroundings {
+            if event != WatchEvent::RepositoryChanged {
                 return event;
             }
         }
@@ -49,7 +49,7 @@ impl Story {
     #[track_caller]
     fn hears_of_surroundings(&self) {
         let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
-        assert_eq!(event, WatchEvent::Surroundings);
+        assert_eq!(event, WatchEvent::RepositoryChanged);
     }
 
     /// The next event is a change of exactly these files.

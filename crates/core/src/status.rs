@@ -7,7 +7,7 @@ use crate::repo::{self, Head};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use anyhow::Result;
 
 /// What one look at disk and git found.
@@ -46,27 +46,27 @@ impl Status {
 
 /// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
 pub fn status(project: &Project) -> Result<Status> {
-    look(project, &Shelf::open(project))
+    look(project, &RunIndex::open(project))
 }
 
-/// Reads where things stand. Call [`Shelf::refresh`] first: `shelf` keeps the runs that it read before.
-pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
+/// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(project: &Project, index: &RunIndex) -> Result<Status> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
-    let last = decide::last(project, shelf).filter(|record| record.verdict.is_some());
+    let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
         Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
-        _ => shelf.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
+        _ => index.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
     };
-    let check = shelf.find(|b| {
+    let check = index.find(|b| {
         let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
-    let candidate = decide::default_run(project, shelf, present);
+    let candidate = decide::default_run(project, index, present);
     Ok(Status {
         head: repo::head(project)?,
-        snapshot: decide::snapshot(project, shelf, &inputs, candidate.as_ref())?,
-        ended: shelf.ended(),
+        snapshot: decide::snapshot(project, index, &inputs, candidate.as_ref())?,
+        ended: index.ended(),
         last,
         judged,
         check,

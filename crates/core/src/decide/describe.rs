@@ -3,7 +3,7 @@
 
 use super::{Refusal, begin, no};
 use crate::decide::intent::Unfinished;
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::history;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::repo::{self, Notes};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
-use crate::store::decision_lock::Deciding;
+use crate::store::DecisionLock;
 use anyhow::Result;
 use std::result::Result as StdResult;
 
@@ -28,7 +28,7 @@ pub struct Described {
 /// Gives the experiment that `commit` holds (digits of an id, another name that git knows, or the number of a
 /// discarded run) another description.
 pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult<Described, Refusal> {
-    let deciding = begin(project)?;
+    let lock = begin(project)?;
     let description = ledger::description(description);
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
@@ -40,7 +40,7 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
     let unfinished =
         Unfinished::Describe { run, row: row.clone(), emulated, description: description.clone() };
     unfinished.begin(project)?;
-    let notes = carry_out(project, &deciding, run, &row, emulated, &description)?;
+    let notes = carry_out(project, &lock, run, &row, emulated, &description)?;
     Unfinished::end(project)?;
     let before = row.description.clone();
     Ok(Described { row: Row { description, ..row }, before, notes })
@@ -62,7 +62,7 @@ fn find(project: &Project, name: &str) -> Result<Option<Experiment>> {
 /// Every step, each of which may be done already. `row` is as it was before.
 pub(super) fn carry_out(
     project: &Project,
-    deciding: &Deciding,
+    lock: &DecisionLock,
     run: Option<RunId>,
     row: &Row,
     emulated: bool,
@@ -77,9 +77,9 @@ pub(super) fn carry_out(
     };
     let record = match run {
         Some(id) => {
-            let mut record = deciding.records.read(id)?;
+            let mut record = lock.store.read(id)?;
             told(&mut record);
-            deciding.write(&record)?;
+            lock.write(&record)?;
             Some(record)
         }
         None => Notes::open(project).of(&row.commit).and_then(|text| {
@@ -93,7 +93,7 @@ pub(super) fn carry_out(
             .map_err(anyhow::Error::from)
             .and_then(|text| repo::note(project, &row.commit, &text));
         notes.extend(noted.err().map(|error| {
-            let error = room::in_words(error, "the git note of the commit was not written");
+            let error = space::explain(error, "the git note of the commit was not written");
             format!("its note still says the old words: {error:#}")
         }));
     }

@@ -4,13 +4,13 @@ use super::finish::{finish, intend};
 use super::policy::{Discard, allowed};
 use super::restore::{NOT_REPLACED, ON_DISK, put_back, save};
 use super::{Decided, Refusal, begin, judged_bytes, pick, present, said, saved_note, snapshot};
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::verdict::Outcome;
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use crate::{inputs, repo};
 use std::result::Result as StdResult;
 
@@ -22,15 +22,15 @@ pub fn discard(
     message: &Message,
     confirmed: bool,
 ) -> StdResult<Decided, Refusal> {
-    let deciding = begin(project)?;
+    let lock = begin(project)?;
     let message = said(message)?;
-    let records = &deciding.records;
+    let records = &lock.store;
     let name = &project.kernel_name;
     let on_disk = present(project)?;
-    let shelf = Shelf::open(project);
+    let index = RunIndex::open(project);
     let inputs = inputs::read(project);
-    let picked = pick(project, records, &shelf, run, &inputs)?;
-    let discard = allowed(&snapshot(project, &shelf, &inputs, picked.as_ref())?).discard?;
+    let picked = pick(project, records, &index, run, &inputs)?;
+    let discard = allowed(&snapshot(project, &index, &inputs, picked.as_ref())?).discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
     }
@@ -42,13 +42,13 @@ pub fn discard(
         _ => Status::Discard,
     };
     let id = record.start.id;
-    intend(&deciding, &mut record, status, message)?;
+    intend(&lock, &mut record, status, message)?;
     let kept = match repo::keep_discarded(project, id, &bytes, &message.render()) {
         Ok(kept) => kept,
         Err(error) => {
             record.decision = None;
-            let _ = deciding.write(&record);
-            return Err(room::in_words(error, NOT_REPLACED).into());
+            let _ = lock.write(&record);
+            return Err(space::explain(error, NOT_REPLACED).into());
         }
     };
     let mut notes =
@@ -66,7 +66,7 @@ pub fn discard(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
         ));
     }
-    finish(project, &deciding, record, kept.id, notes)
+    finish(project, &lock, record, kept.id, notes)
 }
 
 /// Nothing was judged, so there is no experiment and no row: the bytes are saved, no more.

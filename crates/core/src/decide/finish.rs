@@ -1,14 +1,14 @@
 //! What every decision goes through: the intention in the record, then note, row and record.
 
 use super::{Decided, Refusal, begin};
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::{Brief, Shelf};
+use crate::store::DecisionLock;
+use crate::store::{RunIndex, RunSummary};
 use crate::{history, ledger, repo};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -16,14 +16,14 @@ use std::result::Result as StdResult;
 
 /// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
-    let deciding = begin(project)?;
+    let lock = begin(project)?;
     let missing = history::missing(project);
     let added = missing.len();
     for mut record in missing {
         if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
             ledger::append(&ledger::path(project, record.emulated()), &row)?;
             mark_written(&mut record);
-            deciding.write(&record)?;
+            lock.write(&record)?;
         }
     }
     Ok(added)
@@ -36,7 +36,7 @@ pub(super) fn mark_written(record: &mut Record) {
 }
 
 pub(super) fn intend(
-    deciding: &Deciding,
+    lock: &DecisionLock,
     record: &mut Record,
     status: Status,
     message: &Message,
@@ -51,13 +51,13 @@ pub(super) fn intend(
         row: None,
         row_written: false,
     });
-    deciding.write(record)
+    lock.write(record)
 }
 
 /// The commit is made: note, row and record follow. None of them undoes it.
 pub(super) fn finish(
     project: &Project,
-    deciding: &Deciding,
+    lock: &DecisionLock,
     mut record: Record,
     commit: String,
     mut notes: Vec<String>,
@@ -73,7 +73,7 @@ pub(super) fn finish(
         notes.extend(what.err().map(|error| format!("{error:#}")));
         done
     };
-    let recorded = attempt(deciding.write(&record).with_context(|| {
+    let recorded = attempt(lock.write(&record).with_context(|| {
         format!(
             "commit {} is made, but run {} counts as undecided and has no row: decide it again",
             row.commit, record.start.id
@@ -82,16 +82,16 @@ pub(super) fn finish(
     // Without the record nobody would know of the row, and deciding again would add a second one.
     if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
         mark_written(&mut record);
-        attempt(deciding.write(&record));
+        attempt(lock.write(&record));
     }
-    let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = Shelf::runs(project, |b| b.id != record.start.id && owes(b));
-    let owed = owed.into_iter().find_map(|run| deciding.records.read(run).ok());
+    let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
+    let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));
+    let owed = owed.into_iter().find_map(|run| lock.store.read(run).ok());
     attempt(
         serde_json::to_string_pretty(&record)
             .map_err(Into::into)
             .and_then(|text| repo::note(project, &commit, &text))
-            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+            .map_err(|error| space::explain(error, "the git note of the commit was not written"))
             .context("the experiment is kept here, but its record does not go with the commit"),
     );
     notes.extend(owed.map(|r| missing(project, &r)));

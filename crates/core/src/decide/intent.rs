@@ -2,14 +2,15 @@
 //! and the next one carries it out. Every step can be done twice.
 
 use super::{describe, undo};
+use crate::disk::atomic;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Row;
-use crate::store::decision_lock::Deciding;
+use crate::store::DecisionLock;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,13 +38,7 @@ fn path(project: &Project) -> PathBuf {
 impl Unfinished {
     /// On disk before this returns.
     pub(super) fn begin(&self, project: &Project) -> Result<()> {
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".unfinished").tempfile_in(&project.lab_dir)?;
-            file.write_all(&serde_json::to_vec_pretty(self)?)?;
-            file.as_file().sync_data()?;
-            file.persist(path(project)).map_err(|e| e.error)?;
-            Ok(())
-        };
+        let write = || atomic::replace(&path(project), &serde_json::to_vec_pretty(self)?);
         write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
     }
 
@@ -58,7 +53,7 @@ impl Unfinished {
 }
 
 /// Carries out what an earlier lab began, if anything. In words, what that was.
-pub(super) fn complete(project: &Project, deciding: &Deciding) -> Result<Option<String>> {
+pub(super) fn complete(project: &Project, lock: &DecisionLock) -> Result<Option<String>> {
     let path = path(project);
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -69,13 +64,13 @@ pub(super) fn complete(project: &Project, deciding: &Deciding) -> Result<Option<
         .with_context(|| format!("{} is damaged: look what it says, and remove it", path.display()))?;
     let done = match &unfinished {
         Unfinished::Describe { run, row, emulated, description } => {
-            describe::carry_out(project, deciding, *run, row, *emulated, description)?;
+            describe::carry_out(project, lock, *run, row, *emulated, description)?;
             format!(
                 "the description of {} is now '{description}', as an earlier lab began to write",
                 row.commit
             )
         }
-        Unfinished::Undo { run, on_disk } => undo::complete(project, deciding, *run, on_disk.as_deref())?,
+        Unfinished::Undo { run, on_disk } => undo::complete(project, lock, *run, on_disk.as_deref())?,
     };
     Unfinished::end(project)?;
     Ok(Some(done))
@@ -87,5 +82,5 @@ pub fn mend(project: &Project) -> Result<Option<String>> {
     if path(project).symlink_metadata().is_err() {
         return Ok(None);
     }
-    complete(project, &Deciding::begin(project)?)
+    complete(project, &DecisionLock::take(project)?)
 }

@@ -3,7 +3,7 @@
 use super::finish::{finish, intend};
 use super::policy::{Keep, allowed};
 use super::{Decided, Refusal, begin, judged_bytes, no, pick, said, snapshot};
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::inputs::{self, Inputs};
 use crate::message::Message;
 use crate::project::Project;
@@ -12,8 +12,8 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::Record;
 use crate::runner::held_out;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::Shelf;
+use crate::store::DecisionLock;
+use crate::store::RunIndex;
 use anyhow::Result;
 use std::fs;
 use std::result::Result as StdResult;
@@ -26,14 +26,14 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::Asked,
 ) -> StdResult<Decided, Refusal> {
-    let deciding = begin(project)?;
+    let lock = begin(project)?;
     let message = said(message)?;
-    let records = &deciding.records;
-    let shelf = Shelf::open(project);
+    let records = &lock.store;
+    let index = RunIndex::open(project);
     let present = inputs::read(project);
-    let picked = pick(project, records, &shelf, run, &present)?;
+    let picked = pick(project, records, &index, run, &present)?;
     let may = |record: Option<&Record>| -> StdResult<Keep, Refusal> {
-        Ok(allowed(&snapshot(project, &shelf, &present, record)?).keep?)
+        Ok(allowed(&snapshot(project, &index, &present, record)?).keep?)
     };
     let next = may(picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
@@ -42,18 +42,18 @@ pub fn keep(
     };
     let bytes = judged_bytes(records, &record)?;
     if next == Keep::CheckHeldOut {
-        check_held_out(project, &deciding, &mut record, inputs, asked)?;
+        check_held_out(project, &lock, &mut record, inputs, asked)?;
         // The check took a while: somebody else may be at the repository by now.
         may(Some(&record))?;
     }
-    intend(&deciding, &mut record, Status::Keep, message)?;
+    intend(&lock, &mut record, Status::Keep, message)?;
     let committed = match repo::commit_kernel(project, &bytes, &record.start.blob, &message.render()) {
         Ok(committed) => committed,
         Err(error) => {
             // Nothing came of it: the run is undecided again.
             record.decision = None;
-            let _ = deciding.write(&record);
-            return Err(room::in_words(error, "nothing was kept").into());
+            let _ = lock.write(&record);
+            return Err(space::explain(error, "nothing was kept").into());
         }
     };
     if let Some(decision) = &mut record.decision {
@@ -67,13 +67,13 @@ pub fn keep(
         ));
     }
     notes.extend(differing_context(project, &record)?);
-    finish(project, &deciding, record, committed.id, notes)
+    finish(project, &lock, record, committed.id, notes)
 }
 
 /// Runs the held-out check and writes its outcome into the record. A refusal if the user ended it.
 fn check_held_out(
     project: &Project,
-    deciding: &Deciding,
+    lock: &DecisionLock,
     record: &mut Record,
     present: &Inputs,
     asked: &mut held_out::Asked,
@@ -82,7 +82,7 @@ fn check_held_out(
         return no(format!("cancelled: nothing was committed, and run {} is undecided", record.start.id));
     };
     record.held_out = Some(came);
-    deciding.write(record)?;
+    lock.write(record)?;
     Ok(())
 }
 

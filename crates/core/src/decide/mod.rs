@@ -1,4 +1,4 @@
-//! Deciding a run: keep it, or discard it; putting an experiment back; taking the last decision back; and
+//! DecisionLock a run: keep it, or discard it; putting an experiment back; taking the last decision back; and
 //! telling an experiment in other words.
 //!
 //! The decision is in the record before git is touched, the commit before the row, so that a lab
@@ -33,9 +33,9 @@ use crate::repo;
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
-use crate::store::Records;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::Shelf;
+use crate::store::DecisionLock;
+use crate::store::RunIndex;
+use crate::store::RunStore;
 use anyhow::{Context, Result};
 use policy::Candidate;
 use std::fs;
@@ -82,22 +82,22 @@ pub fn is_undecided(record: &Record) -> bool {
 /// The run that a decision is about: the one that was named, else [`default_run`].
 fn pick(
     project: &Project,
-    records: &Records,
-    shelf: &Shelf,
+    records: &RunStore,
+    index: &RunIndex,
     run: Option<RunId>,
     present: &StdResult<Inputs, KernelError>,
 ) -> Result<Option<Record>> {
     match run {
         Some(id) => records.read(id).map(Some),
-        None => Ok(default_run(project, shelf, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
+        None => Ok(default_run(project, index, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
     }
 }
 
 /// Takes the lock, and finishes first what a lab that ended halfway began.
-fn begin(project: &Project) -> Result<Deciding> {
-    let deciding = Deciding::begin(project)?;
-    intent::complete(project, &deciding)?;
-    Ok(deciding)
+fn begin(project: &Project) -> Result<DecisionLock> {
+    let lock = DecisionLock::take(project)?;
+    intent::complete(project, &lock)?;
+    Ok(lock)
 }
 
 fn said(message: &Message) -> StdResult<&Message, Refusal> {
@@ -118,7 +118,7 @@ fn present(project: &Project) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
+fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
     let path = records.folder(record.start.id).join("kernel.cu");
     let bytes = fs::read(&path)
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;

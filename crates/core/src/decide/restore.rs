@@ -1,7 +1,7 @@
 //! Putting a kernel on disk; what was there is saved first.
 
 use super::{begin, present};
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::project::Project;
 use crate::repo;
 use anyhow::Result;
@@ -43,10 +43,10 @@ pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
 pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
 
 pub(super) fn save(project: &Project, bytes: &[u8], why: &str) -> Result<repo::Kept> {
-    repo::save(project, bytes, why).map_err(|error| room::in_words(error, NOT_REPLACED))
+    repo::save(project, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
 }
 
 pub(super) fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let what = || format!("{} was not put back", project.kernel_name);
-    repo::put_back(project, commit, saved).map_err(|error| room::in_words(error, &what()))
+    repo::put_back(project, commit, saved).map_err(|error| space::explain(error, &what()))
 }

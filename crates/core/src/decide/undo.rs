@@ -6,14 +6,14 @@ use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
 use super::restore::restore_with;
 use super::{Refusal, begin, no, present, snapshot};
 use crate::decide::intent::Unfinished;
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::{Decision, Record};
-use crate::store::decision_lock::Deciding;
-use crate::store::index::Shelf;
+use crate::store::DecisionLock;
+use crate::store::RunIndex;
 use crate::{inputs, repo};
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -43,12 +43,12 @@ pub struct Undone {
 
 /// The last decision about this kernel, if it can be taken back; the error is the reason why not.
 /// Reads git: not for the screen's own thread.
-pub fn undoable(project: &Project, shelf: &Shelf) -> StdResult<Undoable, String> {
-    look(project, shelf).unwrap_or_else(|error| Err(format!("{error:#}")))
+pub fn undoable(project: &Project, index: &RunIndex) -> StdResult<Undoable, String> {
+    look(project, index).unwrap_or_else(|error| Err(format!("{error:#}")))
 }
 
-fn look(project: &Project, shelf: &Shelf) -> Result<StdResult<Undoable, String>> {
-    let mut snapshot = snapshot(project, shelf, &inputs::read(project), None)?;
+fn look(project: &Project, index: &RunIndex) -> Result<StdResult<Undoable, String>> {
+    let mut snapshot = snapshot(project, index, &inputs::read(project), None)?;
     if let Some(last) = &mut snapshot.last_decision
         && last.made == Some(true)
     {
@@ -84,8 +84,8 @@ fn look(project: &Project, shelf: &Shelf) -> Result<StdResult<Undoable, String>>
 /// Takes the last keep or discard back. `run` is the one that was asked about: another is not touched.
 /// It may put bytes on disk, which a watcher must not take for a save.
 pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal> {
-    let deciding = begin(project)?;
-    let undoable = match undoable(project, &Shelf::open(project)) {
+    let lock = begin(project)?;
+    let undoable = match undoable(project, &RunIndex::open(project)) {
         Ok(undoable) => undoable,
         Err(why) => return no(why),
     };
@@ -94,8 +94,8 @@ pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal>
     }
     let on_disk = present(project)?.map(|bytes| hash(&bytes));
     Unfinished::Undo { run: undoable.run, on_disk: on_disk.clone() }.begin(project)?;
-    let notes = carry_out(project, &deciding, undoable.run, on_disk.as_deref())
-        .map_err(|error| room::in_words(error, "the undo is not finished"))
+    let notes = carry_out(project, &lock, undoable.run, on_disk.as_deref())
+        .map_err(|error| space::explain(error, "the undo is not finished"))
         .context("the next `lab` goes on with it")?;
     Unfinished::end(project)?;
     let Undoable { run, status, description, commit, .. } = undoable;
@@ -105,11 +105,11 @@ pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal>
 /// Of a lab that ended halfway. Where somebody has built on the commit since, before HEAD was moved, nothing is undone.
 pub(super) fn complete(
     project: &Project,
-    deciding: &Deciding,
+    lock: &DecisionLock,
     run: RunId,
     on_disk: Option<&str>,
 ) -> Result<String> {
-    let record = deciding.records.read(run)?;
+    let record = lock.store.read(run)?;
     // This lab may be at another kernel than the one that ended halfway.
     let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
     let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
@@ -121,18 +121,18 @@ pub(super) fn complete(
     {
         return Ok(format!("the undo of run {run} that an earlier lab began is left: {why}"));
     }
-    carry_out(project, deciding, run, on_disk)?;
+    carry_out(project, lock, run, on_disk)?;
     Ok(format!("the undo of run {run} that an earlier lab began is done"))
 }
 
 /// Every step, each of which may be done already. The record comes last: until then the decision stands.
 fn carry_out(
     project: &Project,
-    deciding: &Deciding,
+    lock: &DecisionLock,
     run: RunId,
     on_disk: Option<&str>,
 ) -> Result<Vec<String>> {
-    let mut record = deciding.records.read(run)?;
+    let mut record = lock.store.read(run)?;
     let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
     let commit = decision.commit.clone().context("nothing was decided")?;
     let mut notes = Vec::new();
@@ -154,7 +154,7 @@ fn carry_out(
     take_out_row(project, &record, &decision)?;
     record.decision = None;
     record.undone.push(decision);
-    deciding.write(&record)?;
+    lock.write(&record)?;
     // The note tells the same story. Where it cannot be written, only another clone hears the older one.
     let _ = serde_json::to_string_pretty(&record).map(|text| repo::note(project, &commit, &text));
     Ok(notes)

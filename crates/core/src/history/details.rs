@@ -8,7 +8,7 @@ use crate::run::experiment::Key;
 use crate::run::record::Record;
 use crate::run::verdict::Change;
 use crate::runner::follow::read_log;
-use crate::store::Records;
+use crate::store::RunStore;
 use crate::text::sanitise::LogLine;
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub struct Whole {
 
 /// Reads disk and git: not for the screen's own thread.
 pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
-    let records = Records::new(&project.lab_dir);
+    let records = RunStore::new(&project.lab_dir);
     let record = record(project, key);
     let project = about(project, record.as_ref());
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
@@ -57,7 +57,7 @@ fn in_words(error: anyhow::Error) -> String {
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
 fn record(project: &Project, key: &Key) -> Option<Record> {
     let noted = || serde_json::from_str(&Notes::open(project).of(&key.commit)?).ok();
-    key.run.and_then(|run| Records::new(&project.lab_dir).read(run).ok()).or_else(noted)
+    key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
 
 /// The project as if it were about the kernel that the record is about.
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::run::RunId;
     use crate::run::verdict::{Outcome, Verdict};
-    use crate::store::tests::record as any;
+    use crate::store::run_store::tests::record as any;
     use lab_protocol::report::Measure;
 
     fn measured(value: f64) -> Record {

@@ -11,7 +11,7 @@ use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
 use crate::runner::spec::{self, RunSpec};
-use crate::store::Records;
+use crate::store::RunStore;
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab_protocol::Target;
@@ -36,9 +36,9 @@ pub fn check(
     inputs: &Inputs,
     asked: &mut Asked,
 ) -> Result<Option<HeldOut>> {
-    let (records, id) = (Records::new(&project.lab_dir), record.start.id);
-    let tree = records.folder(id).join("held-out");
-    let log = records.log(id);
+    let (store, id) = (RunStore::new(&project.lab_dir), record.start.id);
+    let tree = store.folder(id).join("held-out");
+    let log = store.log(id);
     let file =
         File::options().append(true).open(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut follow = Follow::new(file, project.config.output_limit_mib << 20);

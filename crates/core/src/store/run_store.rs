@@ -1,45 +1,49 @@
-//! The folder `.lab/runs`: one folder a run, its record written ahead of each step.
+//! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it describes.
 
-pub mod decision_lock;
-pub mod index;
-
-use crate::disk::space as room;
+use crate::disk::{atomic, lock, space};
 use crate::run::RunId;
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
-use crate::store::index::Brief;
+use crate::store::summary::RunSummary;
 use anyhow::{Context, Result};
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const RECORD: &str = "record.json";
+
+/// The log's name in a run's folder, and of the link beside lab.toml that points to the last run's log.
 pub const LOG: &str = "run.log";
 
+/// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
-pub struct Records {
+pub struct RunStore {
     runs: PathBuf,
 }
 
-impl Records {
+impl RunStore {
+    /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
-        Records { runs: lab_dir.join("runs") }
+        RunStore { runs: lab_dir.join("runs") }
     }
 
     pub fn folder(&self, id: RunId) -> PathBuf {
         self.runs.join(id.to_string())
     }
 
+    /// Path of the run's record.json.
     pub fn record(&self, id: RunId) -> PathBuf {
         self.folder(id).join(RECORD)
     }
 
+    /// Path of the run's run.log.
     pub fn log(&self, id: RunId) -> PathBuf {
         self.folder(id).join(LOG)
     }
 
-    /// Makes the folder of a new run. Two labs at once get two ids: the folder is made, or is not.
+    /// Creates the folder of a new run. Two processes at once get two ids: creating a folder succeeds for only one of
+    /// them.
     pub fn create(&self) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         fs::create_dir_all(&self.runs).with_context(failed)?;
@@ -53,12 +57,12 @@ impl Records {
         }
     }
 
-    /// Takes the folder of a run back that came to nothing before it had a record.
-    pub fn take_back(&self, id: RunId) {
+    /// Removes the folder of a run that failed before it had a record.
+    pub fn remove(&self, id: RunId) {
         let _ = fs::remove_dir_all(self.folder(id));
     }
 
-    /// Every run there is, newest first.
+    /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
         let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
         let mut ids: Vec<RunId> = names.filter_map(|n| n.to_str()?.parse().ok().map(RunId)).collect();
@@ -66,70 +70,54 @@ impl Records {
         ids
     }
 
-    /// Replaces the record in one step, on disk before this returns.
+    /// Replaces the record in one step. It is on disk before this returns.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let folder = self.folder(record.start.id);
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(".record")
-                // As any other file: the user's umask decides who may read it.
-                .permissions(fs::Permissions::from_mode(0o666))
-                .tempfile_in(&folder)?;
-            file.write_all(&serde_json::to_vec_pretty(record)?)?;
-            file.as_file().sync_data()?;
-            file.persist(folder.join(RECORD)).map_err(|e| e.error)?;
-            Ok(())
-        };
-        write().with_context(|| format!("cannot write {}", folder.join(RECORD).display())).map_err(|error| {
-            room::in_words(error, &format!("the record of run {} was not written", record.start.id))
+        let path = self.record(record.start.id);
+        let write = || atomic::replace(&path, &serde_json::to_vec_pretty(record)?);
+        write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
+            space::explain(error, &format!("the record of run {} was not written", record.start.id))
         })
     }
 
-    /// One record. A run that a dead lab left behind reads as a crash.
+    /// Reads one record. A run whose lab died before the verdict has the verdict of a crash.
     pub fn read(&self, id: RunId) -> Result<Record> {
-        let path = self.folder(id).join(RECORD);
-        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut record: Record =
-            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
-        if record.verdict.is_none() && !self.goes_on(id) {
-            // It may have ended between the two looks.
-            record = serde_json::from_slice(&fs::read(&path)?)?;
-            if record.verdict.is_none() {
-                record.verdict = Some(abandoned());
-            }
+        let mut record: Record = self.parse(id)?;
+        if record.verdict.is_none() && !self.is_in_progress(id) {
+            // The run may have ended between the two looks.
+            record = self.parse(id)?;
+            record.verdict.get_or_insert_with(abandoned);
         }
         Ok(record)
     }
 
-    /// [`Records::read`] of what lists need.
-    pub(crate) fn read_brief(&self, id: RunId) -> Result<Brief> {
-        let path = self.record(id);
-        let read = || -> Result<Brief> {
-            let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
-        };
-        let mut brief = read()?;
-        if brief.verdict.is_none() && !self.goes_on(id) {
-            // It may have ended between the two looks.
-            brief = read()?;
-            brief.verdict.get_or_insert_with(|| (&abandoned()).into());
+    /// Reads the part of a record that lists need, with the same rule as [`RunStore::read`].
+    pub(super) fn read_summary(&self, id: RunId) -> Result<RunSummary> {
+        let mut summary: RunSummary = self.parse(id)?;
+        if summary.verdict.is_none() && !self.is_in_progress(id) {
+            summary = self.parse(id)?;
+            summary.verdict.get_or_insert_with(|| (&abandoned()).into());
         }
-        Ok(brief)
+        Ok(summary)
     }
 
-    /// Whether the run failed before its record was written: it was none, and owes nobody a word.
-    pub(crate) fn unborn(&self, id: RunId) -> bool {
-        match fs::metadata(self.folder(id).join(RECORD)) {
-            Ok(about) => about.len() == 0,
+    fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<T> {
+        let path = self.record(id);
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// Whether the run failed before its first record was written. Such a folder is no run and no problem.
+    pub(super) fn has_no_record(&self, id: RunId) -> bool {
+        match fs::metadata(self.record(id)) {
+            Ok(file) => file.len() == 0,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         }
     }
 
-    /// Whether the lab that started this run still watches it: it holds a lock on run.log, which
-    /// ends with its process, however that ends.
-    pub(crate) fn goes_on(&self, id: RunId) -> bool {
-        File::open(self.log(id))
-            .is_ok_and(|log| matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    /// Whether the lab that started this run still follows it: that process holds the lock of run.log until the record
+    /// with the verdict is written.
+    pub(super) fn is_in_progress(&self, id: RunId) -> bool {
+        lock::is_held(&self.log(id))
     }
 }
 
@@ -141,7 +129,9 @@ fn abandoned() -> Verdict {
 pub(crate) mod tests {
     use super::*;
     use crate::run::{Fingerprint, Reason, RunStart};
+    use std::fs::File;
 
+    /// A record without a verdict.
     pub fn record(id: RunId) -> Record {
         let start = RunStart {
             id,
@@ -156,16 +146,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_while_its_lab_lives_and_is_a_crash_after() {
+    fn a_run_is_in_progress_while_its_lab_lives_and_is_a_crash_after() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let records = Records::new(temp.path());
-        let id = records.create().expect("a folder");
-        records.write(&record(id)).expect("written");
-        let log = File::create(records.log(id)).expect("a log");
+        let store = RunStore::new(temp.path());
+        let id = store.create().expect("a folder");
+        store.write(&record(id)).expect("written");
+        let log = File::create(store.log(id)).expect("a log");
         log.lock().expect("locked");
-        assert_eq!(records.read(id).expect("read").verdict, None);
+        assert_eq!(store.read(id).expect("read").verdict, None);
         drop(log);
-        let verdict = records.read(id).expect("read").verdict.expect("a verdict");
+        let verdict = store.read(id).expect("read").verdict.expect("a verdict");
         assert_eq!(verdict.outcome, Outcome::Crash);
         assert!(verdict.why.contains("the lab itself ended"));
     }
@@ -173,9 +163,9 @@ pub(crate) mod tests {
     #[test]
     fn ids_are_never_used_twice() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let records = Records::new(temp.path());
-        let ids: Vec<RunId> = (0..3).map(|_| records.create().expect("a folder")).collect();
+        let store = RunStore::new(temp.path());
+        let ids: Vec<RunId> = (0..3).map(|_| store.create().expect("a folder")).collect();
         assert_eq!(ids, [RunId(1), RunId(2), RunId(3)]);
-        assert_eq!(records.ids(), [RunId(3), RunId(2), RunId(1)]);
+        assert_eq!(store.ids(), [RunId(3), RunId(2), RunId(1)]);
     }
 }

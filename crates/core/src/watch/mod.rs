@@ -41,7 +41,7 @@ pub enum WatchEvent {
     },
     /// HEAD, a lock, the ledger or the runs are others than before, whoever did it. Nothing is to be
     /// judged; what is shown of them is to be read anew.
-    Surroundings,
+    RepositoryChanged,
     /// Only the slow look watches (no inotify left), or the kernel cannot be read: in words.
     /// Said once, until it is well again.
     Problem(String),
@@ -213,7 +213,7 @@ impl Watch {
         let surroundings = Surroundings::look(&self.project, Some(&self.surroundings));
         if surroundings != self.surroundings {
             self.surroundings = surroundings;
-            (self.sink)(WatchEvent::Surroundings);
+            (self.sink)(WatchEvent::RepositoryChanged);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::ledger;
 use crate::project::Project;
 use crate::repo::{self, Head};
 use crate::run::RunId;
-use crate::store::Records;
+use crate::store::RunStore;
 
 /// Where two of these are the same there is nothing new to show. Taking one is cheap: it reads no
 /// record and no row.
@@ -24,15 +24,15 @@ pub struct Surroundings {
 impl Surroundings {
     /// `before` is what an earlier look found: a folder of ten thousand runs is listed only where it is another.
     pub fn look(project: &Project, before: Option<&Surroundings>) -> Self {
-        let records = Records::new(&project.lab_dir);
+        let store = RunStore::new(&project.lab_dir);
         let runs = stamp(&project.lab_dir.join("runs"));
         let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {
             Some(before) => before.newest,
-            None => records.ids().first().copied(),
+            None => store.ids().first().copied(),
         };
         let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
         // Its folder, where its record is put by a rename.
-        files.extend(newest.map(|id| stamp(&records.folder(id))));
+        files.extend(newest.map(|id| stamp(&store.folder(id))));
         Surroundings {
             head: repo::head(project).ok(),
             obstacle: match repo::obstacle(project) {

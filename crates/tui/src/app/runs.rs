@@ -131,7 +131,7 @@ impl App {
                 self.say(Level::Warning, why);
                 vec![Effect::Refresh]
             }
-            WatchEvent::Surroundings => vec![Effect::Refresh],
+            WatchEvent::RepositoryChanged => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, inputs, .. } => {
                 self.learn_present(Ok(inputs.fingerprint.clone()));
                 vec![Effect::Ask(Request::Reopen)]

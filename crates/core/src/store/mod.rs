@@ -1,0 +1,14 @@
+//! What the lab keeps of its runs in `.lab/runs`: one folder a run with its record and log, and an index of all runs.
+//!
+//! [`RunStore`] reads and writes one run. [`RunIndex`] knows a [`RunSummary`] of every run. [`DecisionLock`] lets one
+//! process decide at a time and tells the index which records decisions changed.
+
+pub mod decision_lock;
+pub mod index;
+pub mod run_store;
+pub mod summary;
+
+pub use decision_lock::DecisionLock;
+pub use index::RunIndex;
+pub use run_store::{LOG, RunStore};
+pub use summary::{RunSummary, VerdictSummary};
