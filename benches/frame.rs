@@ -7,12 +7,12 @@ use lab_core::config::Goal;
 use lab_core::history::History;
 use lab_core::repo::{GraphEntry, LogEntry};
 use lab_core::run::Fingerprint;
-use lab_core::run::experiment::{Experiment, Measured, Row, Status};
+use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
 use lab_tui::app::{App, Setup};
 use lab_tui::diff::Diff;
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, Facts, GraphPage};
-use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::panes;
 use lab_tui::request::ViewRequest as Wish;
@@ -77,7 +77,7 @@ fn main() {
     for effect in colours {
         let Effect::Colour(which, text) = effect else { continue };
         let text: Arc<[u8]> = text.into();
-        let found = highlighter.highlight(&text, &mut Cache::default());
+        let found = highlighter.highlight(&text, &mut HighlightCache::default());
         drop(app.update(Event::Coloured(which, text, found), Duration::ZERO));
     }
     // Down and up, and from change to change.
@@ -148,7 +148,7 @@ fn experiment(n: usize) -> Experiment {
         commit: format!("{n:07x}"),
         throughput_sps: 1000.0 + n as f64,
         kernel_us: 5.0,
-        correctness: "pass".into(),
+        correctness: Correctness::Pass,
         status,
         description: format!("experiment {n}: two rows of the gate matrix per warp"),
     };

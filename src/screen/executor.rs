@@ -1,5 +1,6 @@
 //! Carries out effects by passing each to the thread that does the work. Nothing here blocks.
 
+use crate::screen::highlighter::HighlightWorker;
 use crate::screen::repository_worker::{Opening, RepositoryWorker};
 use crate::screen::settings_worker::{SettingsWorker, UserFiles};
 use crate::screen::telemetry_monitor::TelemetryMonitor;
@@ -9,7 +10,6 @@ use lab_core::runner::Runner;
 use lab_core::runner::spec::RunSpec;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight;
 use lab_tui::request::Request;
 use lab_tui::source::Which;
 use std::io;
@@ -23,7 +23,7 @@ pub struct Executor {
     views: ViewLoader,
     telemetry: TelemetryMonitor,
     settings: SettingsWorker,
-    highlighter: highlight::Worker<Which>,
+    highlighter: HighlightWorker<Which>,
 }
 
 impl Executor {
@@ -39,7 +39,7 @@ impl Executor {
         let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
         let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let highlighter = highlight::Worker::start(move |which, text, found| {
+        let highlighter = HighlightWorker::start(move |which, text, found| {
             drop(sink.send(Event::Coloured(which, text, found)));
         })?;
         let telemetry = TelemetryMonitor::start(events.clone())?;

@@ -1,10 +1,14 @@
 //! The screen's main loop and its threads. The loop waits for an event, applies all waiting events, then draws at most
 //! once. Only this module reads the clock and owns the terminal. The threads below answer the model's requests.
 
+pub mod appearance_files;
 pub mod editor;
 pub mod executor;
+pub mod highlighter;
 pub mod input;
+pub mod layout_file;
 pub mod repository_worker;
+pub mod settings_files;
 pub mod settings_worker;
 pub mod signals;
 pub mod source_files;

@@ -1,6 +1,7 @@
 //! The settings worker: the thread that reads config.toml when it changes, lists the themes and writes the layout.
 //! A home folder on a slow disk therefore delays no key and no look at the repository.
 
+use crate::screen::layout_file;
 use lab_tui::event::Event;
 use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
@@ -111,7 +112,7 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<Command>)
             Command::ListThemes => Event::Themes((files.themes)()),
             Command::Remember(layout) => {
                 // A layout that cannot be written is missing the next time the screen opens; it stops nothing now.
-                let _ = files.layout.as_ref().map(|file| layout.write(file));
+                let _ = files.layout.as_ref().map(|file| layout_file::write(&layout, file));
                 continue;
             }
             Command::End => return,

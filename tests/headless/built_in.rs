@@ -60,7 +60,8 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
     for figure in ["copy in memory", "reads from L2", "L2 round trip", "launch", "grid exchange"] {
         assert!(probed.out.contains(figure), "{figure}: {probed:?}");
     }
-    let probed = probed.says("emulated: these figures say nothing about a GPU, and bound nothing");
+    let probed =
+        probed.says("emulated: these figures say nothing about a GPU, and no floor is derived from them");
     assert!(!probed.out.contains("tensor"), "{probed:?}");
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache/lab");
     let kept = fs::read_dir(cache).unwrap().flatten();

@@ -56,11 +56,7 @@ fn a_kernel_of_another_name_is_called_by_it() {
     let mut world = World::new();
     world.app.setup.kernel = "src/fast.cu".into();
     world.tell("open; say correctness: pass; end pass 1000; press p; save");
-    assert!(
-        world.words().contains("commit (fast.cu is newer than the verdict)"),
-        "{}",
-        world.screen(160, 45)
-    );
+    assert!(world.words().contains("keep (fast.cu is newer than the verdict)"), "{}", world.screen(160, 45));
     world.tell("press 5");
     assert!(world.words().contains("stale: fast.cu has changed since"), "{}", world.screen(160, 45));
     world.tell("press ?");

@@ -31,7 +31,7 @@ pub fn place(world: &mut World, text: &str) -> (usize, usize) {
 fn keys_of_the_config_are_heard_and_shown() {
     let mut world = world("config [keys]|keep = \"K\"|stop = []|[keys.git]|quit = \"ctrl-q\"");
     see(&mut world, "config.toml is read");
-    see(&mut world, "K commit");
+    see(&mut world, "K keep");
     world.tell("press c");
     assert!(world.app.overlays.is_empty(), "the table's own key is free");
     world.tell("press ? ctrl-d ctrl-d");
@@ -49,13 +49,13 @@ fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
     see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
     see(&mut world, "the settings stay as they were");
-    see(&mut world, "K commit");
+    see(&mut world, "K keep");
 }
 
 #[test]
 fn the_palette_performs_what_is_chosen() {
     let mut world = world("press :; type pause");
-    see(&mut world, "stop watching the kernel");
+    see(&mut world, "Stop watching the kernel");
     world.tell("press enter");
     assert!(world.app.paused && world.app.overlays.is_empty());
     // By the letters of its name, and with the keys of a list.
@@ -177,7 +177,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     assert!(world.app.panes.zoom());
     click(&mut world, "z unzoom");
     assert!(!world.app.panes.zoom());
-    click(&mut world, "c commit");
+    click(&mut world, "c keep");
     see(&mut world, "What did you try?");
     // What is below a dialog is not clicked at.
     click(&mut world, "2 Source");
@@ -185,7 +185,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     world.tell("press esc");
     // One that cannot be used says so, as its key does.
     world.tell("save; say correctness: fail; end fail it is wrong");
-    click(&mut world, "c commit");
+    click(&mut world, "c keep");
     see(&mut world, "Commit: not now");
     world.tell("press esc");
     // Between two hints is nothing.

@@ -34,7 +34,7 @@ fn a_save_while_the_words_are_typed_is_not_committed_over() {
 #[test]
 fn a_failing_verdict_cannot_be_kept_but_discarded() {
     let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "needs a passing verdict", "c commit (needs a passing verdict)"]);
+    check(story, &["✗ FAIL", "needs a passing verdict", "c keep (needs a passing verdict)"]);
     let world = check(
         "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
         &["discarded", "● PASS"],

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use lab_core::objective::Objective;
 use std::time::Duration;
 
 pub use lab_core::text::figures::{count, gate, short};
@@ -50,8 +51,8 @@ pub fn date(at: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// `throughput_sps` measures in `sps`, `kernel_us` in `us`; a key without `_` is its own unit.
-pub fn unit(key: &str) -> &str {
-    key.rsplit_once('_').map_or(key, |(_, unit)| unit)
+pub fn unit(objective: &Objective) -> &str {
+    objective.unit()
 }
 
 #[cfg(test)]
@@ -64,6 +65,6 @@ mod tests {
         assert_eq!(seconds(185.0), "3 min 05 s");
         assert_eq!(elapsed(Duration::from_millis(12_340)), "12.3 s");
         assert_eq!(percent(0.031), "+3.1 %");
-        assert_eq!(unit("throughput_sps"), "sps");
+        assert_eq!(unit(&Objective::Throughput), "sps");
     }
 }

@@ -24,4 +24,5 @@ pub mod status;
 pub mod table;
 pub mod text;
 pub mod theme;
+pub mod view_id;
 pub mod views;

@@ -22,7 +22,7 @@ use lab_protocol::report::Report;
 use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::layout::Layout;
 use lab_tui::panes;
@@ -277,7 +277,7 @@ impl World {
                 Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
                 Effect::Colour(which, text) => {
                     let text: Arc<[u8]> = text.into();
-                    let found = highlighter().highlight(&text, &mut Cache::default());
+                    let found = highlighter().highlight(&text, &mut HighlightCache::default());
                     self.answers.push_back(Event::Coloured(which, text, found));
                 }
                 other => self.asked.push(format!("{other:?}")),

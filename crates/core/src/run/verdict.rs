@@ -4,6 +4,7 @@ mod change;
 
 pub use change::Change;
 
+use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::figures;
 use lab_protocol::Exit;
@@ -96,7 +97,7 @@ pub struct Facts<'a> {
     pub external: bool,
     /// Paths that changed while an external harness ran.
     pub changed: &'a [String],
-    pub objective: &'a str,
+    pub objective: &'a Objective,
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
     /// The last line that was printed: what a crash has to say for itself.
@@ -110,10 +111,10 @@ pub fn judge(facts: &Facts) -> Verdict {
     let report = facts.report;
     let passed = outcome == Outcome::Pass;
     let number = |measure: &Measure| measure.value.is_finite();
-    let objective = report.measure(facts.objective).filter(|m| passed && number(m));
+    let objective = report.measure(facts.objective.name()).filter(|m| passed && number(m));
     let unmeasured = (passed && objective.is_none()).then(|| {
-        let objective = facts.objective.to_owned();
-        match report.value(facts.objective) {
+        let objective = facts.objective.to_string();
+        match report.value(facts.objective.name()) {
             Some(value) => Unmeasured::NotANumber { objective, value: value.to_owned() },
             None => Unmeasured::NoLine { objective },
         }
@@ -300,7 +301,7 @@ mod tests {
             ending,
             external,
             changed: &[],
-            objective: "throughput_sps",
+            objective: &Objective::Throughput,
             time_limit_s: 60.0,
             output_limit_mib: 64,
             last_words: log

@@ -211,7 +211,7 @@ impl<'a> Announced<'a> {
         };
         let measure = |r: Record| {
             let report = r.report();
-            report.measure(&project.config.objective).filter(|m| m.value.is_finite())
+            report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };
         // Run numbers begin anew in another clone: this number means this run only among the local records.
         let near = |b: &RunSummary| {

@@ -252,7 +252,7 @@ fn describe(experiment: &Experiment, at: usize, app: &App, is_selected: bool) ->
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&app.setup.objective)),
-        None => row.correctness.clone(),
+        None => row.correctness.to_string(),
     };
     let before =
         at.checked_sub(1).and_then(|before| comparable.course.best(before)).filter(|best| *best != 0.0);

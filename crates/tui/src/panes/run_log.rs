@@ -60,7 +60,7 @@ pub(super) fn paint<'a>(
         let mut at = 0;
         for range in found {
             spans.push(Span::styled(&text[at..range.start], base(line, theme)));
-            spans.push(Span::styled(&text[range.clone()], theme.found()));
+            spans.push(Span::styled(&text[range.clone()], theme.search_match()));
             at = range.end;
         }
         spans.push(Span::styled(&text[at..], base(line, theme)));

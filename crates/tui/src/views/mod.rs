@@ -8,42 +8,15 @@ mod results;
 mod source;
 pub mod split;
 
+pub use super::view_id::View;
+
 use super::app::App;
 use super::keymap::Action;
 use super::panes::{Pane, draw_pane};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum View {
-    /// What a save came to: right, fast, git log, run.log.
-    #[default]
-    Bench,
-    /// kernel.cu, its changes, the compiler's words.
-    Source,
-    /// Every experiment, and one whole.
-    Results,
-    /// Commits and what they changed.
-    Git,
-    /// The device over time, and the kernel as built.
-    Device,
-}
 
 impl View {
-    pub const ALL: [View; 5] = [View::Bench, View::Source, View::Results, View::Git, View::Device];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            View::Bench => "Bench",
-            View::Source => "Source",
-            View::Results => "Results",
-            View::Git => "Git",
-            View::Device => "Device",
-        }
-    }
-
     /// The action that shows it.
     pub fn action(self) -> Action {
         match self {

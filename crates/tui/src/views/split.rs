@@ -1,28 +1,10 @@
 //! How a room is shared by two panes, and the border between them that can be moved. What a person chose is
 //! kept per mille of the room, so that it holds for every size of the terminal.
 
+pub use crate::view_id::{Shares, Split};
+
 use super::super::panes::Panes;
 use ratatui::layout::{Direction, Rect};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Every border there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Split {
-    /// Bench: between left and right, and in each of the two.
-    BenchColumns,
-    BenchLeft,
-    BenchRight,
-    /// Bench on a smaller screen.
-    BenchStack,
-    Results,
-    Git,
-    Device,
-}
-
-/// What the first part of each split has, per mille; where nothing was chosen, the view decides.
-pub type Shares = BTreeMap<Split, u16>;
 
 /// A border as it was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

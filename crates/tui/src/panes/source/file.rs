@@ -81,11 +81,11 @@ impl Painter<'_> {
         let about: Vec<Look> = messages
             .iter()
             .filter(|message| message.standing != Standing::Lost)
-            .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_ground(m.severity))))
+            .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_underline(m.severity))))
             .take(1)
             .collect();
         let found = find_all(text, self.search).into_iter();
-        let found: Vec<Look> = found.map(|range| (range, theme.found())).collect();
+        let found: Vec<Look> = found.map(|range| (range, theme.search_match())).collect();
         spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left, self.room));
         Line::from(spans)
     }

@@ -1,4 +1,4 @@
-//! What source, diffs, compiler messages and curves look like, out of the same scheme as the rest.
+//! The styles of source code, diffs and compiler messages.
 
 use super::Theme;
 use super::palette::Hue;
@@ -6,7 +6,7 @@ use crate::highlight::SyntaxRole;
 use lab_protocol::report::Severity;
 use ratatui::style::{Modifier, Style};
 
-/// What a line of a diff, or a part of it, is.
+/// The role of a line of a diff, or of a part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffRole {
     Same,
@@ -20,15 +20,15 @@ pub enum DiffRole {
 }
 
 impl Theme {
-    /// A piece of source. Only ink and weight: what lies behind it is the pane's or [`Theme::diff_ground`]'s.
+    /// A piece of source: foreground colour and weight. The background is the pane's, or [`Theme::diff_background`]'s.
     pub fn syntax(&self, role: SyntaxRole) -> Style {
-        let hue = |hue: Hue| self.ink(self.palette.hue(hue));
-        // Without colours weight alone tells: what steers the compiler is bold, what it skips is faint.
+        let hue = |hue: Hue| self.foreground(self.palette.hue(hue));
+        // Without colours the weight tells the roles apart: keywords and preprocessor lines are bold, comments are faint.
         let weight = |style: Style, weight: Modifier| {
             if self.is_colored() { style } else { style.add_modifier(weight) }
         };
         match role {
-            SyntaxRole::Plain | SyntaxRole::Operator => self.ink(self.palette.text),
+            SyntaxRole::Plain | SyntaxRole::Operator => self.foreground(self.palette.text),
             SyntaxRole::Comment => self.quiet(),
             SyntaxRole::Keyword => weight(hue(Hue::Purple), Modifier::BOLD),
             SyntaxRole::Qualifier => hue(Hue::Purple).add_modifier(Modifier::BOLD),
@@ -41,38 +41,38 @@ impl Theme {
         }
     }
 
-    /// The sign and the text of a diff's line where the source itself is not coloured.
+    /// The sign of a diff's line, and its text where the source is not highlighted.
     pub fn diff(&self, role: DiffRole) -> Style {
         match role {
-            DiffRole::Same => self.ink(self.palette.text),
+            DiffRole::Same => self.foreground(self.palette.text),
             DiffRole::Added => self.good(),
-            DiffRole::Removed => self.ink(self.palette.bad),
+            DiffRole::Removed => self.foreground(self.palette.bad),
             DiffRole::AddedPart => self.good().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             DiffRole::RemovedPart => {
-                self.ink(self.palette.bad).add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
+                self.foreground(self.palette.bad).add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
             }
-            DiffRole::Hunk => self.ink(self.palette.hue(Hue::Purple)),
+            DiffRole::Hunk => self.foreground(self.palette.hue(Hue::Purple)),
         }
     }
 
-    /// What lies behind a diff's line whose source is coloured: patch it over [`Theme::syntax`]. Where the terminal
-    /// has no faint colours only a changed part is marked, by a line under it; the sign in the gutter says the rest.
-    pub fn diff_ground(&self, role: DiffRole) -> Style {
-        let (ground, part) = match role {
+    /// The background of a diff's line whose source is highlighted: patch it over [`Theme::syntax`]. Where the terminal has no
+    /// faint colours, only a changed part of a line is marked, by an underline; the sign in the gutter tells the rest.
+    pub fn diff_background(&self, role: DiffRole) -> Style {
+        let (background, is_part) = match role {
             DiffRole::Added => (self.palette.added[0], false),
             DiffRole::AddedPart => (self.palette.added[1], true),
             DiffRole::Removed => (self.palette.removed[0], false),
             DiffRole::RemovedPart => (self.palette.removed[1], true),
             DiffRole::Same | DiffRole::Hunk => (None, false),
         };
-        match ground {
-            Some(ground) => Style::new().bg(ground),
-            None if part => Style::new().add_modifier(Modifier::UNDERLINED),
+        match background {
+            Some(background) => Style::new().bg(background),
+            None if is_part => Style::new().add_modifier(Modifier::UNDERLINED),
             None => Style::new(),
         }
     }
 
-    /// A line's number; `here` is the line of the cursor.
+    /// A line's number; `here` is true of the cursor's line.
     pub fn gutter(&self, here: bool) -> Style {
         if here { self.strong() } else { self.quiet() }
     }
@@ -86,8 +86,8 @@ impl Theme {
         }
     }
 
-    /// The piece of source that a message is about: patch it over [`Theme::syntax`].
-    pub fn diagnostic_ground(&self, severity: Severity) -> Style {
+    /// The piece of source that a compiler message names: patch it over [`Theme::syntax`].
+    pub fn diagnostic_underline(&self, severity: Severity) -> Style {
         Style { fg: self.diagnostic(severity).fg, ..Style::new() }.add_modifier(Modifier::UNDERLINED)
     }
 }

@@ -1,15 +1,17 @@
-//! How many colours the terminal can show: what the user says, else what its environment tells.
+//! How many colours the terminal can show: the user's setting, else what the environment tells.
 //!
-//! The conventions and where they are written down: `NO_COLOR` (<https://no-color.org>: set and not empty),
+//! The conventions and their sources: `NO_COLOR` (<https://no-color.org>: set and not empty),
 //! `CLICOLOR=0` (<https://bixense.com/clicolors/>), `FORCE_COLOR` with Node's levels 0 to 3
 //! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or `24bit` and terminfo's
 //! `-direct` entries (<https://github.com/termstandard/colors>).
 
+use lab_core::text::suggest::did_you_mean;
 use std::fmt;
 
+/// How many colours the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorDepth {
-    /// Bold, faint, underlined and reversed only.
+    /// No colours: bold, faint, underlined and reversed only.
     None,
     Ansi16,
     Ansi256,
@@ -27,8 +29,9 @@ impl fmt::Display for ColorDepth {
     }
 }
 
-/// What a user may say about it: `auto` is no depth of its own.
-pub fn said_depth(text: &str) -> Result<Option<ColorDepth>, String> {
+/// Parses the user's setting. `None` for `auto`: the environment decides. Fails on an unknown word; the error lists the
+/// known ones.
+pub fn parse_color_depth(text: &str) -> Result<Option<ColorDepth>, String> {
     Ok(match text {
         "auto" => None,
         "none" => Some(ColorDepth::None),
@@ -36,19 +39,16 @@ pub fn said_depth(text: &str) -> Result<Option<ColorDepth>, String> {
         "256" => Some(ColorDepth::Ansi256),
         "truecolor" => Some(ColorDepth::Rgb),
         other => {
-            let mut near = ["auto", "none", "truecolor"].into_iter();
-            let near =
-                near.find(|name| strsim::damerau_levenshtein(name, &other.to_lowercase()) <= name.len() / 3);
-            let near = near.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
+            let near = did_you_mean(&other.to_lowercase(), ["auto", "none", "truecolor"]);
             return Err(format!(
-                "'{other}' is no depth of colour{near}: it is auto, none, 16, 256 or truecolor"
+                "'{other}' is not a colour depth{near}: choose auto, none, 16, 256 or truecolor"
             ));
         }
     })
 }
 
-/// What the environment tells; `env` looks a variable up.
-pub fn color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
+/// The depth that the environment tells; `env` looks a variable up.
+pub fn detect_color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
     let var = |name: &str| env(name).filter(|value| !value.is_empty());
     let term = var("TERM").unwrap_or_default();
     if var("NO_COLOR").is_some() {
@@ -65,18 +65,17 @@ pub fn color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
         return ColorDepth::None;
     }
     let inside_tmux = var("TMUX").is_some() || term.starts_with("tmux");
-    // GNU screen passes on the COLORTERM of the terminal that it was started in, and garbles such colours before
-    // its version 5.
+    // GNU screen passes on the COLORTERM of the terminal that it was started in. Before version 5 it garbles 24-bit colours.
     let inside_screen = var("STY").is_some() || (term.starts_with("screen") && !inside_tmux);
-    // In tmux COLORTERM may be that of another terminal too, but tmux takes every colour and maps it to what the one
-    // that is attached can show.
-    let told = matches!(var("COLORTERM").as_deref(), Some("truecolor" | "24bit"));
-    // These show all colours and do not say so where COLORTERM was lost, as over ssh.
-    let known = ["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"].contains(&term.as_str());
-    if !inside_screen && (told || known || term.ends_with("-direct")) {
+    // In tmux COLORTERM may come from another terminal too, but tmux maps every colour to one that the attached terminal
+    // can show.
+    let is_stated = matches!(var("COLORTERM").as_deref(), Some("truecolor" | "24bit"));
+    // These terminals show 24-bit colours. Over ssh COLORTERM is lost, but TERM names them.
+    let is_known = ["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"].contains(&term.as_str());
+    if !inside_screen && (is_stated || is_known || term.ends_with("-direct")) {
         return ColorDepth::Rgb;
     }
-    if term.contains("256color") || told || inside_tmux {
+    if term.contains("256color") || is_stated || inside_tmux {
         return ColorDepth::Ansi256;
     }
     ColorDepth::Ansi16
@@ -89,11 +88,11 @@ mod tests {
     /// `NAME=value NAME=value`
     fn depth(vars: &str) -> ColorDepth {
         let vars: Vec<_> = vars.split(' ').filter_map(|var| var.split_once('=')).collect();
-        color_depth(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        detect_color_depth(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
     }
 
     #[test]
-    fn the_terminal_is_taken_at_its_word() {
+    fn the_depth_follows_the_terminals_variables() {
         for (vars, expected) in [
             ("", ColorDepth::Ansi16),
             ("TERM=xterm", ColorDepth::Ansi16),
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_set_comes_before_what_the_terminal_can() {
+    fn the_users_variables_go_before_the_terminals() {
         for (vars, expected) in [
             ("TERM=xterm-256color NO_COLOR=1", ColorDepth::None),
             ("TERM=xterm-256color NO_COLOR=", ColorDepth::Ansi256),
@@ -143,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn every_depth_can_be_asked_for_by_its_name() {
+    fn every_depth_is_parsed_from_its_name() {
         for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
-            assert_eq!(said_depth(&depth.to_string()), Ok(Some(depth)));
+            assert_eq!(parse_color_depth(&depth.to_string()), Ok(Some(depth)));
         }
-        assert_eq!(said_depth("auto"), Ok(None));
+        assert_eq!(parse_color_depth("auto"), Ok(None));
         assert_eq!(
-            said_depth("1000").expect_err("nobody has that"),
-            "'1000' is no depth of colour: it is auto, none, 16, 256 or truecolor"
+            parse_color_depth("1000").expect_err("it is not one"),
+            "'1000' is not a colour depth: choose auto, none, 16, 256 or truecolor"
         );
     }
 }
