@@ -2,4 +2,6 @@
 
 pub mod figures;
 pub mod sanitise;
+pub mod shell;
+pub mod signal;
 pub mod suggest;
