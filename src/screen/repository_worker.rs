@@ -14,7 +14,7 @@ use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
 use lab_core::store::RunIndex;
 use lab_core::store::RunStore;
-use lab_core::watch::{self, Put, Watcher};
+use lab_core::watch::{self, Watcher, Written};
 use lab_core::{decide, history, repo, status};
 use lab_tui::event::{Event, Facts, LastLog, PutBack};
 use lab_tui::request::Request;
@@ -256,10 +256,10 @@ impl Worker {
     /// has stopped.
     fn without_a_save<T: Send + 'static>(
         &self,
-        act: impl FnOnce() -> (T, Put) + Send + 'static,
+        act: impl FnOnce() -> (T, Written) + Send + 'static,
     ) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act),
+            Some(watcher) => watcher.without_event(act),
             None => Some(act().0),
         }
     }
