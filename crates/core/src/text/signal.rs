@@ -1,6 +1,8 @@
 //! Names of signals in messages.
 
-/// The signal's number with its name in plain words, where it has one.
+use lab_protocol::FatalSignal;
+
+/// The signal's number with its meaning, where it has one.
 ///
 /// ```
 /// use lab_core::text::signal::name;
@@ -8,21 +10,6 @@
 /// assert_eq!(name(40), "signal 40");
 /// ```
 pub fn name(signal: i32) -> String {
-    use signal_hook::consts::{
-        SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGPIPE, SIGSEGV, SIGTERM,
-    };
-    let words = match signal {
-        SIGHUP => "hang-up",
-        SIGINT => "interrupt",
-        SIGILL => "illegal instruction",
-        SIGABRT => "abort",
-        SIGBUS => "bus error",
-        SIGFPE => "arithmetic error",
-        SIGKILL => "kill",
-        SIGSEGV => "segmentation fault",
-        SIGPIPE => "broken pipe",
-        SIGTERM => "termination",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({words})")
+    FatalSignal::of(signal)
+        .map_or_else(|| format!("signal {signal}"), |known| format!("signal {signal} ({})", known.meaning))
 }
