@@ -11,7 +11,7 @@ use lab_core::project::Project;
 use lab_core::repo::{self, short};
 use lab_core::run::RunId;
 use lab_core::run::record::Record;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
 use lab_core::store::RunIndex;
@@ -114,8 +114,11 @@ fn checked_keep(
 ) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
     super::interrupt::end_on_signals(control.clone())?;
-    let mut asked =
-        Asked { control: &control, program: own_program(), tell: &mut |_, batch| super::say_batch(&batch) };
+    let mut asked = RunContext {
+        control: &control,
+        program: own_program(),
+        tell: &mut |_, batch| super::say_batch(&batch),
+    };
     Ok(decide::keep(project, run, message, &mut asked))
 }
 

@@ -9,7 +9,7 @@ use lab_core::repo::Marks;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
 use lab_core::store::RunIndex;
@@ -202,7 +202,7 @@ impl Worker {
             }
             keep.running = Some(control.clone());
         }
-        let mut asked = Asked {
+        let mut asked = RunContext {
             control: &control,
             program: order::own_program(),
             tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),

@@ -24,7 +24,7 @@ pub fn keep(
     project: &Project,
     run: Option<RunId>,
     message: &Message,
-    asked: &mut held_out::Asked,
+    asked: &mut held_out::RunContext,
 ) -> StdResult<Decided, Refusal> {
     let lock = begin(project)?;
     let message = said(message)?;
@@ -76,7 +76,7 @@ fn check_held_out(
     lock: &DecisionLock,
     record: &mut Record,
     present: &Inputs,
-    asked: &mut held_out::Asked,
+    asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
     let Some(came) = held_out::check(project, record, present, asked)? else {
         return no(format!("cancelled: nothing was committed, and run {} is undecided", record.start.id));

@@ -12,7 +12,7 @@ use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{RunSpec, beside, limits};
+use crate::runner::spec::{RunSpec, limits, with_incumbent};
 use crate::runner::standby::Standby;
 use crate::store::{LOG, RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
@@ -163,8 +163,8 @@ impl<'a> Announced<'a> {
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
-        match spec.incumbent_into(project, &incumbent) {
-            Ok(_) => command = beside(command, project, &incumbent),
+        match spec.write_incumbent(project, &incumbent) {
+            Ok(_) => command = with_incumbent(command, project, &incumbent),
             Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
         }
         process::start(command, Stdio::null())
