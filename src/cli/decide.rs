@@ -8,7 +8,7 @@ use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested as trailers;
 use lab_core::message::{self, Key, Message, Trailer};
 use lab_core::project::Project;
-use lab_core::repo::{self, short};
+use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
 use lab_core::run::record::Record;
 use lab_core::runner::held_out::RunContext;
@@ -77,7 +77,8 @@ impl Trailers {
         }
         let mut index = RunIndex::open(project);
         let record = run.and_then(|id| index.store().read(id).ok());
-        let experiments = history::look(project, &mut index).experiments;
+        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut index));
+        let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
         let tested = record
             .filter(decide::is_undecided)
@@ -96,7 +97,7 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
     let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
-    let incumbent = repo::incumbent(project).unwrap_or_default();
+    let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
         Auto::Keep => match checked_keep(project, run, &message) {
             Ok(kept) => drop(report(project, kept)),

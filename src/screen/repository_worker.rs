@@ -5,7 +5,7 @@ use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
 use lab_core::project::trust;
-use lab_core::repo::Marks;
+use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
@@ -66,7 +66,7 @@ impl RepositoryWorker {
         let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
-            if let Err(why) = decide::mend(&worker.project) {
+            if let Err(why) = decide::resume(&worker.project) {
                 let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(in_one_line(why))));
             }
             // Before the first look, so that a save between the two is not missed.
@@ -152,16 +152,7 @@ impl Worker {
     fn answer(&mut self, request: Request) -> Event {
         let project = &*self.project;
         match request {
-            Request::Look => {
-                self.index.refresh();
-                let history = history::look(project, &mut self.index);
-                let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
-                Event::Facts(Box::new(Facts {
-                    status: status::look(project, &self.index).map_err(in_one_line),
-                    log: log.map_err(in_one_line),
-                    history: Ok(history),
-                }))
-            }
+            Request::Look => Event::Facts(Box::new(self.look())),
             Request::Log(run) => Event::LastLog(Box::new(self.load_log(run))),
             Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
             Request::Discard { run, message, confirmed } => {
@@ -169,7 +160,9 @@ impl Worker {
             }
             Request::Undoable => {
                 self.index.refresh();
-                Event::Undoable(decide::undoable(project, &self.index))
+                let repo = Repo::open(project).map_err(Refusal::from);
+                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.index));
+                Event::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             Request::Undo(run) => Event::Undone(self.undo(run)),
             Request::Describe { commit, description } => {
@@ -178,6 +171,24 @@ impl Worker {
             Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_one_line)),
             Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_one_line)),
             Request::Reopen => self.reopen(),
+        }
+    }
+
+    fn look(&mut self) -> Facts {
+        let repo = match Repo::open(&self.project) {
+            Ok(repo) => repo,
+            Err(error) => {
+                let why = in_one_line(error);
+                return Facts { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+            }
+        };
+        self.index.refresh();
+        let history = history::look(&repo, &self.project, &mut self.index);
+        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
+        Facts {
+            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
+            log: log.map_err(in_one_line),
+            history: Ok(history),
         }
     }
 
@@ -217,7 +228,7 @@ impl Worker {
         let project = Arc::clone(&self.project);
         let act = move || {
             let decided = decide::discard(&project, Some(run), &message, confirmed);
-            let put = decided.is_ok().then(|| repo::bytes_of(&project, "HEAD").ok()).flatten();
+            let put = decided.is_ok().then(|| bytes_of(&project, "HEAD").ok()).flatten();
             (decided, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -230,7 +241,7 @@ impl Worker {
             let undone = decide::undo(&project, Some(run));
             // Undoing a keep puts nothing on disk.
             let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
-            let put = from.and_then(|undone| repo::bytes_of(&project, &undone.commit).ok());
+            let put = from.and_then(|undone| bytes_of(&project, &undone.commit).ok());
             (undone, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -241,8 +252,9 @@ impl Worker {
         let project = Arc::clone(&self.project);
         let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
-            let bytes = repo::bytes_of(&project, &restored.commit)?;
-            let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
+            let repo = Repo::open(&project)?;
+            let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
+            let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
             Ok((PutBack { restored, blob }, bytes))
         };
         let act = move || match put_back() {
@@ -275,6 +287,11 @@ impl Worker {
         }
         LastLog { run, lines, report: Arc::new(report) }
     }
+}
+
+/// The kernel of a commit, in the form that it has on disk.
+fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
+    repo::bytes_of(&Repo::open(project)?, project, commit)
 }
 
 /// The error and its causes, in one line.

@@ -3,7 +3,7 @@
 
 use anyhow::Context;
 use lab_core::project::Project;
-use lab_core::repo::short;
+use lab_core::repo::{Repo, short};
 use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
 use lab_tui::diff::Diff;
@@ -33,12 +33,13 @@ pub fn read(project: &Project, asked: Asked) -> Source {
 }
 
 fn base(project: &Project, against: &Against) -> anyhow::Result<Base> {
+    let repo = Repo::open(project)?;
     let (name, commit) = match against {
         Against::Incumbent => {
-            let head = repo::head(project)?.commit.context("HEAD holds no commit yet")?;
+            let head = repo::head(&repo)?.commit.context("HEAD holds no commit yet")?;
             (format!("incumbent {}", short(&head)), head)
         }
         Against::Experiment(key) => (format!("experiment {}", key.commit), key.commit.clone()),
     };
-    Ok(Base { name, text: Text::new(repo::show(project, &commit)?) })
+    Ok(Base { name, text: Text::new(repo::show(&repo, project, &commit)?) })
 }

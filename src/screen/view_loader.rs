@@ -5,7 +5,7 @@
 use crate::screen::source_files;
 use lab_core::history::details as whole;
 use lab_core::project::Project;
-use lab_core::repo::{self, Graph, Marks};
+use lab_core::repo::{self, Graph, Marks, Repo};
 use lab_tui::event::{Event, GraphPage};
 use lab_tui::request::ViewRequest;
 use std::io;
@@ -89,14 +89,15 @@ fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> 
         ViewRequest::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
         ViewRequest::Commit(id, around) => {
-            let details = repo::commit_details(project, &id, around.lines()).map_err(in_words);
-            Event::Commit(id, Box::new(details))
+            let details = Repo::open(project);
+            let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));
+            Event::Commit(id, Box::new(details.map_err(in_words)))
         }
     }
 }
 
 fn begin(project: &Project, walk: &mut Option<Graph>) -> anyhow::Result<GraphPage> {
-    *walk = Some(Graph::open(project)?);
+    *walk = Some(Graph::open(&Repo::open(project)?)?);
     page(walk, true)
 }
 

@@ -3,7 +3,7 @@
 use crate::decide::{self, Allowed, Snapshot};
 use crate::inputs;
 use crate::project::Project;
-use crate::repo::{self, Head};
+use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
@@ -44,13 +44,8 @@ impl Status {
     }
 }
 
-/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
-pub fn status(project: &Project) -> Result<Status> {
-    look(project, &RunIndex::open(project))
-}
-
 /// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
-pub fn look(project: &Project, index: &RunIndex) -> Result<Status> {
+pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<Status> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
@@ -64,8 +59,8 @@ pub fn look(project: &Project, index: &RunIndex) -> Result<Status> {
     });
     let candidate = decide::default_run(project, index, present);
     Ok(Status {
-        head: repo::head(project)?,
-        snapshot: decide::snapshot(project, index, &inputs, candidate.as_ref())?,
+        head: repo::head(repo)?,
+        snapshot: decide::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
         ended: index.ended(),
         last,
         judged,

@@ -3,7 +3,7 @@
 use super::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
 use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::Fingerprint;
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
@@ -14,22 +14,23 @@ use std::result::Result as StdResult;
 /// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the run that a decision
 /// would be about. What was built on the last keep stays [`LaterWork::Unknown`]: that walks every branch.
 pub fn snapshot(
+    repo: &Repo,
     project: &Project,
     index: &RunIndex,
     present: &StdResult<Inputs, KernelError>,
     candidate: Option<&Record>,
 ) -> Result<Snapshot> {
     let present = match present {
-        Ok(inputs) => Ok(read_present(project, inputs)?),
+        Ok(inputs) => Ok(read_present(repo, project, inputs)?),
         Err(why) => Err(why.to_string()),
     };
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
         external: project.external(),
-        incumbent: repo::incumbent(project)?,
+        incumbent: repo::incumbent(repo, project)?,
         present,
-        obstacle: repo::obstacle(project)?,
+        obstacle: repo::obstacle(repo),
         candidate: candidate.map(Candidate::from),
         running: None,
         deciding: false,
@@ -37,16 +38,16 @@ pub fn snapshot(
     })
 }
 
-fn read_present(project: &Project, inputs: &Inputs) -> Result<Present> {
+fn read_present(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Present> {
     let mut uncommitted_includes = Vec::new();
     for include in inputs.sources.iter().filter(|source| source.include) {
-        if !repo::in_head(project, &include.file.path, include.bytes.as_deref())? {
+        if !repo::in_head(repo, &include.file.path, include.bytes.as_deref())? {
             uncommitted_includes.push(include.file.path.clone());
         }
     }
     Ok(Present {
         fingerprint: inputs.fingerprint.clone(),
-        blob: Some(repo::blob_id(project, &project.kernel_name, inputs.kernel())?),
+        blob: Some(repo::blob_id(repo, &project.kernel_name, inputs.kernel())?),
         files: inputs.files(),
         uncommitted_includes,
     })

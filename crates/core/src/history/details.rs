@@ -2,7 +2,7 @@
 
 use crate::message::Trailer;
 use crate::project::Project;
-use crate::repo::{self, Notes};
+use crate::repo::{self, Notes, Repo};
 use crate::run::Reason;
 use crate::run::experiment::Key;
 use crate::run::record::Record;
@@ -35,28 +35,33 @@ pub struct Whole {
 
 /// Reads disk and git: not for the screen's own thread.
 pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
+    let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
-    let record = record(project, key);
+    let record = record(&repo, project, key);
     let project = about(project, record.as_ref());
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
     Whole {
         record,
-        trailers: repo::trailers_of(&project, &key.commit).unwrap_or_default(),
-        source: repo::show(&project, &key.commit).map_err(in_words),
-        diff: repo::change(&project, &key.commit, around).map_err(in_words),
+        trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
+        source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
+        diff: with(&repo, |repo| repo::change(repo, &project, &key.commit, around)),
         around,
         log,
         key: key.clone(),
     }
 }
 
-fn in_words(error: anyhow::Error) -> String {
-    format!("{error:#}")
+/// Reads from the repository; the error, also that of opening it, is one line of text.
+fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Result<T>) -> Result<T, String> {
+    match repo {
+        Ok(repo) => read(repo).map_err(|error| format!("{error:#}")),
+        Err(error) => Err(format!("{error:#}")),
+    }
 }
 
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
-fn record(project: &Project, key: &Key) -> Option<Record> {
-    let noted = || serde_json::from_str(&Notes::open(project).of(&key.commit)?).ok();
+fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<Record> {
+    let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
     key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
 
@@ -85,13 +90,14 @@ pub struct Compared {
 
 /// Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
-    let records = [record(project, &keys[0]), record(project, &keys[1])];
+    let repo = Repo::open(project);
+    let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
         _ => {
             let project = about(project, records.iter().flatten().next());
-            repo::diff(&project, &keys[0].commit, Some(&keys[1].commit), around).map_err(in_words)
+            with(&repo, |repo| repo::diff(repo, &project, &keys[0].commit, Some(&keys[1].commit), around))
         }
     };
     Compared { keys, records, diff, around }

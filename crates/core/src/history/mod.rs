@@ -4,14 +4,13 @@ pub mod details;
 pub mod resolve_kernel;
 pub mod tested;
 
+use crate::ledger;
 use crate::project::Project;
-use crate::repo::Notes;
+use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row, Status};
 use crate::run::record::Record;
 use crate::store::{RunIndex, RunSummary};
-use crate::{ledger, repo};
-use anyhow::Result;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,28 +21,28 @@ pub struct History {
     pub problems: Vec<String>,
 }
 
-/// Reads disk: not for the screen's own thread.
-pub fn history(project: &Project) -> Result<History> {
-    Ok(look(project, &mut RunIndex::open(project)))
+/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
+pub fn read_once(repo: &Repo, project: &Project) -> History {
+    look(repo, project, &mut RunIndex::open(project))
 }
 
-/// The same for who looks often: the index keeps what it read. [`RunIndex::refresh`] comes before.
-pub fn look(project: &Project, index: &mut RunIndex) -> History {
-    read(project, index).0
+/// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
+    read(repo, project, index).0
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
-pub fn missing(project: &Project) -> Vec<Record> {
+pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut index = RunIndex::open(project);
-    let runs = read(project, &mut index).1;
+    let runs = read(repo, project, &mut index).1;
     let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
     missing
 }
 
-fn read(project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
+fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
     let mut problems = index.problems();
-    let notes = Notes::open(project);
+    let notes = Notes::of(repo);
     let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
@@ -75,7 +74,7 @@ fn read(project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
             let row = summary.decision.as_ref().and_then(|d| d.row.as_ref());
             row.is_some_and(|row| !edited.contains(&row.commit))
         });
-        let owed = owed(project, emulated, gone.collect());
+        let owed = owed(repo, project, emulated, gone.collect());
         problems.extend(in_words(project, emulated, &owed));
         missing.extend(owed.iter().map(|summary| summary.id));
     }
@@ -107,9 +106,14 @@ fn name(row: &Row) -> (&str, Status, &str) {
 
 /// Of the decided runs without a row those that the ledger owes one. Rows that were written once
 /// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
-fn owed<'b>(project: &Project, emulated: bool, gone: Vec<&'b RunSummary>) -> Vec<&'b RunSummary> {
+fn owed<'b>(
+    repo: &Repo,
+    project: &Project,
+    emulated: bool,
+    gone: Vec<&'b RunSummary>,
+) -> Vec<&'b RunSummary> {
     let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked = gone.iter().any(written) && repo::tracked(project, &ledger::path(project, emulated));
+    let tracked = gone.iter().any(written) && repo::tracked(repo, project, &ledger::path(project, emulated));
     gone.into_iter().filter(|b| !(tracked && written(b))).collect()
 }
 

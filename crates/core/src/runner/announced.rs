@@ -5,7 +5,7 @@
 use crate::disk::{lock, space};
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
@@ -34,6 +34,7 @@ pub(super) struct Announced<'a> {
     spec: &'a RunSpec,
     inputs: Arc<Inputs>,
     store: RunStore,
+    repo: Repo,
     record: Record,
     /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
     follow: Follow,
@@ -45,16 +46,18 @@ impl<'a> Announced<'a> {
     /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On an error the folder
     /// is removed again.
     pub(super) fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
-        let caveats = repo::exclude(project).err().map(|error| format!("{error:#}")).into_iter().collect();
+        let repo = Repo::open(project)?;
+        let caveats =
+            repo::exclude(&repo, project).err().map(|error| format!("{error:#}")).into_iter().collect();
         let store = RunStore::new(&project.lab_dir);
         let id = store.create().map_err(|error| space::explain(error, "no run could start"))?;
-        let created = create_files(project, spec, &store, id, &inputs);
+        let created = create_files(&repo, project, spec, &store, id, &inputs);
         let (log, record) = created.map_err(|error| {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
         let follow = Follow::new(log, project.config.output_limit_mib << 20);
-        Ok(Announced { project, spec, inputs, store, record, follow, caveats })
+        Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
     }
 
     fn id(&self) -> RunId {
@@ -163,7 +166,7 @@ impl<'a> Announced<'a> {
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
-        match spec.write_incumbent(project, &incumbent) {
+        match spec.write_incumbent(&self.repo, project, &incumbent) {
             Ok(_) => command = with_incumbent(command, project, &incumbent),
             Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
         }
@@ -195,7 +198,9 @@ impl<'a> Announced<'a> {
     /// HEAD does not hold the kernel or nobody measured it. An error is git's.
     fn incumbent_figure(&self) -> Result<Option<Measure>> {
         let (project, candidate) = (self.project, &self.record);
-        let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
+        // Opened anew: the run may have taken minutes, in which somebody moved the repository away.
+        let repo = Repo::open(project)?;
+        let Some(blob) = repo::incumbent(&repo, project)? else { return Ok(None) };
         let same = |r: &Record| {
             let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
             r.start.blob == blob
@@ -206,7 +211,7 @@ impl<'a> Announced<'a> {
                 && passed
         };
         let noted = || {
-            let record: Record = serde_json::from_str(&repo::noted_of_kernel(project)?).ok()?;
+            let record: Record = serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
             same(&record).then_some(record)
         };
         let measure = |r: Record| {
@@ -225,6 +230,7 @@ impl<'a> Announced<'a> {
 
 /// Writes what other processes must find once the run is announced: the snapshot, the locked log, the first record.
 fn create_files(
+    repo: &Repo,
     project: &Project,
     spec: &RunSpec,
     store: &RunStore,
@@ -240,7 +246,7 @@ fn create_files(
         id,
         reason: spec.reason,
         kernel: project.kernel_name.clone(),
-        blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
+        blob: repo::blob_id(repo, &project.kernel_name, inputs.kernel())?,
         fingerprint: inputs.fingerprint.clone(),
         started: Timestamp::now(),
         external: project.external(),

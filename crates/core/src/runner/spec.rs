@@ -2,7 +2,7 @@
 
 use crate::inputs::{self, Inputs, KernelError};
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
 use lab_protocol::Target;
@@ -108,18 +108,23 @@ impl RunSpec {
 
     /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold the kernel, and on the
     /// emulated device, where nothing is compared.
-    pub fn write_incumbent(&self, project: &Project, tree: &Path) -> anyhow::Result<Vec<HeldFile>> {
+    pub fn write_incumbent(
+        &self,
+        repo: &Repo,
+        project: &Project,
+        tree: &Path,
+    ) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::write_incumbent(project, tree),
+            _ => repo::write_incumbent(repo, project, tree),
         }
     }
 
     /// The files that [`RunSpec::write_incumbent`] would write now.
-    pub fn incumbent_files(&self, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
+    pub fn incumbent_files(&self, repo: &Repo, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::incumbent_files(project),
+            _ => repo::incumbent_files(repo, project),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::inputs::Inputs;
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
 use crate::runner::spec::{RunSpec, with_incumbent};
@@ -41,7 +41,8 @@ impl Standby {
         if project.external() {
             return Ok(None);
         }
-        repo::exclude(project)?;
+        let repo = Repo::open(project)?;
+        repo::exclude(&repo, project)?;
         let tree = tree(project);
         // A lab that was killed leaves them behind.
         for old in [&tree, &incumbent_tree(project)] {
@@ -50,7 +51,7 @@ impl Standby {
             }
         }
         inputs.write(project, &tree)?;
-        let incumbent = spec.write_incumbent(project, &incumbent_tree(project))?;
+        let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project))?;
         let judge = command(project, spec);
         let command = describe(&judge);
         let (theirs, orders) = io::pipe()?;
@@ -63,7 +64,9 @@ impl Standby {
     /// no input: a run's inputs are compared by [`Standby::take_over`].
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
         describe(&command(project, spec)) == self.command
-            && spec.incumbent_files(project).is_ok_and(|held| held == self.incumbent)
+            && Repo::open(project)
+                .and_then(|repo| spec.incumbent_files(&repo, project))
+                .is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
 

@@ -201,7 +201,7 @@ impl RunIndex {
         if self.in_notes.tip != notes.tip() {
             self.in_notes = InNotes { tip: notes.tip(), summaries: HashMap::new() };
         }
-        let read = || serde_json::from_str(&notes.of(commit)?).ok();
+        let read = || serde_json::from_str(&notes.note(commit)?).ok();
         self.in_notes.summaries.entry(commit.to_owned()).or_insert_with(read).as_ref()
     }
 }

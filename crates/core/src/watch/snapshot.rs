@@ -4,7 +4,7 @@
 use crate::disk::stamp::{Stamp, stamp};
 use crate::ledger;
 use crate::project::Project;
-use crate::repo::{self, Head};
+use crate::repo::{self, Head, Repo};
 use crate::run::RunId;
 use crate::store::RunStore;
 
@@ -33,10 +33,11 @@ impl RepositorySnapshot {
         let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
         // The stamp of the run's folder changes when its record is replaced.
         files.extend(newest.map(|id| stamp(&store.folder(id))));
+        let repo = Repo::open(project);
         RepositorySnapshot {
-            head: repo::head(project).ok(),
-            obstacle: match repo::obstacle(project) {
-                Ok(obstacle) => obstacle.map(|obstacle| obstacle.to_string()),
+            head: repo.as_ref().ok().and_then(|repo| repo::head(repo).ok()),
+            obstacle: match &repo {
+                Ok(repo) => repo::obstacle(repo).map(|obstacle| obstacle.to_string()),
                 Err(error) => Some(format!("{error:#}")),
             },
             files,
