@@ -149,13 +149,13 @@ mod tests {
     use super::*;
     use crate::run::RunId;
     use crate::run::verdict::{Outcome, Verdict};
-    use crate::store::run_store::tests::record as any;
+    use crate::store::run_store::tests::record;
     use lab_protocol::report::Measure;
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
         let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
-        Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
+        Record { verdict: Some(verdict), device: Some("H200".into()), ..record(RunId(1)) }
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {
