@@ -4,7 +4,7 @@
 use anyhow::Context;
 use lab_core::project::Project;
 use lab_core::repo::{Repo, short};
-use lab_core::store::Records;
+use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
 use lab_tui::diff::Diff;
 use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
@@ -20,7 +20,7 @@ pub fn read(project: &Project, asked: Asked) -> Source {
         (Ok(base), Ok(present)) => Diff::with(base.text.whole(), present.text.whole(), asked.around),
         _ => Diff::default(),
     };
-    let records = Records::new(&project.lab_dir);
+    let records = RunStore::new(&project.lab_dir);
     let mut since = Vec::new();
     if let Ok(present) = &present {
         for run in &asked.runs {

@@ -33,9 +33,9 @@ pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::project::Project;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where HEAD is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,31 +62,6 @@ impl Head {
 /// Seven hex digits of an id.
 pub fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
-}
-
-/// The work tree that a folder lies in.
-pub fn work_tree(from: &Path) -> Result<PathBuf> {
-    let repo = match Repository::discover(from) {
-        Ok(repo) => repo,
-        Err(error) if error.code() == ErrorCode::NotFound => bail!(
-            "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
-            from.display()
-        ),
-        Err(error) if error.code() == ErrorCode::Owner => bail!(
-            "the git repository at {} belongs to another user. If you trust it: `git config --global --add \
-             safe.directory {}`",
-            from.display(),
-            from.display()
-        ),
-        Err(error) => bail!("cannot open the git repository at {}: {}", from.display(), error.message()),
-    };
-    let root = repo.workdir().with_context(|| {
-        format!(
-            "{} is a bare repository: experiments need a work tree (`git clone` it)",
-            repo.path().display()
-        )
-    })?;
-    root.canonicalize().with_context(|| format!("cannot find {}", root.display()))
 }
 
 /// An open repository. A command opens it once, a worker once for each request, and every function below takes it.
