@@ -136,7 +136,7 @@ pub fn draw(
     let body = slot.body();
     let (rows, columns) = (usize::from(body.height), usize::from(body.width));
     let document = document(shown, state, columns, appearance);
-    let length = document.len();
+    let length = document.rows();
     let text = state.text.fit(columns, rows, length);
     let first = text.first();
     let below = length.saturating_sub(first + rows);

@@ -99,7 +99,7 @@ fn head(
     out.extend(
         table.plain("device", cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned())),
     );
-    let unit = printable(format::unit(&objective)).into_owned();
+    let unit = printable(format::unit(objective)).into_owned();
     let [a, b] = cells_of(measure);
     out.push(table.row(&unit, [(a, theme.strong()), (b, theme.strong())]));
     out.extend(table.plain(
