@@ -15,7 +15,7 @@ mod tests;
 pub use draw::{Brush, Ink, draw, plain};
 pub use moved::Moved;
 pub use rows::{Form, Row};
-pub use view::{Fit, Stop, View};
+pub use view::{DiffView, Fit, Stop};
 
 use std::ops::Range;
 

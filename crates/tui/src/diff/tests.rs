@@ -102,7 +102,7 @@ fn far_changes_have_hunks_of_their_own_and_name_the_function() {
     let diff = Diff::of(&old, &new);
     let heads: Vec<String> = diff.hunks().map(|hunk| format!("{} {}", hunk.range(), hunk.section)).collect();
     assert_eq!(heads, ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]);
-    let mut view = View::new(Arc::new(diff), Form::Unified);
+    let mut view = DiffView::new(Arc::new(diff), Form::Unified);
     assert!(view.step_hunk(true) && view.line() == Some(29));
     assert!(view.step_hunk(true) && view.line() == Some(2), "round the end");
     assert!(view.step_hunk(false) && view.line() == Some(29));
@@ -172,14 +172,14 @@ proptest! {
 
     #[test]
     fn however_much_is_around_the_changes_they_are_the_same_and_begin_at_the_same_lines(old in text(), new in text()) {
-        let near = View::new(Arc::new(Diff::of(&old, &new)), Form::Unified);
+        let near = DiffView::new(Arc::new(Diff::of(&old, &new)), Form::Unified);
         for around in [Around::Far, Around::Whole] {
             let diff = Diff::with(&old, &new, around);
             prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
             prop_assert_eq!(diff.counts(), near.diff().counts());
             prop_assert!(around != Around::Whole || diff.hunks().count() <= 1);
             for form in [Form::Unified, Form::Split] {
-                let view = View::new(Arc::new(diff.clone()), form);
+                let view = DiffView::new(Arc::new(diff.clone()), form);
                 prop_assert_eq!(view.stops().len(), near.stops().len());
                 // Each row is found again, and back.
                 let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();

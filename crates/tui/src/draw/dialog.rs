@@ -5,7 +5,7 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::palette::PaletteRows;
-use crate::state::{Appearance, Repository, Runs, Setup};
+use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 
 /// What dialogs show besides their own text.
 pub(super) struct Dialog<'a> {
-    pub(super) appearance: &'a Appearance,
+    pub(super) appearance: &'a ScreenSettings,
     setup: &'a Setup,
     pub(super) runs: &'a Runs,
     repository: &'a Repository,

@@ -1,6 +1,6 @@
 //! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
-use crate::diff::{Brush, Stop, View, plain};
+use crate::diff::{Brush, DiffView, Stop, plain};
 use crate::search_highlight;
 use crate::text::{fit, pad};
 use crate::theme::Theme;
@@ -30,7 +30,7 @@ pub struct Section<'a> {
 
 pub enum Body<'a> {
     Lines(Vec<Line<'static>>),
-    Diff(&'a View),
+    Diff(&'a DiffView),
     Log(&'a [LogLine]),
 }
 
