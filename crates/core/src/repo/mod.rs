@@ -14,6 +14,7 @@ mod incumbent;
 mod log;
 mod notes;
 mod refs;
+mod text_diff;
 mod uncommit;
 mod verify_write;
 
@@ -26,6 +27,7 @@ pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use refs::{Kept, keep_discarded, keep_undone, kept_aside, save};
+pub use text_diff::text_diff;
 pub use uncommit::{built_on, leads_to_head, step_back};
 
 use crate::project::Project;

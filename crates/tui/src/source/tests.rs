@@ -2,12 +2,18 @@
 
 use super::*;
 
+use crate::diff::Diff;
+use lab_core::repo::text_diff;
 use lab_protocol::report::Report;
 use proptest::prelude::*;
 
+fn diff_of(old: &str, new: &str) -> Diff {
+    Diff::parse(&text_diff(old, new, 3).expect("a diff"))
+}
+
 fn source(judged: &str, now: &str) -> Source {
     let fingerprint = Fingerprint(if judged == now { "judged" } else { "newer" }.into());
-    let since = Diff::of(judged, now);
+    let since = diff_of(judged, now);
     Source {
         asked: Asked {
             against: Against::Incumbent,
@@ -82,7 +88,7 @@ proptest! {
     ) {
         let (old_text, new_text) = (Text::new(old.join("\n")), Text::new(new.join("\n")));
         let (held, now) = (old_text.line(line as usize - 1), |at: u32| new_text.line(at as usize - 1).to_owned());
-        match Diff::of(old_text.whole(), new_text.whole()).moved(line) {
+        match diff_of(old_text.whole(), new_text.whole()).moved(line) {
             // Of a line that the old text has not nothing is promised.
             _ if line as usize > old_text.len() => {}
             crate::diff::Moved::Kept(at) => prop_assert_eq!(now(at), held),
