@@ -8,7 +8,7 @@ use lab_core::config::Goal;
 use lab_core::history::History;
 use lab_core::repo::{GraphEntry, LogEntry, text_diff};
 use lab_core::run::Fingerprint;
-use lab_core::run::experiment::{Experiment, Measured, Row, Status};
+use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
 use lab_tui::app::{App, Setup};
 use lab_tui::diff::Diff;
 use lab_tui::effect::Effect;
@@ -149,7 +149,7 @@ fn experiment(n: usize) -> Experiment {
         commit: format!("{n:07x}"),
         throughput_sps: 1000.0 + n as f64,
         kernel_us: 5.0,
-        correctness: "pass".into(),
+        correctness: Correctness::Pass,
         status,
         description: format!("experiment {n}: two rows of the gate matrix per warp"),
     };

@@ -7,9 +7,10 @@ use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::RunEvent;
+use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::store::Records;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -60,9 +61,10 @@ pub fn main(options: &Options) -> ExitCode {
 fn check(project: &Project, options: &Options) -> Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, tools: options.tools.clone(), ..Order::new(Reason::Check) };
-    execute::execute(project, &order, &control, |told| {
-        if let Told::Progress(_, batch) = told
+    let spec =
+        RunSpec { device: options.device, tools: options.tools.clone(), ..RunSpec::new(Reason::Check) };
+    execute::execute(project, &spec, &control, |event| {
+        if let RunEvent::Progress(_, batch) = event
             && !options.json
         {
             say_batch(&batch);

@@ -5,7 +5,6 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, Auto};
 use lab_core::decide::{self, Decided, Refusal};
-use lab_core::history;
 use lab_core::history::tested as trailers;
 use lab_core::message::{self, Key, Message, Trailer};
 use lab_core::project::Project;
@@ -16,6 +15,7 @@ use lab_core::runner::held_out::Asked;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
 use lab_core::store::index::Shelf;
+use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -39,8 +39,11 @@ impl Keep {
         let project = open(self.kernel.kernel.as_deref())?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
-        let meant = || decide::meant(&project, &Shelf::open(&project)).map(|record| record.start.id);
-        let run = self.run.map(RunId).or_else(meant);
+        let default = || {
+            let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
+            decide::default_run(&project, &Shelf::open(&project), present.as_ref()).map(|run| run.start.id)
+        };
+        let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &self.message, run);
         Ok((project, run, message))
     }
@@ -77,7 +80,7 @@ impl Trailers {
         let experiments = history::look(project, &mut shelf).experiments;
         // Without a verdict there is nothing to say in Tested.
         let tested = record
-            .filter(decide::judged)
+            .filter(decide::is_undecided)
             .map(|r| trailers::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
         message.with_default(Key::Tested, &tested)

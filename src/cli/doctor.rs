@@ -123,7 +123,9 @@ fn project(folder: &Path) -> Finding {
             ill("project", says, "read the harness command, then `lab trust`")
         }
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(Some(obstacle))) => ill("project", format!("{says}; keep is not possible now"), obstacle),
+        (_, Ok(Some(obstacle))) => {
+            ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())
+        }
         _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
             "project",
             format!("{says}, but there is no problem.toml beside it"),

@@ -85,7 +85,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub fn main(given: Options) -> ExitCode {
-    let mut options = lab_judge::Options::new(given.folder);
+    let mut options = lab_judge::JudgeOptions::new(given.folder);
     options.kernel = given.kernel;
     options.shown_as = given.shown_as;
     options.device = given.device;

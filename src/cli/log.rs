@@ -82,12 +82,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 }
 
 fn undecided(status: &Status) -> Option<u64> {
-    status.last.as_ref().filter(|r| decide::judged(r)).map(|r| r.start.id.0)
+    status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 
 fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     let row = &experiment.row;
-    let figures = if row.correctness == "pass" {
+    let figures = if row.correctness.passed() {
         format!("{:>12.1} {:>10.3} us", row.throughput_sps, row.kernel_us)
     } else {
         format!("{:>12} {:>13}", "-", "-")
@@ -100,7 +100,7 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
 
 fn as_json(project: &Project, experiment: &Experiment) -> Value {
     let row = &experiment.row;
-    let correct = row.correctness == "pass";
+    let correct = row.correctness.passed();
     // Without a record, the commit itself may hold the trailers.
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),

@@ -17,7 +17,7 @@ pub struct Options {
 
 /// Exits with 0 if the device was measured, else with 3.
 pub fn main(given: &Options) -> ExitCode {
-    let mut options = lab_judge::Options::new(".");
+    let mut options = lab_judge::JudgeOptions::new(".");
     options.device = given.device;
     match probing::probe(&options) {
         Ok(probed) => {

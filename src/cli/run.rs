@@ -3,13 +3,15 @@
 use super::interrupt::end_on_signals;
 use super::{Kernel, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
+use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::RunEvent;
+use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise as supervisor;
 use lab_core::store::Records;
 use lab_core::store::index::{Brief, Shelf};
@@ -85,9 +87,9 @@ pub fn judged(
 fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, ..Order::new(reason) };
-    execute::execute(project, &order, &control, |told| {
-        if let Told::Progress(_, batch) = told
+    let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
+    execute::execute(project, &spec, &control, |event| {
+        if let RunEvent::Progress(_, batch) = event
             && !options.json
         {
             say_batch(&batch);
@@ -125,9 +127,9 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
         text += &format!("  {}", verdict.why);
     }
     if let Some(measure) = verdict.objective {
-        let unit = match project.config.objective.as_str() {
-            "throughput_sps" => "sps",
-            other => other,
+        let unit = match &project.config.objective {
+            Objective::Throughput => "sps",
+            other => other.name(),
         };
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
@@ -172,7 +174,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         .iter()
         .map(|g| json!({ "name": g.name, "value": finite(g.value), "limit": finite(g.limit), "pass": g.passes() }))
         .collect();
-    let objective = project.config.objective.as_str();
+    let objective = &project.config.objective;
     let mut value = json!({
         "run": record.start.id,
         "kernel": record.start.kernel,
@@ -200,7 +202,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         "log": Records::new(&project.lab_dir).log(record.start.id),
         "exit_code": verdict.exit() as u8,
     });
-    if objective == "throughput_sps" {
+    if *objective == Objective::Throughput {
         value["throughput_sps"] = json!(verdict.objective.map(|m| m.value));
     }
     value

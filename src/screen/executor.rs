@@ -7,6 +7,7 @@ use crate::screen::telemetry_monitor::TelemetryMonitor;
 use crate::screen::view_loader::ViewLoader;
 use lab_core::project::Project;
 use lab_core::runner::Runner;
+use lab_core::runner::spec::RunSpec;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::request::Request;
@@ -55,12 +56,12 @@ impl Executor {
     /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
     pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::StartRun(reason) => self.runner.start(reason),
+            Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
             Effect::KillRun => self.runner.kill(),
             Effect::Ask(request) => self.repository.ask(request),
             Effect::StopKeep => self.repository.stop_keep(),
             Effect::Refresh => {
-                self.runner.look();
+                self.runner.check_standby();
                 self.repository.ask(Request::Look);
             }
             Effect::LookAt(uuid) => self.telemetry.look(uuid),

@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, finish};
 use lab_core::ledger::{self, Edit};
-use lab_core::run::experiment::{Row, Status};
+use lab_core::run::experiment::{Correctness, Row, Status};
 use std::path::Path;
 
 /// Run 1 was kept, run 2 discarded.
@@ -79,7 +79,7 @@ fn row(at: usize) -> Row {
         commit: format!("{at:07x}"),
         throughput_sps: 1.0,
         kernel_us: 1.0,
-        correctness: "pass".into(),
+        correctness: Correctness::Pass,
         status: Status::Keep,
         description: "new".into(),
     }

@@ -25,7 +25,7 @@ fn a_keep_wants_words() {
 #[test]
 fn a_save_while_the_words_are_typed_is_not_committed_over() {
     let story = format!("open; {PASS}; save; {PASS}; press c; type fast; save; press enter");
-    let world = check(&story, &["run 3 goes on"]);
+    let world = check(&story, &["run 3 in progress"]);
     assert!(world.history.is_empty());
     let story = format!("{story}; {PASS}; press enter");
     check(&story, &["a newer run has judged newer bytes"]);
@@ -48,7 +48,7 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
     let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
     for key in ["c", "d"] {
         let running = format!("{story}; save; press {key}; type added dry run q; paste d");
-        let world = check(&running, &["not now", "run 3 goes on", "Enter go back"]);
+        let world = check(&running, &["not now", "run 3 in progress", "Enter go back"]);
         assert!(world.asked.is_empty());
         let mut world = check(&format!("{running}; press enter"), &["START"]);
         assert!(world.app.overlays.is_empty() && world.history.is_empty() && !world.app.paused);

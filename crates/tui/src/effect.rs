@@ -7,13 +7,14 @@ use crate::request::Request;
 use crate::request::Spot;
 use crate::request::ViewRequest as Wish;
 use crate::settings::Notify;
+use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Judge the present bytes; a run that goes on is ended.
-    StartRun(Reason),
+    /// Judge these inputs, or the files on disk where nobody read them yet; a run that goes on is ended.
+    StartRun(Reason, Option<Arc<Inputs>>),
     /// End the run that goes on.
     KillRun,
     /// Ask the desk for something: a decision above all.

@@ -1,11 +1,47 @@
 //! Where a kernel runs: [`cuda`] (NVRTC and the driver) or [`cpu`] (the same `kernel.cu`, emulated).
 //!
-//! Two small traits are all that the judge sees of a device: a [`Builder`] turns source into an [`Image`] (in the
-//! compiler process), a [`Driver`] holds memory and launches (in the worker process). Memory is named by raw device
-//! addresses; the worker builds canary zones, poison and the comparison of inputs on top, once for both devices.
+//! The judge sees a device through two small traits: a [`Builder`] compiles source into an [`Image`] (in the compiler
+//! process), and a [`Driver`] holds memory and launches kernels (in the worker process). Memory is named by raw device
+//! addresses. The worker adds canary zones, poison and the comparison of inputs on top, once for both devices.
 //!
 //! All unsafe code of the lab is in this crate, in the modules that say `allow(unsafe_code)`. The crate knows no
 //! problem and no result line.
+//!
+//! # Example
+//! ```
+//! use lab_device::{BuildRequest, ExecutionOrder, Shape, builder, open};
+//! use lab_protocol::Target;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let source = folder.path().join("kernel.cu");
+//! std::fs::write(&source, r#"
+//! extern "C" __global__ void twice(int* x) { x[threadIdx.x] *= 2; }
+//! "#)?;
+//! let built = builder(Target::Cpu)?.build(&BuildRequest {
+//!     source,
+//!     shown_as: "kernel.cu".into(),
+//!     include_dirs: Vec::new(),
+//!     defines: Vec::new(),
+//!     options: Vec::new(),
+//!     problem_header: "struct LabDims {};\n".into(),
+//!     arch: String::new(),
+//!     cache_dir: folder.path().join("cache"),
+//! })?;
+//! let image = built.image.ok_or(built.log)?;
+//!
+//! let mut device = open(Target::Cpu)?;
+//! let module = device.load(&image.path)?;
+//! let kernel = device.entry(module, "twice")?.ok_or("no kernel 'twice'")?;
+//! let x = device.alloc(4)?;
+//! device.upload(x, &4u32.to_le_bytes())?;
+//! let shape = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
+//! let seconds = device.launch(kernel, &shape, &[x.to_le_bytes().to_vec()], ExecutionOrder::Forward)?;
+//! let mut bytes = [0; 4];
+//! device.download(x, &mut bytes)?;
+//! assert_eq!(u32::from_le_bytes(bytes), 8);
+//! assert!(seconds > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod api;
 pub mod build_cache;
@@ -14,38 +50,46 @@ pub mod cuda;
 pub mod telemetry;
 
 pub use api::{
-    Arg, BuildRequest, Builder, Built, COMPARED, DeviceError, DeviceInfo, Driver, Entry, Finding, Image,
-    Order, POISON, Residency, Shape,
+    Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
+    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape,
 };
 
 use lab_protocol::Target;
 
-/// Makes [`Target::Auto`] concrete: the first CUDA device if there is one, else the cpu device.
+/// Returns the device that [`Target::Auto`] stands for: the first CUDA device, or the cpu device where there is none.
+/// Returns any other target unchanged.
+///
+/// ```
+/// use lab_protocol::Target;
+///
+/// assert_eq!(lab_device::resolve(Target::Cpu), Target::Cpu);
+/// assert_ne!(lab_device::resolve(Target::Auto), Target::Auto);
+/// ```
 pub fn resolve(target: Target) -> Target {
     match target {
         Target::Auto if cuda::available() => Target::Cuda(0),
         Target::Auto => Target::Cpu,
-        other => other,
+        Target::Cpu | Target::Cuda(_) => target,
     }
 }
 
-/// The compiler for a target.
+/// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.
 pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
     match resolve(target) {
         Target::Cuda(_) => cuda::builder(),
-        _ => cpu::builder(),
+        Target::Cpu | Target::Auto => cpu::builder(),
     }
 }
 
-/// Opens the device of a target.
+/// Opens the device of a target. Fails with [`DeviceError::Unavailable`] where there is no such device.
 pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
     match resolve(target) {
         Target::Cuda(ordinal) => cuda::open(ordinal),
-        _ => cpu::open(),
+        Target::Cpu | Target::Auto => cpu::open(),
     }
 }
 
-/// What this machine has for CUDA devices, and what is missing.
+/// What this machine has for CUDA, and what is missing, for `lab doctor`.
 pub fn findings() -> Vec<Finding> {
     cuda::findings()
 }

@@ -1,12 +1,12 @@
-//! Opening a device's telemetry: clocks, temperature, power, throttle reasons, and who else uses the device.
+//! Opens a device's telemetry: clocks, temperature, power, throttle reasons, and the processes on the device.
 
 pub use crate::api::Telemetry;
 
 use crate::api::DeviceInfo;
 use crate::cuda;
 
-/// Opens the telemetry of an open device; `None` for the emulated device, which has none. Takes tens of milliseconds.
-/// The error says why a GPU's telemetry cannot be read.
+/// Opens the telemetry of an open device, which takes tens of milliseconds. `None` for the emulated device, which has
+/// none. The error says why a GPU's telemetry cannot be read.
 pub fn open(info: &DeviceInfo) -> Result<Option<Box<dyn Telemetry>>, String> {
     if info.emulated {
         return Ok(None);
@@ -14,7 +14,7 @@ pub fn open(info: &DeviceInfo) -> Result<Option<Box<dyn Telemetry>>, String> {
     of_gpu(&info.uuid).map(Some)
 }
 
-/// Opens the telemetry of the GPU with this identifier (`GPU-…`), for a reader that opens no device itself.
+/// Opens the telemetry of the GPU with this identifier (`GPU-…`). It needs no open device.
 pub fn of_gpu(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
     Ok(Box::new(cuda::telemetry(uuid)?))
 }

@@ -1,10 +1,9 @@
-//! Builds with NVRTC, as a user meets them. They need a CUDA toolkit or its wheels, and no GPU;
-//! where there is none they say so.
+//! Builds with NVRTC, as a user runs them. These tests need a CUDA toolkit or its wheels, but no GPU, and are
+//! ignored unless they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
 #![allow(clippy::unwrap_used)]
 
 use lab_device::cuda::{self, NvrtcBuilder};
 use lab_device::{BuildRequest, Builder, Built};
-use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,17 +17,11 @@ struct Bench {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// `None`, said aloud, where NVRTC is not here.
-fn bench() -> Option<Bench> {
+/// Waits for its turn. Fails where NVRTC is missing.
+fn bench() -> Bench {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    match cuda::nvrtc_builder() {
-        Ok(builder) => Some(Bench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }),
-        Err(error) => {
-            // Not by eprintln, which the test runner would keep to itself.
-            let _ = writeln!(std::io::stderr(), "skipped: NVRTC is not here ({error})");
-            None
-        }
-    }
+    let builder = cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    Bench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }
 }
 
 impl Bench {
@@ -83,8 +76,9 @@ LAB_LAUNCH(scale) { launch.grid[0] = dims.rows; launch.block[0] = 256; }
 "#;
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn a_kernel_is_built_and_its_resources_are_told() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     let built = bench.build(KERNEL);
     assert_eq!(built.log, "");
     let image = built.image.unwrap();
@@ -94,8 +88,9 @@ fn a_kernel_is_built_and_its_resources_are_told() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn the_c_librarys_headers_go_with_cudas_in_either_order() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
     let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
     let body = "extern \"C\" __global__ void k(int64_t* x, float* y) { *x = INT64_MAX - CHAR_BIT; *y = FLT_MAX; y[1] = INFINITY; }\n";
@@ -106,8 +101,9 @@ fn the_c_librarys_headers_go_with_cudas_in_either_order() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn an_error_names_the_line_of_the_users_file() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     let built = bench.build("#include \"lab.h\"\nextern \"C\" __global__ void k(int* x) {\n    *x = y;\n}\n");
     assert!(built.image.is_none());
     assert!(
@@ -119,8 +115,9 @@ fn an_error_names_the_line_of_the_users_file() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn a_warning_is_shown_where_the_build_succeeds() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     let built = bench.build("extern \"C\" __global__ void k() {\n    int unused;\n}\n");
     assert!(built.image.is_some());
     assert!(built.log.starts_with("kernels/mine/kernel.cu(2): warning #"), "{}", built.log);
@@ -128,8 +125,9 @@ fn a_warning_is_shown_where_the_build_succeeds() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn spills_are_counted() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     bench.write(
         "kernel.cu",
         r#"extern "C" __global__ void k(float* x) {
@@ -154,8 +152,9 @@ fn spills_are_counted() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn local_headers_are_found_beside_the_source_and_named_as_the_user_knows_them() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     bench.write("parts/tile.cuh", "#include \"size.cuh\"\n");
     bench.write("parts/size.cuh", "constexpr int SIZE = 4;\n");
     let text = "#include <cooperative_groups.h>\n#include \"parts/tile.cuh\"\nextern \"C\" __global__ void k(int* x) { *x = SIZE; }\n";
@@ -169,8 +168,9 @@ fn local_headers_are_found_beside_the_source_and_named_as_the_user_knows_them() 
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn precompiled_headers_change_nothing_but_the_time() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     let first = bench.build(KERNEL);
     let request = bench.request();
     assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
@@ -189,8 +189,9 @@ fn precompiled_headers_change_nothing_but_the_time() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn other_headers_take_the_place_of_the_first_and_only_cubins_are_left() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     for first in ["", "#include <cuda_fp16.h>\n"] {
         bench.write("kernel.cu", format!("{first}{KERNEL}"));
         let request = bench.request();
@@ -208,8 +209,9 @@ fn other_headers_take_the_place_of_the_first_and_only_cubins_are_left() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn the_users_own_options_and_defines_are_used() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     bench.write("kernel.cu", "template <typename T> requires true __device__ void f();\n#if SIZE != 4\n#error size\n#endif\nextern \"C\" __global__ void k() {}\n");
     let defines = vec![("SIZE".to_owned(), "4".to_owned())];
     let request = BuildRequest { defines, options: vec!["-std=c++20".into()], ..bench.request() };
@@ -221,8 +223,9 @@ fn the_users_own_options_and_defines_are_used() {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn what_cannot_be_built_is_said_in_words() {
-    let Some(mut bench) = bench() else { return };
+    let mut bench = bench();
     bench.write("kernel.cu", b"int x;\nint\0y;\n");
     let request = bench.request();
     let built = bench.builder.build(&request).unwrap();

@@ -1,9 +1,10 @@
-//! Kernels on a real GPU, from text to numbers. They need a CUDA device and NVRTC; where either is
-//! missing they say so.
+//! Kernels on a real GPU, from source to values. These tests need a CUDA device and NVRTC, and are ignored unless
+//! they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, Builder, COMPARED, DeviceError, Driver, Entry, Order, Shape, cuda};
-use std::io::Write;
+use lab_device::{
+    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
+};
 
 /// A GPU with one module loaded. The process's context is shared: a kernel that breaks it is run in
 /// a process of its own, see [`alone`].
@@ -13,25 +14,14 @@ struct Gpu {
     _folder: tempfile::TempDir,
 }
 
-/// `None`, said aloud, where there is no GPU to run on.
-fn gpu(text: &str) -> Option<Gpu> {
-    if !cuda::available() {
-        // Not by eprintln, which the test runner would keep to itself.
-        let _ = writeln!(std::io::stderr(), "skipped: no CUDA device");
-        return None;
-    }
-    let mut builder = match cuda::builder() {
-        Ok(builder) => builder,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "skipped: NVRTC is not here ({error})");
-            return None;
-        }
-    };
-    let mut driver = cuda::open(0).unwrap();
+/// Builds `text`, opens the first GPU and loads the module. Fails where the device or NVRTC is missing.
+fn gpu(text: &str) -> Gpu {
+    let mut builder = cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let mut driver = cuda::open(0).unwrap_or_else(|error| panic!("this test needs a CUDA device: {error}"));
     let folder = tempfile::tempdir().unwrap();
     let image = build(builder.as_mut(), folder.path(), text, &driver.info().arch);
     let module = driver.load(&image).unwrap();
-    Some(Gpu { driver, module, _folder: folder })
+    Gpu { driver, module, _folder: folder }
 }
 
 fn build(builder: &mut dyn Builder, folder: &std::path::Path, text: &str, arch: &str) -> std::path::PathBuf {
@@ -77,7 +67,7 @@ impl Gpu {
     fn launch(&mut self, name: &str, shape: Shape, args: &[&[u8]]) -> Result<f64, DeviceError> {
         let entry = self.entry(name);
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
-        self.driver.launch(entry, &shape, &args, Order::Forward)
+        self.driver.launch(entry, &shape, &args, ExecutionOrder::Forward)
     }
 
     fn refused(&mut self, name: &str, shape: Shape, args: &[&[u8]], words: &str) {
@@ -133,8 +123,9 @@ extern "C" __global__ void __launch_bounds__(64) narrow(float* x) { *x = 1; }
 "#;
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn two_vectors_are_added() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let n = 1000u32;
     let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let (x, y) = (gpu.buffer(&x), gpu.buffer(&vec![0.5; n as usize]));
@@ -152,14 +143,15 @@ fn two_vectors_are_added() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn memory_is_compared_piece_by_piece() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
-    let held: Vec<f32> = (0..3 * COMPARED / 4 + 1).map(|i| i as f32).collect();
+    let mut gpu = gpu(KERNELS);
+    let held: Vec<f32> = (0..3 * COMPARE_CHUNK_BYTES / 4 + 1).map(|i| i as f32).collect();
     let x = gpu.buffer(&held);
     let held: &[u8] = bytemuck::cast_slice(&held);
     let mut right = held.to_vec();
     assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), None);
-    for at in [held.len() - 1, 2 * COMPARED, COMPARED - 1, 0] {
+    for at in [held.len() - 1, 2 * COMPARE_CHUNK_BYTES, COMPARE_CHUNK_BYTES - 1, 0] {
         right[at] ^= 1;
         assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), Some(at));
     }
@@ -168,8 +160,9 @@ fn memory_is_compared_piece_by_piece() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_launch_statement_answers_on_the_device() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let info = gpu.driver.info();
     let device = [info.sms, info.max_shared_bytes, 0];
     let out = gpu.buffer(&[0.0; 8]);
@@ -180,8 +173,9 @@ fn the_launch_statement_answers_on_the_device() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_block_reduces_in_shared_memory() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let x = gpu.buffer(&(0..256).map(|i| i as f32).collect::<Vec<_>>());
     let out = gpu.buffer(&[0.0]);
     gpu.launch("total", shape(1, 256, 0, false), &[&x.to_le_bytes(), &out.to_le_bytes()]).unwrap();
@@ -189,8 +183,9 @@ fn a_block_reduces_in_shared_memory() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn all_blocks_meet_in_a_cooperative_launch() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let sms = gpu.driver.info().sms;
     let entry = gpu.entry("turn");
     let blocks = sms * gpu.driver.blocks_per_sm(entry, 128, 0).unwrap();
@@ -205,8 +200,9 @@ fn all_blocks_meet_in_a_cooperative_launch() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_block_may_have_all_the_shared_memory_that_the_device_offers() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let most = gpu.driver.info().max_shared_bytes;
     assert!(most > 48 * 1024, "every device since Volta offers more than 48 KiB");
     let n = most / 4;
@@ -222,8 +218,9 @@ fn a_block_may_have_all_the_shared_memory_that_the_device_offers() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_launch_that_cannot_be_made_is_refused_in_words() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let x = gpu.buffer(&[0.0]).to_le_bytes();
     gpu.refused("narrow", shape(1, 128, 0, false), &[&x], "a block may have 64 threads");
     gpu.refused("narrow", shape(1, 2048, 0, false), &[&x], "may be 1 to 1024");
@@ -235,8 +232,9 @@ fn a_launch_that_cannot_be_made_is_refused_in_words() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_time_is_the_devices_own() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let mut time = |cycles: u64| gpu.launch("spin", shape(1, 1, 0, false), &[&cycles.to_le_bytes()]).unwrap();
     time(1_000);
     let (short, long) = (time(1_000_000), time(20_000_000));
@@ -245,18 +243,20 @@ fn the_time_is_the_devices_own() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_missing_kernel_and_a_module_that_is_gone_are_told_apart() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     assert_eq!(gpu.driver.entry(gpu.module, "nowhere").unwrap(), None);
     let entry = gpu.entry("add");
     gpu.driver.unload(gpu.module).unwrap();
-    let error = gpu.driver.launch(entry, &shape(1, 1, 0, false), &[], Order::Forward).unwrap_err();
+    let error = gpu.driver.launch(entry, &shape(1, 1, 0, false), &[], ExecutionOrder::Forward).unwrap_err();
     assert!(error.to_string().contains("not loaded any more"), "{error}");
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn what_does_not_fit_into_memory_is_said_with_the_numbers() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let error = gpu.driver.alloc(1 << 50).unwrap_err();
     assert!(matches!(error, DeviceError::Driver(_)), "{error:?}");
     assert!(
@@ -267,8 +267,9 @@ fn what_does_not_fit_into_memory_is_said_with_the_numbers() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_file_that_is_no_cubin_is_refused() {
-    let Some(mut gpu) = gpu(KERNELS) else { return };
+    let mut gpu = gpu(KERNELS);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no.cubin");
     std::fs::write(&path, [0u8; 4096]).unwrap();
@@ -277,11 +278,9 @@ fn a_file_that_is_no_cubin_is_refused() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_device_that_is_not_there_is_named_beside_those_that_are() {
-    if !cuda::available() {
-        let _ = writeln!(std::io::stderr(), "skipped: no CUDA device");
-        return;
-    }
+    assert!(cuda::available(), "this test needs a CUDA device");
     let Err(error) = cuda::open(99) else { panic!("there is no machine with 100 GPUs") };
     assert!(error.to_string().contains("no device cuda:99: this machine has cuda:0"), "{error}");
 }
@@ -290,16 +289,17 @@ fn a_device_that_is_not_there_is_named_beside_those_that_are() {
 const ALONE: &str = "LAB_TEST_ALONE";
 
 /// Runs `scene` in a process of its own, because a context does not survive what it does there, and
-/// returns how that process ended. `None` in that process itself, and where there is no GPU.
+/// returns how that process ended. `None` in that process itself.
 fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process::Output> {
-    let gpu = gpu(text)?;
+    let gpu = gpu(text);
     if std::env::var_os(ALONE).is_some() {
         scene(gpu);
         return None;
     }
     drop(gpu);
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    // `--include-ignored`: otherwise the child would run no test, and end well.
+    command.args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]);
     Some(command.env(ALONE, "1").output().unwrap())
 }
 
@@ -307,10 +307,12 @@ fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process
 fn succeeded(output: Option<std::process::Output>) {
     let Some(output) = output else { return };
     let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn an_illegal_address_is_explained_and_the_context_stays_broken() {
     let text = r#"extern "C" __global__ void k(float* x) { x[1ull << 40] = 1; }"#;
     succeeded(alone("an_illegal_address_is_explained_and_the_context_stays_broken", text, |mut gpu| {
@@ -322,6 +324,7 @@ fn an_illegal_address_is_explained_and_the_context_stays_broken() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_misaligned_address_is_explained() {
     let text = r#"extern "C" __global__ void k(char* x) { *(float4*)(x + 4) = float4{1, 2, 3, 4}; }"#;
     succeeded(alone("a_misaligned_address_is_explained", text, |mut gpu| {
@@ -331,6 +334,7 @@ fn a_misaligned_address_is_explained() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_failed_assert_is_the_kernels_fault() {
     let text = r#"extern "C" __global__ void k(int one) { assert(one == 2); }"#;
     succeeded(alone("a_failed_assert_is_the_kernels_fault", text, |mut gpu| {
@@ -340,6 +344,7 @@ fn a_failed_assert_is_the_kernels_fault() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_trap_is_the_kernels_fault() {
     let text = r#"extern "C" __global__ void k() { __trap(); }"#;
     succeeded(alone("a_trap_is_the_kernels_fault", text, |mut gpu| {
@@ -348,6 +353,7 @@ fn a_trap_is_the_kernels_fault() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn what_a_kernel_prints_has_left_the_process_when_the_launch_returns() {
     let text = r#"#include <cstdio>
 extern "C" __global__ void k(int x) { printf("thread %d of %d\n", threadIdx.x, x); }"#;

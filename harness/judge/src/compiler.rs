@@ -2,7 +2,7 @@
 //! never does.
 
 use crate::outcome::Stop;
-use crate::process::child::{self, Child, Forward, Program};
+use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
 use crate::process::{child_exit, lifetime};
@@ -19,7 +19,7 @@ use std::time::Duration;
 const OPEN: Duration = Duration::from_secs(60);
 
 #[derive(Serialize, Deserialize)]
-enum Request {
+enum CompilerRequest {
     /// `parent`: process id of the judge.
     Open {
         target: Target,
@@ -31,14 +31,14 @@ enum Request {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Reply {
+enum CompilerReply {
     /// The builder's version.
     Opened(String),
     Warmed,
     Built(Built),
 }
 
-type Answer = Result<Reply, DeviceError>;
+type CompilerAnswer = Result<CompilerReply, DeviceError>;
 
 /// The judge's end of a compiler process.
 pub struct Compiler {
@@ -57,13 +57,13 @@ impl Compiler {
         program: &Program,
         target: Target,
         time_limit: Duration,
-        forward: Forward,
+        forward: LineSink,
     ) -> Result<Compiler, Stop> {
         let (child, stream) = Child::start(program, forward).map_err(|e| {
             Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
         })?;
         let mut connection = Connection::new(stream, Some(child));
-        let request = Request::Open { target, parent: std::process::id() as i32 };
+        let request = CompilerRequest::Open { target, parent: std::process::id() as i32 };
         // Where the child is gone already, the answer that fails to come says so.
         let opening = connection.ask(&request, &[], OPEN).unwrap_or(0);
         Ok(Compiler { connection, opening, version: None, warming: None, time_limit })
@@ -76,10 +76,12 @@ impl Compiler {
     /// Compiler and version; waits until it is loaded.
     pub fn version(&mut self) -> Result<&str, Stop> {
         if self.version.is_none() {
-            let answer =
-                self.connection.answer::<Answer>(self.opening, 0, OPEN).map_err(|e| self.failed(e, OPEN));
+            let answer = self
+                .connection
+                .answer::<CompilerAnswer>(self.opening, 0, OPEN)
+                .map_err(|e| self.failed(e, OPEN));
             match answer?.0 {
-                Ok(Reply::Opened(version)) => self.version = Some(version),
+                Ok(CompilerReply::Opened(version)) => self.version = Some(version),
                 Ok(_) => return Err(self.failed(unexpected(), OPEN)),
                 Err(error) => return Err(Stop::Lab(error.to_string())),
             }
@@ -90,7 +92,7 @@ impl Compiler {
     /// Lets the process get ready for builds like this one, while the caller does other things.
     pub fn warm(&mut self, request: &BuildRequest) -> Result<(), Stop> {
         self.warmed()?;
-        let number = self.connection.ask(&Request::Warm(request.clone()), &[], OPEN);
+        let number = self.connection.ask(&CompilerRequest::Warm(request.clone()), &[], OPEN);
         self.warming = Some(number.map_err(|e| self.failed(e, OPEN))?);
         Ok(())
     }
@@ -99,9 +101,10 @@ impl Compiler {
     pub fn warmed(&mut self) -> Result<(), Stop> {
         self.version()?;
         let Some(number) = self.warming.take() else { return Ok(()) };
-        let answer = self.connection.answer::<Answer>(number, 0, OPEN).map_err(|e| self.failed(e, OPEN))?;
+        let answer =
+            self.connection.answer::<CompilerAnswer>(number, 0, OPEN).map_err(|e| self.failed(e, OPEN))?;
         match answer.0 {
-            Ok(Reply::Warmed) => Ok(()),
+            Ok(CompilerReply::Warmed) => Ok(()),
             _ => Err(self.failed(unexpected(), OPEN)),
         }
     }
@@ -109,10 +112,11 @@ impl Compiler {
     pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
         self.warmed()?;
         let limit = self.time_limit;
-        let request = Request::Build(request.clone());
+        let request = CompilerRequest::Build(request.clone());
         let number = self.connection.ask(&request, &[], OPEN).map_err(|e| self.failed(e, OPEN))?;
-        match self.connection.answer::<Answer>(number, 0, limit).map_err(|e| self.failed(e, limit))?.0 {
-            Ok(Reply::Built(built)) => Ok(built),
+        match self.connection.answer::<CompilerAnswer>(number, 0, limit).map_err(|e| self.failed(e, limit))?.0
+        {
+            Ok(CompilerReply::Built(built)) => Ok(built),
             Ok(_) => Err(self.failed(unexpected(), limit)),
             Err(error) => Err(Stop::Lab(error.to_string())),
         }
@@ -152,23 +156,25 @@ pub fn main() -> ExitCode {
 }
 
 fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
-    let Some((number, Request::Open { target, parent }, _)) = rpc::next(&mut stream)? else { return Ok(()) };
+    let Some((number, CompilerRequest::Open { target, parent }, _)) = rpc::next(&mut stream)? else {
+        return Ok(());
+    };
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
     let mut builder = match lab_device::builder(target) {
         Ok(builder) => CachedBuilder::new(builder),
-        Err(error) => return framing::send(&mut stream, &(number, Answer::Err(error)), &[]),
+        Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),
     };
-    framing::send(&mut stream, &(number, Answer::Ok(Reply::Opened(builder.version()))), &[])?;
+    framing::send(&mut stream, &(number, CompilerAnswer::Ok(CompilerReply::Opened(builder.version()))), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
-        let answer: Answer = match request {
-            Request::Open { .. } => return Err(unexpected()),
-            Request::Warm(request) => {
+        let answer: CompilerAnswer = match request {
+            CompilerRequest::Open { .. } => return Err(unexpected()),
+            CompilerRequest::Warm(request) => {
                 builder.warm(&request);
-                Ok(Reply::Warmed)
+                Ok(CompilerReply::Warmed)
             }
-            Request::Build(request) => builder.build(&request).map(Reply::Built),
+            CompilerRequest::Build(request) => builder.build(&request).map(CompilerReply::Built),
         };
         framing::send(&mut stream, &(number, answer), &[])?;
     }

@@ -25,4 +25,4 @@ pub mod telemetry;
 mod testing;
 pub mod worker;
 
-pub use options::Options;
+pub use options::JudgeOptions;

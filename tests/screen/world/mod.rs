@@ -8,6 +8,7 @@ mod session;
 
 use jiff::tz::TimeZone;
 use lab_core::config::Goal;
+use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Status as Word};
 use lab_core::run::record::Record;
@@ -260,7 +261,7 @@ impl World {
     fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::StartRun(reason) => self.start(reason),
+                Effect::StartRun(reason, _) => self.start(reason),
                 Effect::KillRun => {
                     if let Some((start, report)) = self.live.take() {
                         let verdict = void("it was ended before it was done");
@@ -308,7 +309,7 @@ impl World {
     fn changed(&self) -> Event {
         Event::Watch(WatchEvent::Changed {
             files: vec![KERNEL.into()],
-            fingerprint: Fingerprint(self.disk.clone()),
+            inputs: Arc::new(Inputs { sources: Vec::new(), fingerprint: Fingerprint(self.disk.clone()) }),
             config: false,
         })
     }

@@ -3,12 +3,13 @@
 
 use super::made::{commit, in_turns, measure, noon, record, row, void};
 use super::{KERNEL, World};
+use lab_core::decide::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::message::Message;
 use lab_core::repo::Head;
 use lab_core::run::experiment::{self, Experiment, Status as Word};
-use lab_core::run::record::{Decision, Record};
+use lab_core::run::record::{Decision, InputFile, Record};
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab_core::runner::RunEvent;
@@ -35,7 +36,7 @@ impl World {
         let start = RunStart {
             id: RunId(self.runs),
             reason,
-            kernel: KERNEL.into(),
+            kernel: self.app.setup.kernel.clone(),
             blob: self.disk.clone(),
             fingerprint: Fingerprint(self.disk.clone()),
             started: noon() + self.now,
@@ -158,40 +159,61 @@ impl World {
         let present = Fingerprint(self.disk.clone());
         let judged = |r: &&Record| !r.start.is_check();
         let last = self.records.iter().rfind(judged).cloned();
-        let stale = last.as_ref().is_some_and(|r| r.start.fingerprint != present);
         let here = |r: &&Record| r.start.fingerprint == present;
         let check = self.records.iter().rev().filter(here).find(|r| r.start.is_check()).cloned();
         let judged = self.records.iter().rev().filter(judged).find(here).cloned();
-        let undecided = last.as_ref().is_some_and(|r| r.decision.is_none());
+        let head = Head {
+            branch: Some("exp/rmsnorm".into()),
+            commit: self.commits.first().map(|c| c.id.clone()),
+            operation: None,
+        };
+        let ended = self.records.last().map(|record| record.start.id);
         Facts {
-            status: Ok(Status {
-                head: Head {
-                    branch: Some("exp/rmsnorm".into()),
-                    commit: self.commits.first().map(|c| c.id.clone()),
-                    busy: None,
-                },
-                present: match &self.unreadable {
-                    Some(why) => Err(why.clone()),
-                    None => Ok(present),
-                },
-                blob: Some(self.disk.clone()),
-                incumbent: Some(self.head.clone()),
-                ended: self.records.last().map(|record| record.start.id),
-                last,
-                stale,
-                judged,
-                check,
-                keep: Ok(()),
-                discard: if self.disk == self.head {
-                    Err("these are the incumbent's own bytes".into())
-                } else {
-                    Ok(())
-                },
-                discard_asks: stale || !undecided,
-            }),
+            status: Ok(Status { head, snapshot: self.snapshot(), ended, last, judged, check }),
             history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }
+    }
+
+    /// What the rules of keep, discard and undo look at.
+    fn snapshot(&self) -> Snapshot {
+        let present = Present {
+            blob: Some(self.disk.clone()),
+            files: self.inputs(&self.disk),
+            ..Present::from(Fingerprint(self.disk.clone()))
+        };
+        let of_present = |r: &&Record| r.start.fingerprint == present.fingerprint;
+        let judging = || self.records.iter().rev().filter(|r| !r.start.is_check());
+        let candidate = judging().find(of_present).or_else(|| judging().next()).map(Candidate::from);
+        let decided = judging().filter_map(|r| Some((r.start.id, r.decision.as_ref()?)));
+        let last_decision = decided.max_by_key(|(_, d)| d.decided).map(|(run, d)| LastDecision {
+            run,
+            status: d.status,
+            description: d.description.clone(),
+            commit: d.commit.clone().unwrap_or_default(),
+            made: d.made,
+            later_work: LaterWork::Unknown,
+        });
+        Snapshot {
+            kernel: self.app.setup.kernel.clone(),
+            argument: String::new(),
+            external: self.app.setup.external.is_some(),
+            incumbent: Some(self.head.clone()),
+            present: match &self.unreadable {
+                Some(why) => Err(why.clone()),
+                None => Ok(present),
+            },
+            obstacle: None,
+            candidate,
+            running: None,
+            deciding: false,
+            last_decision,
+        }
+    }
+
+    /// The files that a verdict on these bytes depends on.
+    fn inputs(&self, bytes: &str) -> Vec<InputFile> {
+        vec![InputFile { path: self.app.setup.kernel.clone(), hash: Some(bytes.to_owned()) }]
     }
 
     pub(super) fn decide(&mut self, run: RunId, message: &Message, word: Word) {

@@ -10,6 +10,7 @@ use super::{App, Deciding};
 use crate::request::Request;
 use lab_core::config::Config;
 use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::policy::{Discard, Newer};
 use lab_core::decide::{Refusal, Undoable, Undone};
 use lab_core::history::tested as trailers;
 use lab_core::message::{self, Message};
@@ -30,28 +31,26 @@ impl App {
     pub(super) fn describe_discard(&mut self) {
         let Some(last) = &self.last else { return };
         let run = last.start.id;
-        let judged = last.decided.is_none() && last.verdict.outcome != Outcome::Void;
-        // What was said of an earlier run does not count: the look after this one may not be taken yet.
-        let newer = self.is_stale() || self.known_status(last).is_some_and(|s| s.discard_asks);
-        if !newer {
-            return self.open_discard(run, false);
-        }
         let kernel = &self.setup.kernel;
-        let gone = matches!(self.present, Some(Err(_)));
-        self.ask_discard(match (gone, judged) {
-            (true, false) => format!("{kernel} cannot be read. Put the incumbent's back? No row is written."),
-            (true, true) => format!(
-                "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
-                 judged is kept in git."
-            ),
-            (false, false) => format!(
+        let question = match self.allowed().discard {
+            Ok(Discard::Run(_)) => return self.open_discard(run, false),
+            Ok(Discard::Unjudged { unreadable: true, .. }) => {
+                format!("{kernel} cannot be read. Put the incumbent's back? No row is written.")
+            }
+            Ok(Discard::Unjudged { .. }) => format!(
                 "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
                  but no row is written."
             ),
-            (false, true) => format!(
+            Ok(Discard::AlsoNewer(run, Newer::Unreadable(_))) => format!(
+                "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
+                 judged is kept in git."
+            ),
+            Ok(Discard::AlsoNewer(run, Newer::Changed(_))) => format!(
                 "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             ),
-        });
+            Err(why) => return self.say(Level::Warning, why.to_string()),
+        };
+        self.ask_discard(question);
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {
@@ -186,7 +185,7 @@ impl App {
         let Some(run) = self.to_be_ruled.take_if(|run| Some(*run) == looked_at) else { return Vec::new() };
         let last = self.last.as_ref().filter(|last| self.auto && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
-        let incumbent = self.status.as_ref().and_then(|status| status.incumbent.as_deref());
+        let incumbent = self.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
         let message = Message::new(&ruled_words(&record), [(message::Key::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
             Auto::Leave(why) => Err(why),

@@ -61,9 +61,9 @@ impl App {
         // While a run is asked for or goes on, the watcher has the last word on what is on disk, and this look may be
         // older than its word.
         if is_idle {
-            self.learn_present(status.present.clone());
-            if let Err(why) = &status.present {
-                self.say(Level::Error, why.clone());
+            self.learn_present(status.present().cloned().map_err(str::to_owned));
+            if let Err(why) = status.present() {
+                self.say(Level::Error, why);
             }
         }
         let mut effects = Vec::new();
@@ -92,13 +92,13 @@ impl App {
             effects.push(Effect::Ask(Request::Log(record.start.id)));
         }
         // Other bytes than the incumbent's were saved meanwhile, and the watcher will say so.
-        let is_incumbent = status.blob.is_some() && status.blob == status.incumbent;
+        let is_incumbent = status.blob().is_some() && status.blob() == status.snapshot.incumbent.as_deref();
         let is_put_back = match &self.put_back {
             Some(PutBack::Incumbent) => is_incumbent,
-            Some(PutBack::Blob(blob)) => status.blob.as_ref() == Some(blob),
+            Some(PutBack::Blob(blob)) => status.blob() == Some(blob),
             None => false,
         };
-        let unjudged = (status.judged.is_none() || told_nothing) && status.present.is_ok() && is_idle;
+        let unjudged = (status.judged.is_none() || told_nothing) && status.present().is_ok() && is_idle;
         self.status = Some(status);
         if self.deciding.is_some() {
             return effects;

@@ -6,6 +6,7 @@ use super::super::overlay::Overlay;
 use super::super::status::Level;
 use super::{App, Judged, Live, Running};
 use crate::request::Request;
+use lab_core::inputs::Inputs;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunId};
 use lab_core::runner::{Batch, RunEvent};
@@ -15,8 +16,12 @@ use std::sync::Arc;
 
 impl App {
     pub(super) fn start(&mut self, reason: Reason) -> Vec<Effect> {
+        self.start_on(reason, None)
+    }
+
+    fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) -> Vec<Effect> {
         self.running = Running::Asked(reason, self.now);
-        vec![Effect::StartRun(reason)]
+        vec![Effect::StartRun(reason, inputs)]
     }
 
     /// None begins while a decision is carried out: the look after it sees to what is then on disk.
@@ -70,6 +75,10 @@ impl App {
                 self.say(Level::Error, why);
                 vec![Effect::Refresh]
             }
+            RunEvent::NoStandby { why } => {
+                self.say(Level::Warning, why);
+                Vec::new()
+            }
             RunEvent::NeedsTrust { command, .. } => {
                 self.running = Running::No;
                 self.untrusted = Some(command.clone());
@@ -88,6 +97,7 @@ impl App {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
             RunEvent::Progress(id, _) => !is_live(*id),
             RunEvent::Ended(record) => !is_live(record.start.id),
+            RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
                 !matches!(self.running, Running::Asked(..))
             }
@@ -122,11 +132,12 @@ impl App {
                 vec![Effect::Refresh]
             }
             WatchEvent::Surroundings => vec![Effect::Refresh],
-            WatchEvent::Changed { config: true, fingerprint, .. } => {
-                self.learn_present(Ok(fingerprint));
+            WatchEvent::Changed { config: true, inputs, .. } => {
+                self.learn_present(Ok(inputs.fingerprint.clone()));
                 vec![Effect::Ask(Request::Reopen)]
             }
-            WatchEvent::Changed { fingerprint, .. } => {
+            WatchEvent::Changed { inputs, .. } => {
+                let fingerprint = inputs.fingerprint.clone();
                 let known = match (&self.running, &self.last) {
                     (Running::Live(live), _) => live.start.fingerprint == fingerprint,
                     (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
@@ -138,7 +149,7 @@ impl App {
                 if known || self.paused || self.deciding.is_some() {
                     return vec![Effect::Refresh];
                 }
-                self.start(Reason::Saved)
+                self.start_on(Reason::Saved, Some(inputs))
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::super::text::printable;
 use super::Now;
 use lab_core::config::Goal;
+use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::experiment::Status as Decision;
 use lab_core::run::record::{self, Record};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub struct Setup {
     pub name: String,
     pub kernel: String,
-    pub objective: String,
+    pub objective: Objective,
     pub goal: Goal,
     /// The user's own harness command.
     pub external: Option<String>,

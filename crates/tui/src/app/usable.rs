@@ -4,10 +4,8 @@
 use super::super::keymap::Action;
 use super::super::panes::Mode;
 use super::super::views::View;
-use super::{App, Judged, Running};
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::Outcome;
-use lab_core::status::Status as SessionStatus;
+use super::{App, Running};
+use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
 
 impl App {
     /// `Err` is the reason why not, short enough for a hint.
@@ -113,53 +111,56 @@ impl App {
     }
 
     fn can_keep(&self) -> Result<(), String> {
-        let last = self.decidable()?;
-        if last.verdict.outcome != Outcome::Pass {
-            return Err("needs a passing verdict".to_owned());
-        }
-        if self.is_stale() {
-            return Err(format!("{} is newer than the verdict", self.setup.file()));
-        }
-        self.known_status(last).map_or(Ok(()), |status| status.keep.clone())
+        self.allowed().keep.map(drop).map_err(in_brief)
     }
 
     fn can_discard(&self) -> Result<(), String> {
         self.is_calm()?;
-        let last = self.last.as_ref().ok_or("needs a verdict")?;
-        match self.known_status(last) {
-            Some(status) => status.discard.clone(),
-            None => self.decidable().map(drop),
-        }
-    }
-
-    /// What the session says of this very run, where it was asked since. One that came to nothing it passes over: then what
-    /// it said before holds.
-    pub(super) fn known_status(&self, last: &Judged) -> Option<&SessionStatus> {
-        let is_void = last.verdict.outcome == Outcome::Void;
-        self.status
-            .as_ref()
-            .filter(|s| is_void || s.last.as_ref().is_some_and(|r| r.start.id == last.start.id))
+        self.last.as_ref().ok_or("needs a verdict")?;
+        self.allowed().discard.map(drop).map_err(in_brief)
     }
 
     pub(super) fn is_calm(&self) -> Result<(), String> {
-        if self.deciding.is_some() {
-            return Err("one moment".to_owned());
-        }
-        match &self.running {
-            Running::Live(live) => Err(format!("run {} goes on", live.start.id)),
-            Running::Asked(..) => Err("a run begins".to_owned()),
-            Running::No => Ok(()),
-        }
+        self.snapshot().idle().map_err(in_brief)
     }
 
-    /// The verdict that a decision would be about.
-    fn decidable(&self) -> Result<&Judged, String> {
-        self.is_calm()?;
-        let last = self.last.as_ref().ok_or("needs a verdict")?;
-        match last.decided {
-            None => Ok(last),
-            Some(Status::Keep) => Err("kept already".to_owned()),
-            Some(Status::Discard | Status::Crash) => Err("discarded already".to_owned()),
-        }
+    /// What the rules allow now.
+    pub(super) fn allowed(&self) -> Allowed {
+        allowed(&self.snapshot())
     }
+
+    /// What the rules look at: the last look at disk and git, and what the screen knows better.
+    fn snapshot(&self) -> Snapshot {
+        let empty = || Snapshot {
+            kernel: self.setup.kernel.clone(),
+            argument: String::new(),
+            external: self.setup.external.is_some(),
+            incumbent: None,
+            present: Err(format!("{} was not read yet", self.setup.kernel)),
+            obstacle: None,
+            candidate: None,
+            running: None,
+            deciding: false,
+            last_decision: None,
+        };
+        let mut snapshot = self.status.as_ref().map_or_else(empty, |status| status.snapshot.clone());
+        if let Some(present) = &self.present {
+            snapshot.set_present(present.clone());
+        }
+        snapshot.candidate = self
+            .last
+            .as_ref()
+            .map(|last| Candidate { decided: last.decided, ..Candidate::from(&*last.record) });
+        snapshot.running = match &self.running {
+            Running::No => None,
+            Running::Asked(..) => Some(RunInProgress::Starting),
+            Running::Live(live) => Some(RunInProgress::Started(live.start.id)),
+        };
+        snapshot.deciding = self.deciding.is_some();
+        snapshot
+    }
+}
+
+fn in_brief(why: NotAllowed) -> String {
+    why.hint().to_string()
 }

@@ -32,8 +32,8 @@ pub fn draw_head(frame: &mut Frame, area: Rect, app: &App) -> Vec<Button> {
     }
     if let Some(status) = &app.status {
         left.push(Span::styled(format!(" {}", printable(&status.head.label())), theme.quiet()));
-        if let Some(busy) = &status.head.busy {
-            left.push(Span::styled(format!("  {busy} going on"), theme.warn()));
+        if let Some(operation) = &status.head.operation {
+            left.push(Span::styled(format!("  {operation} in progress"), theme.warn()));
         }
     }
     let left = Line::from(left);
@@ -177,7 +177,7 @@ fn second_line(app: &App) -> Vec<Span<'static>> {
 fn so_far(app: &App) -> Option<Vec<Span<'static>>> {
     let Running::Live(live) = &app.running else { return None };
     let theme = &app.theme;
-    let measure = live.report.measure(&app.setup.objective).filter(|m| m.value.is_finite())?;
+    let measure = live.report.measure(app.setup.objective.name()).filter(|m| m.value.is_finite())?;
     let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
         format!(" ({} … {})", format::count(low), format::count(high))
     });

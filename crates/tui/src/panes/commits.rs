@@ -109,7 +109,7 @@ pub fn mark(status: Status) -> &'static str {
 pub fn figure(experiment: &Experiment) -> String {
     match experiment.row.status {
         Status::Crash => "crash".to_owned(),
-        _ if experiment.row.correctness != "pass" => "fail".to_owned(),
+        _ if !experiment.row.correctness.passed() => "fail".to_owned(),
         _ if experiment.emulated => format!("~{}", format::short(experiment.row.throughput_sps)),
         _ => format::short(experiment.row.throughput_sps),
     }

@@ -159,7 +159,7 @@ fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
     };
     out.extend(gates(report, &pending, columns, theme, app.glyphs));
     out.extend(correct(report, theme));
-    out.extend(others(report, &app.setup.objective, columns, theme));
+    out.extend(others(report, app.setup.objective.name(), columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
     out.extend(state::line(report, theme));
     out.extend(provenance(report, theme));

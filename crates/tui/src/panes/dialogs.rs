@@ -37,7 +37,7 @@ fn top(frame: &mut Frame, area: Rect, app: &App) -> Option<usize> {
         Overlay::Help { scroll } => return Some(help(frame, area, *scroll, app)),
         Overlay::Keep { draft } => {
             let held = |last: &Judged| {
-                let incumbent = app.status.as_ref().and_then(|status| status.incumbent.as_ref());
+                let incumbent = app.status.as_ref().and_then(|status| status.snapshot.incumbent.as_ref());
                 incumbent == Some(&last.start.blob)
             };
             let ask = match app.last.as_ref().is_some_and(held) {

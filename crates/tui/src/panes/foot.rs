@@ -85,8 +85,8 @@ fn standing(app: &App, is_large: bool) -> Vec<String> {
     let head = app.status.as_ref().filter(|_| !is_large).map(|status| &status.head);
     let Some(head) = head else { return vec![kernel] };
     let mut place = printable(&head.label()).into_owned();
-    if let Some(busy) = &head.busy {
-        place.push_str(&format!(" · {busy} going on"));
+    if let Some(operation) = &head.operation {
+        place.push_str(&format!(" · {operation} in progress"));
     }
     vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
 }

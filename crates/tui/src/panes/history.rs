@@ -240,7 +240,8 @@ fn read_out(experiment: &Experiment, at: usize) -> String {
 /// The figure of the verdict that waits to be kept or discarded.
 fn undecided(app: &App) -> Option<Measure> {
     let last = app.last.as_ref().filter(|last| last.decided.is_none() && !app.is_stale())?;
-    let is_experiment = app.status.as_ref().is_none_or(|s| s.incumbent.as_ref() != Some(&last.start.blob));
+    let is_experiment =
+        app.status.as_ref().is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
     last.verdict.objective.filter(|_| is_experiment)
 }
 
@@ -251,7 +252,7 @@ fn describe(experiment: &Experiment, at: usize, app: &App, is_selected: bool) ->
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&app.setup.objective)),
-        None => row.correctness.clone(),
+        None => row.correctness.to_string(),
     };
     let before =
         at.checked_sub(1).and_then(|before| comparable.course.best(before)).filter(|best| *best != 0.0);

@@ -5,51 +5,55 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What is to be built, and for what.
+/// What a [`Builder`] compiles, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BuildRequest {
-    /// The bytes to build lie here (a snapshot, which nobody edits).
+    /// The file to compile: a snapshot that nobody edits.
     pub source: PathBuf,
-    /// The path that diagnostics show, and that the user knows the file by.
+    /// The path that diagnostics show: the path of the user's own file.
     pub shown_as: String,
-    /// Where `#include "…"` is looked up after the source's own folder.
+    /// Folders in which `#include "…"` is looked up, after the source's own folder.
     pub include_dirs: Vec<PathBuf>,
-    /// Macros, name and value.
+    /// Macros: name and value.
     pub defines: Vec<(String, String)>,
-    /// Further options from lab.toml, passed to the compiler as they are.
+    /// Further compiler options, from lab.toml, passed on unchanged.
     pub options: Vec<String>,
     /// Text of the generated header `lab_problem.h`, which `lab.h` includes: the struct `LabDims`.
     pub problem_header: String,
-    /// Compute capability to build for, as in `sm_90`; empty on the cpu device.
+    /// Architecture to build for, such as `sm_90`; empty on the cpu device.
     pub arch: String,
-    /// Folder for the image and for what the compiler keeps between builds.
+    /// Folder for the image and for files that the compiler keeps between builds.
     pub cache_dir: PathBuf,
 }
 
-/// A built module: a cubin or a shared object, in a file.
+/// A built module, in a file: a cubin for a CUDA device, a shared object for the cpu device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Image {
     pub path: PathBuf,
 }
 
-/// What came of a build. `log` holds the compiler's diagnostics as it printed them, warnings
-/// also where the build succeeded.
+/// The result of a build.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Built {
+    /// `None` where the build failed.
     pub image: Option<Image>,
+    /// The compiler's diagnostics, as it printed them. Holds the warnings of a build that succeeded, too.
     pub log: String,
+    /// Wall time of the build, in seconds.
     pub seconds: f64,
-    /// The image was built before, from the same bytes ([`crate::build_cache`]).
+    /// Whether the image was found in the [build cache](crate::build_cache).
     #[serde(default)]
     pub reused: bool,
-    /// As the compiler reported them: the largest over the entries, where known.
+    /// Registers per thread: the largest number over the module's functions. `None` where the compiler reports none.
     pub registers: Option<u32>,
+    /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is known.
     pub spill_bytes: Option<u32>,
+    /// Bytes of static shared memory: the largest number over the module's functions, where it is known.
     pub shared_bytes: Option<u32>,
 }
 
 impl Built {
-    /// No image came of it; begun at `started`.
+    /// The result of a build that failed, and that began at `started`.
     pub fn failed(log: String, started: Instant) -> Self {
         Built {
             image: None,
@@ -63,16 +67,16 @@ impl Built {
     }
 }
 
-/// Turns source into an image. Lives in the compiler process.
+/// Compiles source into an image. Lives in the compiler process.
 pub trait Builder {
-    /// Compiler and version, as in `NVRTC 13.0` or `g++ 12.2.0`.
+    /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
-    /// What tells this compiler from any other that might make another image of the same request.
+    /// A text that differs between any two compilers that may build different images from one request.
     fn identity(&self) -> String;
-    /// Gets ready for builds like this one (precompiles its headers), and says whether that did
-    /// anything for them. What goes wrong here the build itself will say.
+    /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready. A failure is not
+    /// reported here: the build itself meets it again and reports it.
     fn warm(&mut self, request: &BuildRequest) -> bool;
-    /// A build that fails is an `Ok` with no image: the log says why. `Err` means the compiler
-    /// itself could not be run, with the remedy.
+    /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err` means that the
+    /// compiler itself could not run; its text ends with the remedy.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;
 }

@@ -1,113 +1,138 @@
-//! Holding memory and launching kernels: [`Driver`], which each device implements, and what it is given.
+//! Holding memory and launching kernels: [`Driver`], which each device implements, and its types.
 
 use crate::api::error::DeviceError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The 32-bit pattern of unwritten memory: a NaN as f32, and twice a NaN as f16 or bf16.
+/// The 32-bit pattern of memory that no kernel has written: a NaN as f32, and two NaNs as f16 or bf16.
+///
+/// ```
+/// assert!(f32::from_bits(lab_device::POISON).is_nan());
+/// ```
 pub const POISON: u32 = 0x7fff_7fff;
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// `NVIDIA H200`, or `cpu (emulated, 2 threads)`.
     pub name: String,
+    /// Whether this is the cpu device, whose times say nothing about a GPU.
     pub emulated: bool,
-    /// Streaming multiprocessors; on the cpu device the number of them that it pretends to have.
+    /// Streaming multiprocessors. The cpu device reports an assumed number.
     pub sms: u32,
-    /// `sm_90`; empty on the cpu device.
+    /// Architecture, such as `sm_90`; empty on the cpu device.
     pub arch: String,
-    /// Shared memory that one block may ask for, in bytes.
+    /// Shared memory that one block may use, in bytes.
     pub max_shared_bytes: u32,
-    /// Level-2 cache; 0 on the cpu device, whose memory has no cache of its own.
+    /// Bytes of level-2 cache; 0 on the cpu device, which does not emulate one.
     pub l2_bytes: u64,
-    /// `GPU-` and 16 bytes in hex, whatever CUDA_VISIBLE_DEVICES makes of its ordinal; empty where
-    /// the device has none.
+    /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu device.
     pub uuid: String,
+    /// CUDA version and driver version, such as `CUDA 13.0, driver 580.95.05`.
     pub driver: String,
 }
 
-/// A kernel in a loaded module.
+/// A kernel in a loaded module. Returned by [`Driver::entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
     pub module: u32,
     pub index: u32,
 }
 
-/// How a kernel is launched, as its launch statement in kernel.cu said.
+/// How a kernel is launched. Its launch statement in kernel.cu decides this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
+    /// Blocks in x, y and z.
     pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
     pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Whether all blocks must be resident at once, so that `this_grid().sync()` works.
     pub cooperative: bool,
 }
 
-/// How a launch of this shape fills a multiprocessor.
+/// How many blocks of a launch fit on a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Residency {
-    /// Blocks that live on one at once.
+pub struct Occupancy {
+    /// Blocks that are resident on one multiprocessor at once.
     pub blocks_per_sm: u32,
-    /// Threads that one can hold.
+    /// Threads that one multiprocessor can hold.
     pub threads_per_sm: u32,
 }
 
-/// In which order the cpu device runs blocks, warps and threads between two barriers. A CUDA
-/// device ignores it.
+/// The order in which the cpu device runs blocks, warps, and the threads between two barriers. A CUDA device ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
+pub enum ExecutionOrder {
     #[default]
     Forward,
     Reverse,
+    /// A random order that this seed determines.
     Shuffled(u64),
 }
 
-/// One argument of a kernel, as the bytes that the parameter takes (a pointer is 8 bytes).
+/// One argument of a kernel, as the bytes of its parameter. A pointer has 8 bytes.
 pub type Arg = Vec<u8>;
 
-/// Bytes that [`Driver::first_difference`] takes at a time.
-pub const COMPARED: usize = 1 << 20;
+/// Bytes that [`Driver::first_difference`] downloads and compares at a time.
+pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
-/// Memory and launches. Lives in the worker process. Addresses are the device's own.
+/// Device memory and launches. Lives in the worker process. Addresses are device addresses.
+///
+/// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from [`Driver::launch`], a CUDA device
+/// refuses all further calls of this process.
 pub trait Driver {
     fn info(&self) -> DeviceInfo;
+    /// Loads a module, and returns a number for it that is never used again.
     fn load(&mut self, image: &Path) -> Result<u32, DeviceError>;
+    /// Unloads a module. Its entries are refused from then on.
     fn unload(&mut self, module: u32) -> Result<(), DeviceError>;
-    /// `None` where the module has no such kernel.
+    /// Finds a kernel by name. `None` where the module has no such kernel.
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError>;
-    /// Blocks of this shape that fit on one multiprocessor at once.
+    /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block, `shared_bytes` is its dynamic
+    /// shared memory.
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
-    /// `None` on a device whose multiprocessors are made up.
-    fn residency(&mut self, _: Entry, _: &Shape) -> Result<Option<Residency>, DeviceError> {
+    /// Returns the occupancy of a launch. `None` on the cpu device, which does not emulate multiprocessors.
+    fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         Ok(None)
     }
-    /// 256-byte aligned.
+    /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has too little.
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+    /// Frees an allocation. `address` is its start.
     fn free(&mut self, address: u64) -> Result<(), DeviceError>;
+    /// Copies `bytes` to the device. Fails where they do not fit into the allocation.
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+    /// Fills `bytes` from the device. Fails where the allocation is shorter.
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
-    /// Where memory first differs from `right`.
-    fn first_difference(&mut self, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
-        // A little at a time, as fresh pages of a host take longer than the copy.
-        let mut now = vec![0; right.len().min(COMPARED)];
-        for (at, right) in (0..).step_by(COMPARED).zip(right.chunks(COMPARED)) {
-            let now = &mut now[..right.len()];
-            self.download(address + at as u64, now)?;
-            if now != right {
-                return Ok(now.iter().zip(right).position(|(a, b)| a != b).map(|i| at + i));
+    /// Compares device memory with `expected`, and returns the offset of the first byte that differs.
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+        // In chunks: to fault in the pages of a large new buffer takes longer than the copy.
+        let mut actual = vec![0; expected.len().min(COMPARE_CHUNK_BYTES)];
+        for (offset, expected) in (0..).step_by(COMPARE_CHUNK_BYTES).zip(expected.chunks(COMPARE_CHUNK_BYTES))
+        {
+            let actual = &mut actual[..expected.len()];
+            self.download(address + offset as u64, actual)?;
+            if actual != expected {
+                return Ok(actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i));
             }
         }
         Ok(None)
     }
-    /// Fills with a repeated 32-bit pattern; `bytes` is a multiple of 4.
+    /// Fills memory with a repeated 32-bit pattern. `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
-    /// Overwrites what a kernel may have left in memory of this device that is nobody's buffer, as far as the driver
-    /// can reach it.
-    fn forget(&mut self) -> Result<(), DeviceError> {
+    /// Fills the memory between the end of each allocation and the end of its last page with zeros, where the
+    /// device rounds allocations up to pages: a kernel can write there and read it back in the next launch.
+    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
-    /// Launches once, waits, and returns the seconds between device events around the launch
-    /// (wall clock on the cpu device).
-    fn launch(&mut self, entry: Entry, shape: &Shape, args: &[Arg], order: Order)
-    -> Result<f64, DeviceError>;
+    /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two device events
+    /// around the launch, or wall time on the cpu device. Returns [`DeviceError::Kernel`] where the launch is not possible
+    /// or the kernel fails.
+    fn launch(
+        &mut self,
+        entry: Entry,
+        shape: &Shape,
+        args: &[Arg],
+        order: ExecutionOrder,
+    ) -> Result<f64, DeviceError>;
 }

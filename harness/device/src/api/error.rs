@@ -1,18 +1,18 @@
-//! What a device reports when it fails.
+//! The errors of a device.
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong on a device, in words that a person can act on.
+/// Why a device or its compiler failed. The text says what failed, why, and what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]
 pub enum DeviceError {
-    /// The device, its driver or its compiler cannot be used here; the text ends with the remedy.
+    /// The device, its driver or its compiler cannot be used on this machine. The text ends with the remedy.
     #[error("{0}")]
     Unavailable(String),
-    /// The kernel did something that ends the run: illegal address, a barrier not all reach, a
-    /// launch that cannot be made. The device must be taken for dirty.
+    /// The kernel failed, for example by an illegal address or a barrier that some threads never reach, or its launch is not
+    /// possible. The device may be in an undefined state: open it again in a new process.
     #[error("{0}")]
     Kernel(String),
-    /// Out of device memory, or a call that should not fail did.
+    /// The device is out of memory, or a call failed that should not fail.
     #[error("{0}")]
     Driver(String),
 }

@@ -1,13 +1,15 @@
-//! What `lab doctor` shows of this machine.
+//! A line of `lab doctor`.
 
 use serde::Serialize;
 
-/// One thing that `lab doctor` looked at.
+/// One part of the machine that `lab doctor` checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
+    /// The part, such as `NVIDIA driver`.
     pub what: String,
     pub ok: bool,
+    /// Its state, or why it does not work.
     pub says: String,
-    /// What to do; `None` where nothing is to be done, or where `says` ends with it.
+    /// What to do. `None` where there is nothing to do, or where `says` ends with it.
     pub remedy: Option<String>,
 }

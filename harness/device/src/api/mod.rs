@@ -1,4 +1,4 @@
-//! What both devices implement, and the types they take and give.
+//! The traits that both devices implement, and the types of their methods.
 
 mod build;
 mod driver;
@@ -7,7 +7,9 @@ mod finding;
 mod telemetry;
 
 pub use build::{BuildRequest, Builder, Built, Image};
-pub use driver::{Arg, COMPARED, DeviceInfo, Driver, Entry, Order, POISON, Residency, Shape};
+pub use driver::{
+    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape,
+};
 pub use error::DeviceError;
 pub use finding::Finding;
 pub use telemetry::Telemetry;

@@ -2,10 +2,11 @@
 
 use lab_protocol::telemetry::Reading;
 
-/// Reads a device's state. Made and used on one thread.
+/// Reads a device's state. Opened and used on one thread.
 pub trait Telemetry {
-    /// `with_processes` also asks for the processes and the memory in use, which takes longer.
+    /// Reads the state. With `with_processes`, also reads the processes on the device and its used memory, which
+    /// takes longer. What cannot be read is `None` in the reading.
     fn read(&mut self, with_processes: bool) -> Reading;
-    /// Temperature in degrees Celsius from which on the device slows itself down.
+    /// The temperature in °C at which the device begins to slow down, where it is known.
     fn slowdown_c(&self) -> Option<u32>;
 }

@@ -1,12 +1,12 @@
-//! The name under which a build is remembered: a hash of all that decides what comes of it.
+//! The key of a build in the cache: a hash of everything that the image depends on.
 
 use crate::api::BuildRequest;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// `None` where the result may depend on more than can be hashed: an include that a macro spells, a
-/// time stamp, an option that brings in files.
+/// Returns the key, in hex. `None` where the image may depend on more than can be hashed: an include whose name a macro
+/// gives, a time stamp, an option that names further files, or a file that cannot be read.
 pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
@@ -14,40 +14,40 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     };
     add(compiler.as_bytes());
     add(own_build().as_bytes());
-    // Where the files lie does not matter: a snapshot is another folder in every run.
-    let elsewhere = BuildRequest {
+    // The paths do not matter: each run has its snapshot in another folder.
+    let without_paths = BuildRequest {
         source: PathBuf::new(),
         include_dirs: Vec::new(),
         cache_dir: PathBuf::new(),
         ..request.clone()
     };
-    add(&serde_json::to_vec(&elsewhere).ok()?);
+    add(&serde_json::to_vec(&without_paths).ok()?);
 
     let mut folders = request.include_dirs.clone();
     for option in &request.options {
         match option.strip_prefix("-I") {
             Some(folder) if !folder.is_empty() => folders.push(folder.into()),
-            _ if brings_in_files(option) => return None,
+            _ if names_files(option) => return None,
             _ => {}
         }
     }
     let mut seen = HashSet::new();
     let mut next = vec![(String::new(), request.source.clone())];
-    while let Some((spelled, path)) = next.pop() {
+    while let Some((position, path)) = next.pop() {
         let bytes = std::fs::read(&path).ok()?;
-        add(spelled.as_bytes());
+        add(position.as_bytes());
         add(&bytes);
         if !seen.insert(path.clone()) {
             continue;
         }
         let own = path.parent().map(Path::to_owned);
         for name in includes(&String::from_utf8_lossy(&bytes))? {
-            // Every file of that name, not only the one that the compiler takes: the order of the folders
-            // is the compiler's to know. One that is in none of them is the toolkit's, or the lab's own.
-            for (place, folder) in own.iter().chain(&folders).enumerate() {
+            // Takes every file of that name, because the compiler decides in which order it searches the folders.
+            // A name that is in none of them belongs to the toolkit or to the lab.
+            for (index, folder) in own.iter().chain(&folders).enumerate() {
                 let path = folder.join(&name);
                 if path.is_file() {
-                    next.push((format!("{place} {name}"), path));
+                    next.push((format!("{index} {name}"), path));
                 }
             }
         }
@@ -55,14 +55,14 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     Some(hash.finalize().to_hex().to_string())
 }
 
-/// This program's own build, by its file: another one may rewrite or embed other text.
+/// Identifies this program's own build by its file: another build may rewrite the source differently, or embed other headers.
 fn own_build() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| format!("{} {}", env!("CARGO_PKG_VERSION"), super::stamp(Path::new("/proc/self/exe"))))
 }
 
-/// Whether an option names files, or folders of files, that the hash would not see.
-fn brings_in_files(option: &str) -> bool {
+/// Whether an option names files or folders that the key does not cover.
+fn names_files(option: &str) -> bool {
     option == "-I"
         || option.starts_with('@')
         || ["include", "isystem", "iquote", "idirafter", "imacros", "pch", "options-file"]
@@ -70,12 +70,12 @@ fn brings_in_files(option: &str) -> bool {
             .any(|word| option.contains(word))
 }
 
-/// The names in a source's include directives, whether or not a condition leaves them out; `None`
-/// where a line may include what cannot be read off it, or asks for the time.
+/// The names in a source's include directives, also of those that a condition leaves out. `None` where a directive
+/// does not spell its file's name, or where the source asks for the time.
 fn includes(source: &str) -> Option<Vec<String>> {
-    const BEYOND: [&str; 7] =
+    const UNHASHABLE: [&str; 7] =
         ["__DATE__", "__TIME__", "__TIMESTAMP__", "__has_include", "include_next", "#embed", "%:"];
-    if BEYOND.iter().any(|word| source.contains(word)) {
+    if UNHASHABLE.iter().any(|word| source.contains(word)) {
         return None;
     }
     let spliced = source.replace("\\\r\n", "").replace("\\\n", "");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_off_the_directives() {
+    fn names_are_read_from_the_directives() {
         check("#include \"a.h\"\n # include <b/c.h> // x\nint include;\n", Some(&["a.h", "b/c.h"]));
         check("#if 0\n#include \"a.h\"\n#endif\n", Some(&["a.h"]));
         check("#incl\\\nude \"a.h\"\n", Some(&["a.h"]));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_off_is_not_guessed() {
+    fn a_name_that_is_not_spelled_out_is_not_guessed() {
         check("#include NAME\n", None);
         check("/* */ #include \"a.h\"\n", None);
         check("#/**/include \"a.h\"\n", None);
@@ -135,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn options_that_bring_in_files_are_known() {
+    fn options_that_name_files_are_recognised() {
         for option in ["-include", "--pre-include=x.h", "-isystem", "--use-pch=x", "@file", "-I"] {
-            assert!(brings_in_files(option), "{option}");
+            assert!(names_files(option), "{option}");
         }
         for option in ["-O3", "--use_fast_math", "-DWIDTH=4", "-maxrregcount=128"] {
-            assert!(!brings_in_files(option), "{option}");
+            assert!(!names_files(option), "{option}");
         }
     }
 }

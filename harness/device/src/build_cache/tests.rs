@@ -1,4 +1,4 @@
-//! A builder that counts stands in for a compiler.
+//! The cache in front of a fake compiler that counts its builds.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -44,14 +44,14 @@ impl Builder for Counting {
     }
 }
 
-struct Place {
+struct TestFolder {
     folder: tempfile::TempDir,
     builds: Rc<Cell<u32>>,
     request: BuildRequest,
 }
 
-impl Place {
-    fn new(source: &str) -> Place {
+impl TestFolder {
+    fn new(source: &str) -> TestFolder {
         let folder = tempfile::tempdir().unwrap();
         let request = BuildRequest {
             source: folder.path().join("run/kernel.cu"),
@@ -63,10 +63,10 @@ impl Place {
             arch: "sm_90".into(),
             cache_dir: folder.path().join("cache"),
         };
-        let place = Place { folder, builds: Rc::default(), request };
-        place.write("run/kernel.cu", source);
-        fs::create_dir_all(place.folder.path().join("shared")).unwrap();
-        place
+        let dir = TestFolder { folder, builds: Rc::default(), request };
+        dir.write("run/kernel.cu", source);
+        fs::create_dir_all(dir.folder.path().join("shared")).unwrap();
+        dir
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -75,7 +75,7 @@ impl Place {
         fs::write(path, text).unwrap();
     }
 
-    /// Builds in a new process, so to speak; says whether the image was built before.
+    /// Builds with a new builder, as a new process would. Returns whether the image came from the cache.
     fn reused_by(&self, identity: &str) -> bool {
         let builder = Counting { identity: identity.into(), builds: self.builds.clone() };
         let built = CachedBuilder::new(Box::new(builder)).build(&self.request).unwrap();
@@ -93,96 +93,110 @@ impl Place {
 }
 
 #[test]
-fn an_undone_edit_costs_no_build() {
-    let place = Place::new("one\n");
-    assert!(!place.reused());
-    place.write("run/kernel.cu", "two\n");
-    assert!(!place.reused());
-    place.write("run/kernel.cu", "one\n");
-    assert!(place.reused());
-    assert_eq!(place.builds.get(), 2);
+fn an_undone_edit_needs_no_build() {
+    let dir = TestFolder::new("one\n");
+    assert!(!dir.reused());
+    dir.write("run/kernel.cu", "two\n");
+    assert!(!dir.reused());
+    dir.write("run/kernel.cu", "one\n");
+    assert!(dir.reused());
+    assert_eq!(dir.builds.get(), 2);
 }
 
 #[test]
-fn another_folder_is_the_same_source() {
-    let mut place = Place::new("#include \"part.cuh\"\n");
-    place.write("run/part.cuh", "part\n");
-    assert!(!place.reused());
-    place.write("run-2/kernel.cu", "#include \"part.cuh\"\n");
-    place.write("run-2/part.cuh", "part\n");
-    place.request.source = place.folder.path().join("run-2/kernel.cu");
-    place.request.include_dirs[0] = place.folder.path().join("run-2");
-    assert!(place.reused());
+fn the_same_source_in_another_folder_needs_no_build() {
+    let mut dir = TestFolder::new("#include \"part.cuh\"\n");
+    dir.write("run/part.cuh", "part\n");
+    assert!(!dir.reused());
+    dir.write("run-2/kernel.cu", "#include \"part.cuh\"\n");
+    dir.write("run-2/part.cuh", "part\n");
+    dir.request.source = dir.folder.path().join("run-2/kernel.cu");
+    dir.request.include_dirs[0] = dir.folder.path().join("run-2");
+    assert!(dir.reused());
 }
 
 #[test]
-fn whatever_decides_the_image_makes_it_another() {
-    let mut place = Place::new("#include \"part.cuh\"\n#include <deep.cuh>\n");
-    place.write("run/part.cuh", "#include \"deep.cuh\"\n");
-    place.write("shared/deep.cuh", "1\n");
-    assert!(!place.reused());
-    assert!(place.reused());
-    place.write("shared/deep.cuh", "2\n");
-    assert!(!place.reused(), "a header of a header");
-    place.write("run/deep.cuh", "2\n");
-    assert!(!place.reused(), "a header that now hides another");
-    place.request.options.push("-O1".into());
-    assert!(!place.reused(), "an option");
-    place.request.defines[0].1 = "5".into();
-    assert!(!place.reused(), "a macro");
-    place.request.arch = "sm_80".into();
-    assert!(!place.reused(), "the target");
-    place.request.problem_header.push('\n');
-    assert!(!place.reused(), "the problem");
-    assert!(!place.reused_by("compiler 1.1"), "the compiler");
-    assert!(place.reused());
+fn a_change_of_anything_the_image_depends_on_needs_a_build() {
+    let mut dir = TestFolder::new("#include \"part.cuh\"\n#include <deep.cuh>\n");
+    dir.write("run/part.cuh", "#include \"deep.cuh\"\n");
+    dir.write("shared/deep.cuh", "1\n");
+    assert!(!dir.reused());
+    assert!(dir.reused());
+    dir.write("shared/deep.cuh", "2\n");
+    assert!(!dir.reused(), "a header of a header");
+    dir.write("run/deep.cuh", "2\n");
+    assert!(!dir.reused(), "a header that hides another");
+    dir.request.options.push("-O1".into());
+    assert!(!dir.reused(), "an option");
+    dir.request.defines[0].1 = "5".into();
+    assert!(!dir.reused(), "a macro");
+    dir.request.arch = "sm_80".into();
+    assert!(!dir.reused(), "the target");
+    dir.request.problem_header.push('\n');
+    assert!(!dir.reused(), "the problem");
+    assert!(!dir.reused_by("compiler 1.1"), "the compiler");
+    assert!(dir.reused());
 }
 
 #[test]
 fn a_folder_among_the_options_is_searched_too() {
-    let mut place = Place::new("#include \"tile.cuh\"\n");
-    place.request.options.push(format!("-I{}", place.folder.path().join("lib").display()));
-    place.write("lib/tile.cuh", "1\n");
-    assert!(!place.reused());
-    place.write("lib/tile.cuh", "2\n");
-    assert!(!place.reused());
-    place.write("lib/tile.cuh", "1\n");
-    assert!(place.reused());
+    let mut dir = TestFolder::new("#include \"tile.cuh\"\n");
+    dir.request.options.push(format!("-I{}", dir.folder.path().join("lib").display()));
+    dir.write("lib/tile.cuh", "1\n");
+    assert!(!dir.reused());
+    dir.write("lib/tile.cuh", "2\n");
+    assert!(!dir.reused());
+    dir.write("lib/tile.cuh", "1\n");
+    assert!(dir.reused());
 }
 
 #[test]
-fn what_the_hash_cannot_speak_for_is_built_each_time() {
+fn a_source_that_cannot_be_hashed_is_built_each_time() {
     for source in ["#include WHICH\n", "int when = sizeof(__TIME__);\n", "error\n"] {
-        let place = Place::new(source);
-        assert!(!place.reused());
-        assert!(!place.reused(), "{source}");
+        let dir = TestFolder::new(source);
+        assert!(!dir.reused());
+        assert!(!dir.reused(), "{source}");
     }
 }
 
 #[test]
-fn an_image_that_was_damaged_is_built_again() {
-    let place = Place::new("one\n");
-    assert!(!place.reused());
-    let images = folder(&place.request.cache_dir);
+fn a_damaged_image_is_built_again() {
+    let dir = TestFolder::new("one\n");
+    assert!(!dir.reused());
+    let images = folder(&dir.request.cache_dir);
     let image =
         fs::read_dir(&images).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().unwrap() == "so");
     fs::write(image.unwrap(), "on").unwrap();
-    assert!(!place.reused());
-    assert!(place.reused());
+    assert!(!dir.reused());
+    assert!(dir.reused());
 }
 
 #[test]
-fn the_images_used_last_stay() {
+fn the_images_used_last_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let name = |i: usize, extension: &str| folder.path().join(format!("{i:04}.{extension}"));
-    for i in 0..KEPT + 3 {
+    for i in 0..MAX_IMAGES + 3 {
         let file = fs::File::create(name(i, "cubin")).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(1000 - i as u64)).unwrap();
         fs::write(name(i, "json"), "").unwrap();
     }
-    forget(folder.path()).unwrap();
-    for i in 0..KEPT + 3 {
+    evict(folder.path()).unwrap();
+    for i in 0..MAX_IMAGES + 3 {
         assert_eq!(name(i, "cubin").exists(), i >= 3, "{i}");
         assert_eq!(name(i, "json").exists(), i >= 3, "{i}");
     }
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_keeps_the_image_and_says_why() {
+    let dir = TestFolder::new("one\n");
+    let images = folder(&dir.request.cache_dir);
+    let key = key::of(&dir.request, "compiler 1.0").unwrap();
+    // A folder in the record's place: the record cannot be written.
+    fs::create_dir_all(record_path(&images, &key).join("full")).unwrap();
+    let builder = Counting { identity: "compiler 1.0".into(), builds: dir.builds.clone() };
+    let built = CachedBuilder::new(Box::new(builder)).build(&dir.request).unwrap();
+    assert_eq!(fs::read_to_string(built.image.unwrap().path).unwrap(), "one\n");
+    let expected = format!("note: the build cache in {} cannot be written: ", images.display());
+    assert!(built.log.contains(&expected), "{}", built.log);
 }

@@ -34,8 +34,8 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Options of a [`BuildRequest`] that ask for a build that is checked while it runs.
-pub const ADDRESSES: &str = "-fsanitize=address";
-pub const RACES: &str = "-fsanitize=thread";
+pub const ADDRESS_SANITIZER: &str = "-fsanitize=address";
+pub const THREAD_SANITIZER: &str = "-fsanitize=thread";
 
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
@@ -242,8 +242,8 @@ enum Checked {
 impl Checked {
     fn asked(options: &[String]) -> Option<Checked> {
         options.iter().find_map(|option| match option.as_str() {
-            ADDRESSES => Some(Checked::Addresses),
-            RACES => Some(Checked::Races),
+            ADDRESS_SANITIZER => Some(Checked::Addresses),
+            THREAD_SANITIZER => Some(Checked::Races),
             _ => None,
         })
     }
@@ -252,10 +252,10 @@ impl Checked {
     fn flags(self, clang: bool) -> &'static [&'static str] {
         match (self, clang) {
             (Checked::Addresses, _) => {
-                &[ADDRESSES, "-fsanitize-recover=address", "-g", "-fno-omit-frame-pointer"]
+                &[ADDRESS_SANITIZER, "-fsanitize-recover=address", "-g", "-fno-omit-frame-pointer"]
             }
             (Checked::Races, false) => &[
-                RACES,
+                THREAD_SANITIZER,
                 "-DLAB_CPU_RACES",
                 "-g",
                 // libtsan knows no fences; the lab's own runtime does.
@@ -264,7 +264,7 @@ impl Checked {
                 "--param=tsan-distinguish-volatile=1",
             ],
             (Checked::Races, true) => {
-                &[RACES, "-DLAB_CPU_RACES", "-g", "-mllvm", "-tsan-distinguish-volatile=1"]
+                &[THREAD_SANITIZER, "-DLAB_CPU_RACES", "-g", "-mllvm", "-tsan-distinguish-volatile=1"]
             }
         }
     }

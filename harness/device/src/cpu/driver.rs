@@ -4,10 +4,10 @@
 use super::abi::{EntryRecord, Runtime, Thread};
 
 use super::launch::Launch;
-use super::races::Races;
+use super::races::RaceDetector;
 use super::scheduler::{RUNTIME, Worker, race_hooks};
 use super::shared::LIMIT;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use libloading::Library;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
@@ -192,7 +192,7 @@ impl Driver for Cpu {
         entry: Entry,
         shape: &Shape,
         args: &[Arg],
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
         let module = self.module(entry.module)?;
         let (name, record) = module
@@ -213,7 +213,7 @@ impl Driver for Cpu {
         let wanted = most.min(blocks) as u32;
         let mut launch =
             Launch::new(name, record.call, values.addresses(), shape, order, module.slots, wanted);
-        launch.races = followed.map(|base| RefCell::new(Races::new(shape.grid, shape.block, base)));
+        launch.races = followed.map(|base| RefCell::new(RaceDetector::new(shape.grid, shape.block, base)));
         let (self_slot, flush) = (module.self_slot, module.flush);
         let started = Instant::now();
         std::thread::scope(|scope| {
@@ -231,7 +231,7 @@ impl Driver for Cpu {
         // SAFETY: the module is loaded.
         unsafe { flush() };
         if let Some(races) = launch.races.take() {
-            races.into_inner().log()?;
+            races.into_inner().write_log()?;
         }
         launch.failure().map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
     }

@@ -3,8 +3,8 @@
 
 use super::abi::Call;
 use super::order::mix;
-use super::races::Races;
-use crate::api::{Order, Shape};
+use super::races::RaceDetector;
+use crate::api::{ExecutionOrder, Shape};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
@@ -15,12 +15,12 @@ pub struct Launch {
     pub call: Call,
     pub arguments: *mut *mut c_void,
     pub shape: Shape,
-    pub order: Order,
+    pub order: ExecutionOrder,
     pub slots: u32,
     pub blocks: u64,
     pub workers: u32,
     /// The race detector, of a launch that is followed; it has one worker.
-    pub races: Option<RefCell<Races>>,
+    pub races: Option<RefCell<RaceDetector>>,
     /// Position of the next block to hand out.
     next: AtomicU64,
     /// Maps a position to a block, for a shuffled order.
@@ -66,13 +66,13 @@ impl Launch {
         call: Call,
         arguments: *mut *mut c_void,
         shape: &Shape,
-        order: Order,
+        order: ExecutionOrder,
         slots: u32,
         workers: u32,
     ) -> Launch {
         let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let stride = match order {
-            Order::Shuffled(seed) => {
+            ExecutionOrder::Shuffled(seed) => {
                 let mut stride = (mix(seed) % blocks.max(1)) | 1;
                 while gcd(stride, blocks) != 1 {
                     stride += 2;
@@ -110,9 +110,9 @@ impl Launch {
     /// The block at a position of the launch's order.
     pub fn block_at(&self, position: u64) -> u64 {
         match self.order {
-            Order::Forward => position,
-            Order::Reverse => self.blocks - 1 - position,
-            Order::Shuffled(seed) => {
+            ExecutionOrder::Forward => position,
+            ExecutionOrder::Reverse => self.blocks - 1 - position,
+            ExecutionOrder::Shuffled(seed) => {
                 let start = u128::from(mix(!seed) % self.blocks);
                 let at = u128::from(position) * u128::from(self.stride) + start;
                 (at % u128::from(self.blocks)) as u64

@@ -17,12 +17,12 @@
 //! warp intrinsic is one rendezvous of the lanes in its mask, where each lane leaves a value and then reads all of them (`scheduler/calls.rs`).
 //! Threads that have no one to wait for share a coroutine, one after the other.
 //!
-//! The order between two barriers is the launch's [`Order`](crate::Order): blocks, warps and lanes forward, in reverse, or
+//! The order between two barriers is the launch's [`ExecutionOrder`](crate::ExecutionOrder): blocks, warps and lanes forward, in reverse, or
 //! drawn from a seed, the same on any number of cores as long as blocks do not talk to each other. Shared
 //! memory is poisoned when a block begins. Together they make a missing barrier show.
 //!
 //! # What ends a launch with an error in words (`scheduler/report.rs`)
-//! A barrier or rendezvous that some thread can never reach, with its file and line, who waits and who has returned; different barriers
+//! A barrier or rendezvous that some thread can never scope, with its file and line, who waits and who has returned; different barriers
 //! at once; a lane outside its own mask; `assert`, `__trap`; too much shared memory, a write past its end; a stack overflow. Wild
 //! accesses kill the process, after a line on stderr that names kernel, block and thread ([`signal`]).
 //!
@@ -56,8 +56,8 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
-pub use build::{ADDRESSES, RACES};
-pub use races::{LOG as RACE_LOG, Party, Race, Reach};
+pub use build::{ADDRESS_SANITIZER, THREAD_SANITIZER};
+pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess};
 
 use crate::api::{Builder, DeviceError, Driver};
 

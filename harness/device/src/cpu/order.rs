@@ -1,6 +1,6 @@
 //! The order in which a launch runs blocks, warps and lanes, and the random numbers that a shuffled order takes.
 
-use crate::api::Order;
+use crate::api::ExecutionOrder;
 
 /// The numbers of the bits that are set.
 pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
@@ -15,11 +15,11 @@ pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
 
 /// One of the bits that are set: the order's next.
 #[inline]
-pub fn choose(mask: u32, order: Order, random: &mut u64) -> u32 {
+pub fn choose(mask: u32, order: ExecutionOrder, random: &mut u64) -> u32 {
     match order {
-        Order::Forward => mask.trailing_zeros(),
-        Order::Reverse => 31 - mask.leading_zeros(),
-        Order::Shuffled(_) => {
+        ExecutionOrder::Forward => mask.trailing_zeros(),
+        ExecutionOrder::Reverse => 31 - mask.leading_zeros(),
+        ExecutionOrder::Shuffled(_) => {
             *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let skip = (mix(*random) % u64::from(mask.count_ones())) as usize;
             bits(mask).nth(skip).unwrap_or(mask.trailing_zeros())

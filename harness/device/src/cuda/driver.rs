@@ -6,7 +6,7 @@ use super::calls;
 use super::devices::{check, device, devices, driver_in_words, uuid, version};
 use super::launch::{self, Limits, Needs};
 use super::staging::Staging;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Residency, Shape};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape};
 use cudarc::driver::sys::CUstream_flags;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct CudaDriver {
 }
 
 /// Memory is handed out in pages of this size, and a kernel reaches all of a page. An allocation takes whole pages, so
-/// that what lies behind it is known, and [`Driver::forget`] can wipe it.
+/// that what lies behind it is known, and [`Driver::wipe_padding`] can wipe it.
 const PAGE: usize = 2 << 20;
 
 impl CudaDriver {
@@ -153,7 +153,12 @@ impl CudaDriver {
         check(code, &format!("give {} {shared_bytes} bytes of shared memory", function.needs.name))
     }
 
-    fn occupancy(&self, function: &Function, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+    fn resident_blocks(
+        &self,
+        function: &Function,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, DeviceError> {
         self.allow_shared(function, shared_bytes)?;
         let mut blocks = 0;
         // SAFETY: the function's module is loaded; the pointer is to a live integer.
@@ -181,7 +186,7 @@ impl CudaDriver {
         if plain.is_some() || !shape.cooperative {
             return Ok(plain);
         }
-        let blocks = self.occupancy(function, shape.block.iter().product(), shape.shared_bytes)?;
+        let blocks = self.resident_blocks(function, shape.block.iter().product(), shape.shared_bytes)?;
         Ok(launch::cooperative_refusal(&self.limits, &function.needs, shape, blocks))
     }
 }
@@ -239,14 +244,15 @@ impl Driver for CudaDriver {
         let shape = Shape { grid: [1; 3], block: [threads, 1, 1], shared_bytes, cooperative: false };
         match launch::refusal(&self.limits, &function.needs, &shape) {
             Some(_) => Ok(0),
-            None => self.occupancy(function, threads, shared_bytes),
+            None => self.resident_blocks(function, threads, shared_bytes),
         }
     }
 
-    fn residency(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Residency>, DeviceError> {
+    fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         let function = self.function(entry)?;
-        let blocks_per_sm = self.occupancy(function, shape.block.iter().product(), shape.shared_bytes)?;
-        Ok(Some(Residency { blocks_per_sm, threads_per_sm: self.limits.threads_per_sm }))
+        let blocks_per_sm =
+            self.resident_blocks(function, shape.block.iter().product(), shape.shared_bytes)?;
+        Ok(Some(Occupancy { blocks_per_sm, threads_per_sm: self.limits.threads_per_sm }))
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -267,7 +273,7 @@ impl Driver for CudaDriver {
         Ok(address)
     }
 
-    fn forget(&mut self) -> Result<(), DeviceError> {
+    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
         let doing = "wipe the memory behind the buffers";
         for (address, [used, whole]) in self.allocations.iter().filter(|(_, [used, whole])| used < whole) {
             // SAFETY: within the allocation.
@@ -323,7 +329,7 @@ impl Driver for CudaDriver {
         entry: Entry,
         shape: &Shape,
         args: &[Arg],
-        _order: Order,
+        _order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
         let function = self.function(entry)?;
         if let Some(reason) = self.refusal(function, shape, args)? {

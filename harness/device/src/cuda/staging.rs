@@ -4,7 +4,7 @@
 
 use super::calls;
 use super::devices::check;
-use crate::api::{COMPARED, DeviceError};
+use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
 use cudarc::driver::sys::{CUevent, CUstream};
 use std::ffi::c_void;
 
@@ -30,7 +30,10 @@ impl Staging {
         for piece in &mut staging.pieces {
             // SAFETY: both pointers are to live handles. What was made before a failure is given back in `drop`.
             unsafe {
-                check(calls::cuMemAllocHost_v2(&mut piece.memory, COMPARED), "get page-locked memory")?;
+                check(
+                    calls::cuMemAllocHost_v2(&mut piece.memory, COMPARE_CHUNK_BYTES),
+                    "get page-locked memory",
+                )?;
                 check(calls::cuEventCreate(&mut piece.copied, 0), "make an event")?;
             }
         }
@@ -44,7 +47,10 @@ impl Staging {
         address: u64,
         right: &[u8],
     ) -> Result<Option<usize>, DeviceError> {
-        let mut starts = (0..).step_by(COMPARED).zip(right.chunks(COMPARED)).zip([0, 1].into_iter().cycle());
+        let mut starts = (0..)
+            .step_by(COMPARE_CHUNK_BYTES)
+            .zip(right.chunks(COMPARE_CHUNK_BYTES))
+            .zip([0, 1].into_iter().cycle());
         let mut under_way = starts.next();
         self.ask(stream, address, under_way)?;
         let mut found = None;
@@ -74,7 +80,7 @@ impl Staging {
     ) -> Result<(), DeviceError> {
         let Some(((at, right), turn)) = what else { return Ok(()) };
         let piece = &self.pieces[turn];
-        // SAFETY: the piece holds COMPARED bytes, no chunk is longer, and it lives until the copy was waited for; the driver
+        // SAFETY: the piece holds COMPARE_CHUNK_BYTES bytes, no chunk is longer, and it lives until the copy was waited for; the driver
         // checks the address.
         unsafe {
             check(

@@ -1,18 +1,18 @@
 //! What the cpu device's race detector found, in words.
 
-use super::{Finding, Place, symbolize};
+use super::{SourceLine, ToolFinding, symbolize};
 use crate::outcome::Stop;
-use lab_device::cpu::{Party, Race, Reach};
+use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
 use std::collections::HashSet;
 use std::path::Path;
 
 /// Reads a line of JSON for each race. A file that is not there means that there is none.
-pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
+pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
     let mut races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
     // Of two lines that race in several ways the one that needs the widest barrier is told.
-    races.sort_by_key(|race| std::cmp::Reverse(Reach::of(&race.accesses)));
+    races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
     let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(call).collect();
     addresses.sort_unstable();
     addresses.dedup();
@@ -29,7 +29,7 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
         .zip(&races)
         .filter(|([(_, earlier), (_, later)], _)| told.insert((*earlier, *later)) || later.is_none());
     Ok(new
-        .map(|([earlier, later], race)| Finding {
+        .map(|([earlier, later], race)| ToolFinding {
             place: later.1.cloned(),
             what: in_words(race, earlier, later),
         })
@@ -37,16 +37,19 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
 }
 
 /// The instruction before the one that it returns to.
-fn call(access: &Party) -> u64 {
+fn call(access: &RacingAccess) -> u64 {
     access.pc.saturating_sub(1)
 }
 
-type Side<'a> = (&'a Party, Option<&'a Place>);
+type Side<'a> = (&'a RacingAccess, Option<&'a SourceLine>);
 
 /// `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line 12: no __syncthreads() lies between`
 fn in_words(race: &Race, (other, there): Side, (one, here): Side) -> String {
-    let memory = if race.shared { "shared memory" } else { "global memory" };
-    let does = |party: &Party| if party.writes { "writes" } else { "reads" };
+    let memory = match race.memory {
+        MemorySpace::Shared => "shared memory",
+        MemorySpace::Global => "global memory",
+    };
+    let does = |access: &RacingAccess| if access.writes { "writes" } else { "reads" };
     let same_block = one.block == other.block;
     let whom = match same_block {
         true => format!("thread {}", triple(other.thread)),
@@ -58,10 +61,10 @@ fn in_words(race: &Race, (other, there): Side, (one, here): Side) -> String {
         (Some(there), _) => format!(" at {}:{}", there.file, there.line),
         (None, _) => String::new(),
     };
-    let lacks = match Reach::of(&race.accesses) {
-        Reach::Warp => "no __syncwarp() or __syncthreads() lies between",
-        Reach::Block => "no __syncthreads() lies between",
-        Reach::Grid => "no grid-wide barrier lies between",
+    let lacks = match BarrierScope::of(&race.accesses) {
+        BarrierScope::Warp => "no __syncwarp() or __syncthreads() lies between",
+        BarrierScope::Block => "no __syncthreads() lies between",
+        BarrierScope::Grid => "no grid-wide barrier lies between",
     };
     format!(
         "thread {} of block {} {} {memory} that {whom} {}{place}: {lacks}",

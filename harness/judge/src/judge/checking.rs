@@ -1,14 +1,14 @@
 //! `lab harness --check`: the candidate under each tool in turn. Nothing is compared and nothing timed.
 
-use super::builds::Build;
-use super::snapshot::Snapshot;
-use super::{Options, arch, cache_dir, kernel_output, start_worker, text_of_compiler};
+use super::kernel_builder::KernelBuilder;
+use super::snapshot::KernelSnapshot;
+use super::{JudgeOptions, arch, cache_dir, kernel_output, start_worker, text_of_compiler};
 use crate::check::sanitizer::{REMEDY, Sanitizer};
-use crate::check::{self, Watch};
+use crate::check::{self, ToolRun};
 use crate::compiler::Compiler;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, Context, Problem};
-use crate::sink::Shared;
+use crate::problem::{self, Problem, ProblemContext};
+use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::{DeviceInfo, Image};
 use lab_protocol::report::{Stage, Writer};
@@ -16,7 +16,7 @@ use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
 
-pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Correctness, Stop> {
+pub fn check(options: &JudgeOptions, tools: &[Tool], shared: &SharedSink) -> Result<Correctness, Stop> {
     let out = &mut shared.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
@@ -35,8 +35,8 @@ pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Corre
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink(&device)?)?;
 
-    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
-    let mut course = Course {
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
+    let mut course = CheckSession {
         options,
         device: &device,
         cache_dir: &cache_dir,
@@ -74,28 +74,28 @@ pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Corre
 }
 
 /// What stays the same for all tools.
-struct Course<'a> {
-    options: &'a Options,
+struct CheckSession<'a> {
+    options: &'a JudgeOptions,
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
-    shared: &'a Shared,
+    shared: &'a SharedSink,
     sanitizer: Option<Sanitizer>,
     compiler: Option<Compiler>,
     /// By the options that a tool adds to the build.
     images: HashMap<&'static [&'static str], Image>,
 }
 
-impl Course<'_> {
+impl CheckSession<'_> {
     fn run(
         &mut self,
         tool: Tool,
         problem: &mut dyn Problem,
-        snapshot: &Snapshot,
+        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
-        let watch = Watch::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
+        let watch = ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
         let worker = Worker::start_watched(
             &self.options.worker,
             &watch.environment()?,
@@ -104,7 +104,7 @@ impl Course<'_> {
             kernel_output(self.shared.writer()),
         )?
         .ready()?;
-        let mut cx = Context {
+        let mut cx = ProblemContext {
             device: self.device,
             cache_dir: self.cache_dir,
             seed: self.options.seed.unwrap_or(1),
@@ -121,7 +121,7 @@ impl Course<'_> {
         &mut self,
         tool: Tool,
         problem: &dyn Problem,
-        snapshot: &Snapshot,
+        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Image, Stop> {
         let added = check::compile_options(tool);
@@ -135,7 +135,7 @@ impl Course<'_> {
             return Err(Stop::Lab("the compiler process is gone".into()));
         };
         let arch = arch(&options, self.device);
-        let mut build = Build { compiler, options: &options, cache_dir: self.cache_dir, arch };
+        let mut build = KernelBuilder { compiler, options: &options, cache_dir: self.cache_dir, arch };
         let built = build.candidate(snapshot, &problem.build_needs(self.device));
         let image = built.and_then(|built| build.tell(built, out));
         self.compiler = Some(build.compiler);

@@ -3,11 +3,11 @@
 //! caveat. Where its problem can, its timed turns are taken in the candidate's worker instead ([`Timed::beside`]); what goes wrong
 //! there is told as any launch's of that worker, because a candidate may be the cause.
 
-use super::builds::Build;
-use super::{Options, Setting};
+use super::kernel_builder::KernelBuilder;
+use super::{JudgeOptions, JudgeRun};
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{BuildNeeds, Place, Problem, Timed};
-use crate::worker::{Starting, Worker};
+use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
+use crate::worker::{StartingWorker, Worker};
 use lab_protocol::Target;
 use lab_protocol::report::{Measure, Writer};
 use std::io;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How far the incumbent of a run is.
-pub enum Incumbency {
+pub enum IncumbentState {
     /// There is none, or its times would mean nothing.
     None,
     /// Its device is opening.
-    Opening(Box<Starting>),
+    Opening(Box<StartingWorker>),
     Ready,
     /// In words, why there will be no comparison.
     Lost(String),
@@ -40,33 +40,35 @@ pub struct Incumbent {
 }
 
 /// Begins to open its device, where there is an incumbent and times mean something.
-pub fn start(options: &Options, target: Target) -> Incumbency {
+pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
-        return Incumbency::None;
+        return IncumbentState::None;
     }
     // What it prints would look like the candidate's words.
     let forward = Arc::new(|_: &str| {});
     match Worker::start(&options.worker, target, options.time_limit, forward) {
-        Ok(starting) => Incumbency::Opening(Box::new(starting)),
-        Err(stop) => Incumbency::Lost(stop.to_string()),
+        Ok(starting) => IncumbentState::Opening(Box::new(starting)),
+        Err(stop) => IncumbentState::Lost(stop.to_string()),
     }
 }
 
-impl Incumbency {
+impl IncumbentState {
     /// Builds it and makes it resident, unless that was done or has failed.
     pub fn settle(
         &mut self,
-        setting: &Setting,
+        setting: &JudgeRun,
         problem: &mut dyn Problem,
-        build: &mut Build,
+        build: &mut KernelBuilder,
         needs: &BuildNeeds,
         out: &mut Writer,
     ) -> Option<Incumbent> {
-        let Incumbency::Opening(starting) = std::mem::replace(self, Incumbency::Ready) else { return None };
+        let IncumbentState::Opening(starting) = std::mem::replace(self, IncumbentState::Ready) else {
+            return None;
+        };
         match set_up(*starting, setting, problem, build, needs, out) {
             Ok(incumbent) => Some(incumbent),
             Err(stop) => {
-                *self = Incumbency::Lost(stop.to_string());
+                *self = IncumbentState::Lost(stop.to_string());
                 None
             }
         }
@@ -75,7 +77,7 @@ impl Incumbency {
     /// The caveat that is due where there was to be a comparison and will be none.
     pub fn caveat(&self) -> Option<String> {
         match self {
-            Incumbency::Lost(why) => Some(no_comparison(why)),
+            IncumbentState::Lost(why) => Some(no_comparison(why)),
             _ => None,
         }
     }
@@ -86,18 +88,18 @@ pub fn no_comparison(why: &str) -> String {
 }
 
 fn set_up(
-    starting: Starting,
-    setting: &Setting,
+    starting: StartingWorker,
+    setting: &JudgeRun,
     problem: &mut dyn Problem,
-    build: &mut Build,
+    build: &mut KernelBuilder,
     needs: &BuildNeeds,
     out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
     let image = build.incumbent(needs)?;
     let mut worker = starting.ready()?;
     let module = worker.load(&image.path)?;
-    let timed =
-        setting.with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, Place::Incumbent))?;
+    let timed = setting
+        .with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
     let mut incumbent = Incumbent { image: Some(image.path), ..Incumbent::new(worker, timed) };
     incumbent.turn(0).map_err(Stop::Lab)?;
     match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.unheard)? {
@@ -134,7 +136,7 @@ impl Incumbent {
         self.took
     }
 
-    /// Turns on any inputs, as long as `wanted`: what the device does while nothing else needs it. One
+    /// DeviceAccess on any inputs, as long as `wanted`: what the device does while nothing else needs it. One
     /// that is slow would be waited for, and does not run.
     pub fn run_while(&mut self, mut wanted: impl FnMut() -> bool) -> Result<Vec<Vec<f64>>, String> {
         const SLOW: Duration = Duration::from_millis(150);

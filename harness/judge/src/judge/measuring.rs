@@ -6,7 +6,7 @@ use crate::measure::plan::{LEAST_BLOCKS, Plan};
 use crate::measure::{geometric_mean, summarise};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
-use crate::problem::{CHECKED_LAUNCHES, Context, Place, Problem, Timed, in_digits};
+use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole, in_digits};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::{Measure, SERIES_POINTS, Writer};
 use std::io;
@@ -22,7 +22,7 @@ const TOLD_EVERY: Duration = Duration::from_millis(50);
 /// Times the candidate and writes the measures. What was timed is checked too: `Fail` where a timed
 /// launch was wrong, and then no measure stands.
 pub fn measure(
-    cx: &mut Context,
+    cx: &mut ProblemContext,
     plan: &Plan,
     candidate: Candidate,
     incumbent: &mut Option<Incumbent>,
@@ -55,7 +55,7 @@ pub struct Candidate<'a> {
 }
 
 /// A worker of the candidate's, and what is left of its inputs.
-struct Seat {
+struct TimedWorker {
     timed: Box<dyn Timed>,
     inputs: Box<dyn Iterator<Item = u64>>,
     /// The incumbent in the same worker. It takes inputs that the candidate had already: what it leaves behind is of no
@@ -64,11 +64,11 @@ struct Seat {
     spent: Vec<u64>,
 }
 
-impl Seat {
+impl TimedWorker {
     fn new(timed: Box<dyn Timed>, worker: &mut Worker, incumbent: Option<&Incumbent>) -> Result<Self, Stop> {
         let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
         let beside = image.map(|image| timed.beside(worker, image)).transpose()?.flatten();
-        Ok(Seat { inputs: timed.inputs(), spent: timed.spent(), timed, beside })
+        Ok(TimedWorker { inputs: timed.inputs(), spent: timed.spent(), timed, beside })
     }
 
     /// The candidate's turn.
@@ -80,7 +80,7 @@ impl Seat {
 
 #[derive(Default)]
 struct Times {
-    /// Turns of the candidate and of the incumbent.
+    /// DeviceAccess of the candidate and of the incumbent.
     candidate: Vec<Vec<f64>>,
     incumbent: Vec<Vec<f64>>,
     blocks: Vec<AbbaBlock>,
@@ -102,16 +102,16 @@ struct Measuring<'a> {
 }
 
 /// Why a turn was the last one of its worker.
-enum Turned {
-    On,
+enum TurnOutcome {
+    Continue,
     /// The time is up, within a pair.
-    Over,
-    Wrong,
+    TimeUp,
+    WrongResult,
 }
 
 impl Measuring<'_> {
     /// An incumbent that alone would use up all the time leaves none for the candidate.
-    fn leave_out_a_slow_one(&mut self, cx: &mut Context) -> Result<(), Stop> {
+    fn leave_out_a_slow_one(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let needs = |incumbent: &Incumbent| incumbent.takes() * 2 * LEAST_BLOCKS as u32;
         let slow = self.incumbent.take_if(|incumbent| needs(incumbent) > self.plan.patience());
         if let Some(slow) = slow {
@@ -122,10 +122,10 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
+    fn run(&mut self, cx: &mut ProblemContext, candidate: Candidate) -> Result<Correctness, Stop> {
         let Candidate { problem, worker, module, image } = candidate;
-        let timed = problem.set_up(cx, worker, module, Place::Checked)?;
-        let mut seat = Seat::new(timed, worker, self.incumbent.as_ref())?;
+        let timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
+        let mut seat = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
         let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
         let mut fresh: Option<Worker> = None;
         let mut number = 0;
@@ -133,12 +133,12 @@ impl Measuring<'_> {
             let worker = fresh.as_mut().unwrap_or(worker);
             let before = self.times.candidate.len();
             let ended = self.use_up(cx, worker, &mut seat, warm_up)?;
-            let right =
-                !matches!(ended, Turned::Wrong) && seat.timed.check(worker, cx.out)? == Correctness::Pass;
+            let right = !matches!(ended, TurnOutcome::WrongResult)
+                && seat.timed.check(worker, cx.out)? == Correctness::Pass;
             if !right {
                 return Ok(Correctness::Fail);
             }
-            if matches!(ended, Turned::Over) {
+            if matches!(ended, TurnOutcome::TimeUp) {
                 return Ok(Correctness::Pass);
             }
             if number > 0 && self.times.candidate.len() == before {
@@ -149,8 +149,8 @@ impl Measuring<'_> {
             number += 1;
             let mut next = (cx.spawn_worker)()?;
             let module = next.load(image)?;
-            let timed = problem.set_up(cx, &mut next, module, Place::Fresh(number))?;
-            seat = Seat::new(timed, &mut next, self.incumbent.as_ref())?;
+            let timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
+            seat = TimedWorker::new(timed, &mut next, self.incumbent.as_ref())?;
             warm_up = self.plan.warm_up();
             fresh = Some(next);
         }
@@ -159,11 +159,11 @@ impl Measuring<'_> {
     /// Measures in one worker, until its inputs or the trial are used up, or the time.
     fn use_up(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        seat: &mut TimedWorker,
         warm_up: usize,
-    ) -> Result<Turned, Stop> {
+    ) -> Result<TurnOutcome, Stop> {
         if cx.device.emulated {
             return self.once(cx, worker, seat);
         }
@@ -172,12 +172,12 @@ impl Measuring<'_> {
         for _ in 0..warm_up.min(spare) {
             let Some(inputs) = seat.inputs.next() else { break };
             if seat.turn(worker, inputs, cx.out)?.is_none() {
-                return Ok(Turned::Wrong);
+                return Ok(TurnOutcome::WrongResult);
             }
         }
         while let (Some(first), Some(second)) = (seat.inputs.next(), seat.inputs.next()) {
             match self.pair(cx, worker, seat, [first, second])? {
-                Turned::On => {}
+                TurnOutcome::Continue => {}
                 ended => return Ok(ended),
             }
             self.times.pairs += 1;
@@ -190,10 +190,10 @@ impl Measuring<'_> {
                 }
                 self.times.trials.push(Vec::new());
                 self.times.pairs = 0;
-                return Ok(Turned::On);
+                return Ok(TurnOutcome::Continue);
             }
         }
-        if self.worth_a_worker() { Ok(Turned::On) } else { self.over(cx, seat) }
+        if self.worth_a_worker() { Ok(TurnOutcome::Continue) } else { self.over(cx, seat) }
     }
 
     /// A further worker takes long to start: on save none is for less than a pair, nor where there were
@@ -209,18 +209,23 @@ impl Measuring<'_> {
         if self.plan.trials.is_some() { self.began.elapsed() } else { self.in_turns }
     }
 
-    fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
+    fn over(&self, cx: &mut ProblemContext, seat: &TimedWorker) -> Result<TurnOutcome, Stop> {
         if self.held_against_bounds(cx, seat)? == Correctness::Fail {
-            return Ok(Turned::Wrong);
+            return Ok(TurnOutcome::WrongResult);
         }
         seat.timed.write(&self.times.candidate, true, cx.out)?;
-        Ok(Turned::Over)
+        Ok(TurnOutcome::TimeUp)
     }
 
     /// Times there say nothing about a GPU: one, to show that it ran.
-    fn once(&mut self, cx: &mut Context, worker: &mut Worker, seat: &mut Seat) -> Result<Turned, Stop> {
+    fn once(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        seat: &mut TimedWorker,
+    ) -> Result<TurnOutcome, Stop> {
         let inputs = seat.inputs.next().unwrap_or(0);
-        let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+        let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(TurnOutcome::WrongResult) };
         self.times.candidate.push(seconds);
         self.over(cx, seat)
     }
@@ -228,17 +233,19 @@ impl Measuring<'_> {
     /// Two turns of the candidate, between two of the incumbent on the same inputs where there is one.
     fn pair(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        seat: &mut TimedWorker,
         inputs: [u64; 2],
-    ) -> Result<Turned, Stop> {
+    ) -> Result<TurnOutcome, Stop> {
         let began = Instant::now();
         let before = self.in_turns;
         let first = self.turn_of_incumbent(cx, worker, seat, inputs[0])?;
         let mut between = [0.0; 2];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
-            let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+            let Some(seconds) = seat.turn(worker, inputs, cx.out)? else {
+                return Ok(TurnOutcome::WrongResult);
+            };
             *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
             self.times.candidate.push(seconds);
             self.in_turns = before + began.elapsed();
@@ -255,15 +262,15 @@ impl Measuring<'_> {
             }
             self.times.blocks.push(block);
         }
-        Ok(Turned::On)
+        Ok(TurnOutcome::Continue)
     }
 
     /// `None` without one. An incumbent that fails is no fault of the candidate's: it is given up.
     fn turn_of_incumbent(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        seat: &mut TimedWorker,
         inputs: u64,
     ) -> Result<Option<f64>, Stop> {
         let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
@@ -293,7 +300,7 @@ impl Measuring<'_> {
 
     /// A time that the device cannot reach is no measurement. Without a probe, and of an emulated device,
     /// nothing bounds it.
-    fn held_against_bounds(&self, cx: &mut Context, seat: &Seat) -> Result<Correctness, Stop> {
+    fn held_against_bounds(&self, cx: &mut ProblemContext, seat: &TimedWorker) -> Result<Correctness, Stop> {
         let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
         let demands = seat.timed.demands();
         let turns = &self.times.candidate;
@@ -307,7 +314,7 @@ impl Measuring<'_> {
     }
 
     /// Of what is to become narrow: the ratio's interval, or without an incumbent the candidate's own.
-    fn half_width(&self, seat: &Seat) -> f64 {
+    fn half_width(&self, seat: &TimedWorker) -> f64 {
         if self.incumbent.is_some() {
             return self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
         }
@@ -321,7 +328,7 @@ impl Measuring<'_> {
     }
 
     /// The measures so far, unless they were told a moment ago.
-    fn tell(&mut self, cx: &mut Context, seat: &Seat) -> Result<(), Stop> {
+    fn tell(&mut self, cx: &mut ProblemContext, seat: &TimedWorker) -> Result<(), Stop> {
         if self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
             return Ok(());
         }
@@ -331,7 +338,7 @@ impl Measuring<'_> {
     }
 
     /// The lines of the comparison.
-    fn compared(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn compared(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else { return Ok(()) };
         if let Some(rate) = incumbent.throughput(&self.times.incumbent) {
             cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
@@ -346,7 +353,7 @@ impl Measuring<'_> {
     }
 
     /// The last lines; the candidate's own measures were written with its last turn.
-    fn conclude(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn conclude(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         self.compared(cx)?;
         if cx.device.emulated {
             return Ok(());
@@ -391,7 +398,7 @@ impl Measuring<'_> {
     }
 
     /// The median of the turns' distances from their median.
-    fn spread(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn spread(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let turns: Option<Vec<f64>> =
             self.times.candidate.iter().map(|turn| geometric_mean(turn.iter().copied())).collect();
         let Some(spread) = turns.and_then(|turns| summarise(&turns)) else { return Ok(()) };
@@ -402,7 +409,7 @@ impl Measuring<'_> {
     }
 
     /// Every block's turns, in microseconds and in their order: what the verdict on speed was made of.
-    fn turns(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn turns(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let turns = self.times.blocks.iter().take(SERIES_POINTS / 4);
         let turns = turns.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
         let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
@@ -413,7 +420,7 @@ impl Measuring<'_> {
     }
 
     /// No figure stands beside a failure: the last one of each key holds.
-    fn take_back(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn take_back(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         if self.told.is_none() {
             return Ok(());
         }
@@ -423,7 +430,7 @@ impl Measuring<'_> {
         self.take_ratio_back(cx)
     }
 
-    fn take_ratio_back(&self, cx: &mut Context) -> Result<(), Stop> {
+    fn take_ratio_back(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         if self.told.is_some() && self.ratio().is_some() {
             cx.out.line("speed_ratio", "nan")?;
             cx.out.line("speed", "none")?;

@@ -4,11 +4,11 @@
 use super::super::incumbent::Incumbent;
 use super::*;
 use crate::measure::plan::Trials;
-use crate::probe::Figures;
+use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::BuildNeeds;
 use crate::testing;
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::report::{Report, Speed, Writer};
 use lab_protocol::testing::Log;
 use std::cell::RefCell;
@@ -48,7 +48,7 @@ impl Driver for Idle {
     fn fill(&mut self, _: u64, _: usize, _: u32) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: ExecutionOrder) -> Result<f64, DeviceError> {
         Ok(1.0)
     }
 }
@@ -58,11 +58,11 @@ fn worker() -> Result<Worker, Stop> {
 }
 
 /// Who launched, and on which inputs; in the order of all launches.
-type Launches = Rc<RefCell<Vec<(Place, u64)>>>;
+type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
 /// Seconds of a launch by who launches and how many launches there were before it; `None` where what
 /// it wrote was wrong.
-type Takes = fn(Place, usize) -> Option<f64>;
+type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
 struct Script {
     takes: Takes,
@@ -72,7 +72,7 @@ struct Script {
 }
 
 struct Scripted {
-    place: Place,
+    place: WorkerRole,
     takes: Takes,
     launches: Launches,
     pool: u64,
@@ -88,30 +88,30 @@ impl Problem for Script {
     fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
         BuildNeeds::default()
     }
-    fn prepare(&mut self, _: &mut Context, _: &mut Worker) -> Result<(), Stop> {
+    fn prepare(&mut self, _: &mut ProblemContext, _: &mut Worker) -> Result<(), Stop> {
         Ok(())
     }
-    fn verify(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId) -> Result<Correctness, Stop> {
+    fn verify(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<Correctness, Stop> {
         Ok(Correctness::Pass)
     }
     fn set_up(
         &mut self,
-        _: &mut Context,
+        _: &mut ProblemContext,
         _: &mut Worker,
         _: ModuleId,
-        place: Place,
+        place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
         // As wavegru: of the worker that was checked two are used up.
-        let pool = if place == Place::Checked { self.pool - 2 } else { self.pool };
+        let pool = if place == WorkerRole::Verified { self.pool - 2 } else { self.pool };
         Ok(Box::new(Scripted { place, takes: self.takes, launches: self.launches.clone(), pool }))
     }
-    fn dump(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
+    fn dump(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
         Ok(())
     }
     fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         Ok("a script".into())
     }
-    fn exercise(&mut self, _: &mut Context, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+    fn exercise(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
         Ok(())
     }
 }
@@ -151,7 +151,7 @@ impl Timed for Scripted {
 struct Measured {
     verdict: Correctness,
     report: Report,
-    launches: Vec<(Place, u64)>,
+    launches: Vec<(WorkerRole, u64)>,
 }
 
 /// Measures with an incumbent beside it, or without, on a device that was never probed.
@@ -159,14 +159,14 @@ fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     run_on(None, plan, pool, beside, takes)
 }
 
-fn run_on(figures: Option<Figures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     let launches = Launches::default();
     let mut script = Script { takes, launches: launches.clone(), pool };
     let mut worker_of_candidate = worker().unwrap();
     let device = worker_of_candidate.info().clone();
     let log = Log::default();
     let mut out = log.writer();
-    let mut cx = Context {
+    let mut cx = ProblemContext {
         device: &device,
         figures,
         cache_dir: Path::new("/nowhere"),
@@ -177,7 +177,7 @@ fn run_on(figures: Option<Figures>, plan: &Plan, pool: u64, beside: bool, takes:
     };
     let mut incumbent = beside.then(|| {
         let mut own = worker().unwrap();
-        let timed = script.set_up(&mut cx, &mut own, ModuleId(0), Place::Incumbent).unwrap();
+        let timed = script.set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent).unwrap();
         Incumbent::new(own, timed)
     });
     let candidate = Candidate {
@@ -197,8 +197,8 @@ fn never_narrow() -> Plan {
     Plan { half_width: -1.0, ..Plan::default() }
 }
 
-const A: Place = Place::Incumbent;
-const B: Place = Place::Checked;
+const A: WorkerRole = WorkerRole::Incumbent;
+const B: WorkerRole = WorkerRole::Verified;
 
 #[test]
 fn turns_are_a_b_b_a_on_the_same_inputs_in_pairs() {
@@ -232,7 +232,7 @@ fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
     let plan = Plan { trials: Some(Trials { warm_up: 1, iterations: 20, trials: 1 }), ..never_narrow() };
     let measured = run(&plan, 8, true, |_, _| Some(0.02));
     for number in 0..4 {
-        let place = if number == 0 { B } else { Place::Fresh(number) };
+        let place = if number == 0 { B } else { WorkerRole::Fresh(number) };
         let mut seen: Vec<u64> = measured.launches.iter().filter(|l| l.0 == place).map(|l| l.1).collect();
         // Fresh ones: a launch to warm up, and three pairs.
         assert_eq!(seen.len(), [6, 7, 7, 3][number as usize], "{place:?}: {seen:?}");
@@ -246,9 +246,9 @@ fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
 fn the_full_discipline_takes_every_launch_of_every_trial() {
     let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
     let measured = run(&Plan { trials, ..Plan::default() }, 100, true, |_, _| Some(0.02));
-    let of = |place: Place| measured.launches.iter().filter(|l| l.0 == place).count();
+    let of = |place: WorkerRole| measured.launches.iter().filter(|l| l.0 == place).count();
     // The two checked launches count as warm-up.
-    assert_eq!([B, Place::Fresh(1), Place::Fresh(2)].map(of), [1 + 4, 3 + 4, 3 + 4]);
+    assert_eq!([B, WorkerRole::Fresh(1), WorkerRole::Fresh(2)].map(of), [1 + 4, 3 + 4, 3 + 4]);
     assert_eq!(measured.report.value("spread_pct"), Some("0.000 launches=12 trials=3"));
     assert!(measured.report.value("speed_ratio").unwrap().ends_with(" quads=6"));
 }
@@ -306,7 +306,7 @@ fn a_noisy_comparison_says_that_its_time_was_up() {
 }
 
 /// An L2 round trip of a microsecond: a step cannot take less than half of it.
-const FIGURES: Figures = Figures {
+const FIGURES: DeviceFigures = DeviceFigures {
     copy: 4e12,
     l2: 6e12,
     fma: 6e13,

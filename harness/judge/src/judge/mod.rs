@@ -1,38 +1,38 @@
 //! The judge: `lab harness`. Takes a snapshot of kernel.cu, has it built and run by two children,
 //! lets the problem compare, and alone writes result lines.
 
-mod builds;
 mod checking;
 mod incumbent;
+mod kernel_builder;
 pub(crate) mod measuring;
 
-mod device_turns;
+mod device_access;
 pub mod probing;
 mod snapshot;
 mod standby;
 
-use crate::options::Options;
+use crate::options::JudgeOptions;
 
 use crate::compiler::Compiler;
-use crate::device_lock::Use;
+use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::probe::{self, Figures};
-use crate::problem::{self, BuildNeeds, Context, Problem};
-use crate::process::child::Forward;
+use crate::probe::{self, DeviceFigures};
+use crate::problem::{self, BuildNeeds, Problem, ProblemContext};
+use crate::process::child::LineSink;
 use crate::process::lifetime;
-use crate::sink::Shared;
+use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{ModuleId, Starting, Worker};
-use builds::Build;
-use device_turns::Turns;
+use crate::worker::{ModuleId, StartingWorker, Worker};
+use device_access::DeviceAccess;
 use incumbent::Incumbent;
-use lab_device::{Built, DeviceInfo, Residency, Shape};
+use kernel_builder::KernelBuilder;
+use lab_device::{Built, DeviceInfo, Occupancy, Shape};
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::{Stage, Writer};
 use measuring::Candidate;
-use snapshot::Snapshot;
-use standby::Order;
+use snapshot::KernelSnapshot;
+use standby::StartSignal;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 /// The judge process: dies with what started it, and ends its children when told to end. On
 /// standby it does what it can ahead, and judges when the order comes on its stdin.
-pub fn main(options: Options, on_standby: bool) -> Exit {
+pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     let leashed = lifetime::end_children_on_signals()
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = leashed {
@@ -55,8 +55,8 @@ pub fn main(options: Options, on_standby: bool) -> Exit {
 }
 
 /// Judges once and writes run.log's lines to `sink`.
-pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
-    let shared = Shared::new(sink);
+pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
+    let shared = SharedSink::new(sink);
     let verdict = match &options.check {
         Some(tools) => checking::check(&options, tools, &shared),
         None => run(&options, &shared, None),
@@ -65,7 +65,7 @@ pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
 }
 
 /// The last lines, and the exit code.
-fn conclude(options: &Options, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+fn conclude(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
@@ -96,7 +96,11 @@ fn stopped(out: &mut Writer, why: &str) -> io::Result<()> {
 /// From the first line to the verdict. With an order to wait for, all that does not depend on the
 /// candidate is done before it comes; else the candidate is built first, because most failures are
 /// found there.
-fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<Correctness, Stop> {
+fn run(
+    options: &JudgeOptions,
+    shared: &SharedSink,
+    order: Option<&mut StartSignal>,
+) -> Result<Correctness, Stop> {
     let out = &mut shared.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
@@ -111,7 +115,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let mut incumbency = incumbent::start(options, target);
     let mut worker = starting.ready()?;
     let device = worker.info().clone();
-    let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
+    let mut build = KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     out.line("device", &device.name)?;
     if !device.uuid.is_empty() {
         out.line("device_uuid", &device.uuid)?;
@@ -125,10 +129,11 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     let needs = problem.build_needs(&device);
 
     let telemetry = TelemetryMonitor::open(&device)?;
-    let turns = Turns::on(&device, &cache_dir);
+    let turns = DeviceAccess::on(&device, &cache_dir);
     let (device, cache_dir) = (&device, &*cache_dir);
     let figures = probe::load(cache_dir, device);
-    let mut setting = Setting { options, shared, target, device, cache_dir, seed, telemetry, turns, figures };
+    let mut setting =
+        JudgeRun { options, shared, target, device, cache_dir, seed, telemetry, turns, figures };
     let problem = &mut *problem;
     if options.held_out {
         problem.hold_out(seed)?;
@@ -160,7 +165,7 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
         }
         out.stage(Stage::Build)?;
     }
-    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
     let built = setting.build(&mut build, &snapshot, &needs, &mut incumbent, out)?;
     let image = build.tell(built, out)?;
     if !ahead {
@@ -169,15 +174,15 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
     let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
-    if let Some((shape, residency)) = worker.shape() {
-        tell_launch(&shape, residency, out)?;
+    if let Some((shape, occupancy)) = worker.shape() {
+        tell_launch(&shape, occupancy, out)?;
     }
     if verdict == Correctness::Fail || options.held_out {
         return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
     if incumbent.is_none() {
-        let _launching = setting.turns.take(Use::Launching, out)?;
+        let _launching = setting.turns.take(DeviceUse::Launching, out)?;
         incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
     }
     if let Some(caveat) = incumbency.caveat() {
@@ -188,14 +193,14 @@ fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<
 }
 
 /// How the kernel was launched, and how full that makes a multiprocessor.
-fn tell_launch(shape: &Shape, residency: Option<Residency>, out: &mut Writer) -> std::io::Result<()> {
+fn tell_launch(shape: &Shape, occupancy: Option<Occupancy>, out: &mut Writer) -> std::io::Result<()> {
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
     }
-    if let Some(Residency { blocks_per_sm, threads_per_sm }) = residency.filter(|r| r.threads_per_sm > 0) {
+    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
         // The problem names the block: nothing bounds what it says.
         let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;
@@ -208,24 +213,24 @@ fn tell_launch(shape: &Shape, residency: Option<Residency>, out: &mut Writer) ->
 const RAISING: Duration = Duration::from_millis(150);
 
 /// What stays the same for a whole run.
-struct Setting<'a> {
-    options: &'a Options,
-    shared: &'a Shared,
+struct JudgeRun<'a> {
+    options: &'a JudgeOptions,
+    shared: &'a SharedSink,
     target: Target,
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
     seed: u64,
     telemetry: TelemetryMonitor,
-    turns: Turns,
+    turns: DeviceAccess,
     /// What the device can do, where that was measured.
-    figures: Option<Figures>,
+    figures: Option<DeviceFigures>,
 }
 
-impl Setting<'_> {
+impl JudgeRun<'_> {
     fn prepare(
         &self,
         problem: &mut dyn Problem,
-        build: &mut Build,
+        build: &mut KernelBuilder,
         out: &mut Writer,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
@@ -237,9 +242,9 @@ impl Setting<'_> {
     fn warm(
         &self,
         problem: &mut dyn Problem,
-        build: &mut Build,
+        build: &mut KernelBuilder,
         out: &mut Writer,
-        order: &mut Order,
+        order: &mut StartSignal,
     ) -> Result<(), Stop> {
         let mut turn = None;
         let mut nobody_waits = || {
@@ -253,14 +258,14 @@ impl Setting<'_> {
     /// Builds the candidate, while the incumbent runs for a while: that raises the clocks, and its figure is fresh.
     fn build(
         &self,
-        build: &mut Build,
-        snapshot: &Snapshot,
+        build: &mut KernelBuilder,
+        snapshot: &KernelSnapshot,
         needs: &BuildNeeds,
         incumbent: &mut Option<Incumbent>,
         out: &mut Writer,
     ) -> Result<Built, Stop> {
         // Building waits for no turn, so the incumbent runs only where nobody else measures.
-        let turn = self.turns.take_if_free(Use::Launching)?;
+        let turn = self.turns.take_if_free(DeviceUse::Launching)?;
         let Some(running) = incumbent.as_mut().filter(|_| turn.is_some()) else {
             return build.candidate(snapshot, needs);
         };
@@ -287,13 +292,13 @@ impl Setting<'_> {
     fn verify(
         &self,
         problem: &mut dyn Problem,
-        build: &mut Build,
+        build: &mut KernelBuilder,
         out: &mut Writer,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
-            let _launching = self.turns.take(Use::Launching, cx.out)?;
+            let _launching = self.turns.take(DeviceUse::Launching, cx.out)?;
             let verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 dump(problem, cx, worker, module, folder)?;
@@ -305,12 +310,12 @@ impl Setting<'_> {
     fn measure(
         &self,
         candidate: Candidate,
-        build: &mut Build,
+        build: &mut KernelBuilder,
         out: &mut Writer,
         incumbent: &mut Option<Incumbent>,
     ) -> Result<Correctness, Stop> {
         self.with_context(build, out, |cx| {
-            let _turn = self.turns.take(Use::Measuring, cx.out)?;
+            let _turn = self.turns.take(DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
             let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
             self.telemetry.write(cx.out)?;
@@ -318,8 +323,13 @@ impl Setting<'_> {
         })
     }
 
-    fn with_context<T>(&self, build: &mut Build, out: &mut Writer, act: impl FnOnce(&mut Context) -> T) -> T {
-        act(&mut Context {
+    fn with_context<T>(
+        &self,
+        build: &mut KernelBuilder,
+        out: &mut Writer,
+        act: impl FnOnce(&mut ProblemContext) -> T,
+    ) -> T {
+        act(&mut ProblemContext {
             device: self.device,
             figures: self.figures,
             cache_dir: self.cache_dir,
@@ -339,7 +349,7 @@ fn fresh_seed() -> u64 {
 
 fn dump(
     problem: &mut dyn Problem,
-    cx: &mut Context,
+    cx: &mut ProblemContext,
     worker: &mut Worker,
     module: ModuleId,
     folder: &Path,
@@ -349,7 +359,7 @@ fn dump(
     problem.dump(cx, worker, module, folder)
 }
 
-fn cache_dir(options: &Options) -> Result<PathBuf, Stop> {
+fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
     use etcetera::BaseStrategy;
     let folder = match &options.cache_dir {
         Some(folder) => folder.clone(),
@@ -364,16 +374,16 @@ fn cache_dir(options: &Options) -> Result<PathBuf, Stop> {
     folder.canonicalize().map_err(|e| Stop::Lab(format!("the cache folder {}: {e}", folder.display())))
 }
 
-fn arch(options: &Options, device: &DeviceInfo) -> String {
+fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
     options.arch.clone().unwrap_or_else(|| device.arch.clone())
 }
 
-fn start_worker(options: &Options, target: Target, shared: &Shared) -> Result<Starting, Stop> {
+fn start_worker(options: &JudgeOptions, target: Target, shared: &SharedSink) -> Result<StartingWorker, Stop> {
     Worker::start(&options.worker, target, options.time_limit, kernel_output(shared.writer()))
 }
 
 /// What a worker prints is the kernel's: behind `| ` it can never begin a result line.
-fn kernel_output(out: Writer) -> Forward {
+fn kernel_output(out: Writer) -> LineSink {
     let out = Mutex::new(out);
     Arc::new(move |line| {
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -382,7 +392,7 @@ fn kernel_output(out: Writer) -> Forward {
     })
 }
 
-fn text_of_compiler(out: Writer) -> Forward {
+fn text_of_compiler(out: Writer) -> LineSink {
     let out = Mutex::new(out);
     Arc::new(move |line| {
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);

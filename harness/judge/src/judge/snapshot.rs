@@ -1,19 +1,19 @@
 //! The judged bytes, apart from the file that their user goes on editing.
 
-use super::Options;
+use super::JudgeOptions;
 use crate::outcome::Stop;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The judged bytes, where nobody edits them.
-pub struct Snapshot {
+pub struct KernelSnapshot {
     folder: tempfile::TempDir,
 }
 
-impl Snapshot {
+impl KernelSnapshot {
     /// Copies the kernel into a new folder under `place`.
-    pub fn take(options: &Options, place: &Path) -> Result<Self, Stop> {
+    pub fn take(options: &JudgeOptions, place: &Path) -> Result<Self, Stop> {
         let (kernel, shown_as) = (options.kernel(), options.shown_as());
         // Compared with a file's size first: a source is small, and 50 MB of anything is a mistake.
         const LIMIT: u64 = 8 << 20;
@@ -37,7 +37,7 @@ impl Snapshot {
         forget_old(place);
         let folder = tempfile::tempdir_in(place).map_err(lab)?;
         std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
-        Ok(Snapshot { folder })
+        Ok(KernelSnapshot { folder })
     }
 
     /// The file that is built.

@@ -5,21 +5,21 @@
 //! was heard. At the end of stdin without an order it ends. What fails while nobody waits is not
 //! told either: the process ends, and the run that it was meant for starts a judge that tells.
 
-use super::{Options, conclude, run};
+use super::{JudgeOptions, conclude, run};
 use crate::process::lifetime;
-use crate::sink::{Held, Shared};
+use crate::sink::{HeldSink, SharedSink};
 use lab_protocol::Exit;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Warms up, waits for the order, judges.
 pub fn judge(
-    options: &Options,
+    options: &JudgeOptions,
     stdin: impl Read + Send + 'static,
     sink: impl Write + Send + 'static,
 ) -> Exit {
-    let held = Held::new(sink);
-    let shared = Shared::new(held.clone());
+    let held = HeldSink::new(sink);
+    let shared = SharedSink::new(held.clone());
     let (heard, here) = channel();
     let to_release = held.clone();
     let listening =
@@ -27,7 +27,7 @@ pub fn judge(
     if listening.is_err() {
         return Exit::Crashed;
     }
-    let mut order = Order { heard: here, here: false };
+    let mut order = StartSignal { heard: here, here: false };
     let verdict = run(options, &shared, Some(&mut order));
     if held.discard() {
         return Exit::Crashed;
@@ -36,7 +36,7 @@ pub fn judge(
 }
 
 /// On a thread of its own, so that the end of stdin ends a judge that is still warming up.
-fn listen(stdin: impl Read, held: &Held, heard: &Sender<()>) {
+fn listen(stdin: impl Read, held: &HeldSink, heard: &Sender<()>) {
     let mut line = String::new();
     match BufReader::new(stdin).read_line(&mut line) {
         Ok(length) if length > 0 => {
@@ -49,12 +49,12 @@ fn listen(stdin: impl Read, held: &Held, heard: &Sender<()>) {
 }
 
 /// The order to judge, which may have come already.
-pub struct Order {
+pub struct StartSignal {
     heard: Receiver<()>,
     here: bool,
 }
 
-impl Order {
+impl StartSignal {
     pub fn is_here(&mut self) -> bool {
         self.here |= self.heard.try_recv().is_ok();
         self.here

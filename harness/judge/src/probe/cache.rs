@@ -1,6 +1,6 @@
 //! A device's figures on disk.
 
-use super::{Figures, SOURCE};
+use super::{DeviceFigures, SOURCE};
 use lab_device::DeviceInfo;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ fn file(folder: &Path, device: &DeviceInfo) -> PathBuf {
 }
 
 /// `None` where this device was not probed yet, or what is there cannot be believed.
-pub fn load(folder: &Path, device: &DeviceInfo) -> Option<Figures> {
+pub fn load(folder: &Path, device: &DeviceInfo) -> Option<DeviceFigures> {
     if device.emulated {
         return None;
     }
     let text = std::fs::read(file(folder, device)).ok()?;
-    serde_json::from_slice(&text).ok().filter(Figures::are_sane)
+    serde_json::from_slice(&text).ok().filter(DeviceFigures::are_sane)
 }
 
 /// Written beside and renamed, so that no reader sees half a file. Those of an emulated device are not kept.
-pub fn store(folder: &Path, device: &DeviceInfo, figures: &Figures) -> std::io::Result<()> {
+pub fn store(folder: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> std::io::Result<()> {
     if device.emulated {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! A child process of the judge: a socket on its stdin, its output forwarded, its end in words.
 
 use crate::process::lifetime;
-use crate::process::output::{self, Stream};
+use crate::process::output::{self, OutputStream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -34,7 +34,7 @@ impl Program {
 }
 
 /// Takes each line that a child prints, from several threads.
-pub type Forward = Arc<dyn Fn(&str) + Send + Sync>;
+pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A running child. Dropping it ends it and whatever it started, and does not wait until it is gone: giving
 /// back a GPU's context takes a tenth of a second, which no verdict need wait for.
@@ -44,7 +44,7 @@ pub struct Child {
     /// Disconnects when both of its output streams are at their end.
     printing: Receiver<()>,
     /// Those two streams.
-    printed: Vec<Printed>,
+    printed: Vec<ForwardedStream>,
     status: Option<ExitStatus>,
     /// It printed too much, and was ended for that.
     flooded: Arc<AtomicBool>,
@@ -61,7 +61,7 @@ const LAST_STEPS: Duration = Duration::from_secs(2);
 
 impl Child {
     /// Starts it as leader of its own process group. It lives no longer than the calling thread.
-    pub fn start(program: &Program, forward: Forward) -> io::Result<(Child, UnixStream)> {
+    pub fn start(program: &Program, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         Self::start_in(program, &[], forward)
     }
 
@@ -69,7 +69,7 @@ impl Child {
     pub fn start_in(
         program: &Program,
         environment: &[(OsString, OsString)],
-        forward: Forward,
+        forward: LineSink,
     ) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&program.path);
@@ -95,7 +95,10 @@ impl Child {
         let mut child =
             Child { process, group, printing, printed: Vec::new(), status: None, flooded: flooded.clone() };
         for stream in streams.into_iter().flatten() {
-            let printed = Printed { stream: Arc::new(stream), reading: Arc::new(Mutex::new(Stream::new())) };
+            let printed = ForwardedStream {
+                stream: Arc::new(stream),
+                reading: Arc::new(Mutex::new(OutputStream::new())),
+            };
             child.printed.push(printed.clone());
             let (forward, at_end, flooded) = (forward.clone(), at_end.clone(), flooded.clone());
             std::thread::Builder::new().name("forward".into()).spawn(move || {
@@ -186,7 +189,7 @@ impl Drop for Child {
         lifetime::end_group(self.group);
         // What it printed comes before whatever is said of it. Its pipes end late, after its context.
         let deadline = Instant::now() + LAST_WORDS;
-        while !self.printed.iter().all(Printed::all_forwarded) && Instant::now() < deadline {
+        while !self.printed.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline {
             if self.printing.recv_timeout(A_MOMENT) == Err(RecvTimeoutError::Disconnected) {
                 break;
             }
@@ -202,12 +205,12 @@ impl Drop for Child {
 /// One of a child's two output streams, and how far it was read. The lock is held while something is
 /// read and handed over, and not while nothing is there.
 #[derive(Clone)]
-struct Printed {
+struct ForwardedStream {
     stream: Arc<PipeReader>,
-    reading: Arc<Mutex<Stream>>,
+    reading: Arc<Mutex<OutputStream>>,
 }
 
-impl Printed {
+impl ForwardedStream {
     /// Hands over each line, to the stream's end; false where it printed too much to be read to its end.
     fn forward(&self, forward: impl Fn(&str)) -> bool {
         let mut line = |text: &str| forward(text);
@@ -219,7 +222,7 @@ impl Printed {
         }
         let mut reading = self.reading();
         let flooded = reading.flooded();
-        std::mem::replace(&mut *reading, Stream::new()).finish(&mut line);
+        std::mem::replace(&mut *reading, OutputStream::new()).finish(&mut line);
         !flooded
     }
 
@@ -228,7 +231,7 @@ impl Printed {
         reading.at_rest() && ioctl_fionread(&*self.stream).is_ok_and(|unread| unread == 0)
     }
 
-    fn reading(&self) -> MutexGuard<'_, Stream> {
+    fn reading(&self) -> MutexGuard<'_, OutputStream> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -98,14 +98,14 @@ fn read_bytes(from: &mut impl Read, length: usize) -> Result<Vec<u8>, FrameError
 }
 
 /// A stream whose reads and writes all end at one deadline.
-pub struct Until<'a> {
+pub struct DeadlineStream<'a> {
     stream: &'a UnixStream,
     deadline: Instant,
 }
 
-impl<'a> Until<'a> {
+impl<'a> DeadlineStream<'a> {
     pub fn new(stream: &'a UnixStream, deadline: Instant) -> Self {
-        Until { stream, deadline }
+        DeadlineStream { stream, deadline }
     }
 
     fn rest(&self) -> io::Result<Duration> {
@@ -114,14 +114,14 @@ impl<'a> Until<'a> {
     }
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(self.rest()?))?;
         self.stream.read(buffer)
     }
 }
 
-impl Write for Until<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(self.rest()?))?;
         self.stream.write(bytes)
@@ -195,7 +195,7 @@ mod tests {
     fn a_silent_end_times_out() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let deadline = Instant::now() + Duration::from_millis(20);
-        let read = receive::<String>(&mut Until::new(&ours, deadline), 0);
+        let read = receive::<String>(&mut DeadlineStream::new(&ours, deadline), 0);
         assert!(matches!(read, Err(FrameError::TimedOut)));
     }
 }

@@ -2,7 +2,7 @@
 //! no stale or invented one passes for another.
 
 use crate::process::child::Child;
-use crate::process::framing::{self, FrameError, Until};
+use crate::process::framing::{self, DeadlineStream, FrameError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ impl Connection {
     /// Sends a request and returns its number, for [`Connection::answer`].
     pub fn ask(&mut self, request: &impl Serialize, body: &[u8], limit: Duration) -> Result<u64, FrameError> {
         self.requests += 1;
-        let mut stream = Until::new(&self.stream, Instant::now() + limit);
+        let mut stream = DeadlineStream::new(&self.stream, Instant::now() + limit);
         framing::send(&mut stream, &(self.requests, request), body)?;
         Ok(self.requests)
     }
@@ -43,7 +43,7 @@ impl Connection {
         body_limit: usize,
         limit: Duration,
     ) -> Result<(A, Vec<u8>), FrameError> {
-        let mut stream = Until::new(&self.stream, Instant::now() + limit);
+        let mut stream = DeadlineStream::new(&self.stream, Instant::now() + limit);
         let ((answers, answer), body) = framing::receive::<(u64, A)>(&mut stream, body_limit)?;
         if answers == number {
             Ok((answer, body))

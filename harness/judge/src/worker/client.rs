@@ -1,11 +1,11 @@
 //! The judge's end of a worker: asks, waits no longer than it must, and says in words what went wrong.
 
-use super::{Answer, Breach, BufferId, Launch, ModuleId, Reply, Request, missing, serve};
+use super::{Breach, BufferId, Launch, ModuleId, WorkerAnswer, WorkerReply, WorkerRequest, missing, serve};
 use crate::outcome::Stop;
-use crate::process::child::{Child, Forward, Program};
+use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
-use lab_device::{DeviceError, DeviceInfo, Driver, POISON, Residency, Shape};
+use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,17 +17,17 @@ use std::time::Duration;
 const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// A worker whose device is still opening.
-pub struct Starting {
+pub struct StartingWorker {
     worker: Worker,
     asked: Result<u64, Stop>,
 }
 
-impl Starting {
+impl StartingWorker {
     /// Waits until the device is open.
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let id = self.asked?;
-        let (reply, _) = self.worker.answer(id, Deed::Open, 0)?;
-        let Reply::Opened(info) = reply else { return Err(self.worker.garbled("no device")) };
+        let (reply, _) = self.worker.answer(id, Operation::Open, 0)?;
+        let WorkerReply::Opened(info) = reply else { return Err(self.worker.garbled("no device")) };
         self.worker.info = Some(info);
         Ok(self.worker)
     }
@@ -40,15 +40,15 @@ pub struct Worker {
     /// Known once the device is open.
     info: Option<DeviceInfo>,
     bytes: HashMap<BufferId, usize>,
-    shape: Option<Placed>,
+    shape: Option<LaunchShape>,
 }
 
 /// A launch's shape, and how that fills a multiprocessor.
-pub type Placed = (Shape, Option<Residency>);
+pub type LaunchShape = (Shape, Option<Occupancy>);
 
 /// What is being waited for: decides how long, and what a failure is called.
 #[derive(Clone, Copy, PartialEq)]
-enum Deed {
+enum Operation {
     Open,
     Launch,
     Own,
@@ -61,8 +61,8 @@ impl Worker {
         program: &Program,
         target: Target,
         time_limit: Duration,
-        forward: Forward,
-    ) -> Result<Starting, Stop> {
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
         let (child, stream) = Child::start(program, forward).map_err(|e| {
             Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
         })?;
@@ -75,8 +75,8 @@ impl Worker {
         environment: &[(OsString, OsString)],
         target: Target,
         time_limit: Duration,
-        forward: Forward,
-    ) -> Result<Starting, Stop> {
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
         let (child, stream) = Child::start_in(program, environment, forward).map_err(|e| {
             Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
         })?;
@@ -104,17 +104,17 @@ impl Worker {
         target: Target,
         time_limit: Duration,
         watched: bool,
-    ) -> Starting {
+    ) -> StartingWorker {
         // Of one that is watched the parent may be the watcher.
         let parent = child.as_ref().filter(|_| !watched).map(|_| std::process::id() as i32);
         let connection = Connection::new(stream, child);
         let mut worker = Worker { connection, time_limit, info: None, bytes: HashMap::new(), shape: None };
-        let asked = worker.ask(&Request::Open { target, parent, watched }, Deed::Open, &[]);
-        Starting { worker, asked }
+        let asked = worker.ask(&WorkerRequest::Open { target, parent, watched }, Operation::Open, &[]);
+        StartingWorker { worker, asked }
     }
 
     pub fn info(&self) -> &DeviceInfo {
-        self.info.as_ref().expect("a Worker is handed out by Starting::ready, which sets it")
+        self.info.as_ref().expect("a Worker is handed out by StartingWorker::ready, which sets it")
     }
 
     /// Process id, where it is a process of its own.
@@ -127,15 +127,15 @@ impl Worker {
     }
 
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
-        match self.own(&Request::Load { image: image.to_owned() })? {
-            Reply::Module(module) => Ok(module),
+        match self.own(&WorkerRequest::Load { image: image.to_owned() })? {
+            WorkerReply::Module(module) => Ok(module),
             _ => Err(self.garbled("no module")),
         }
     }
 
     /// Loads the module anew: no launch before this one has left anything in its globals.
     pub fn renew(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.own(&Request::Renew { module }).map(|_| ())
+        self.own(&WorkerRequest::Renew { module }).map(|_| ())
     }
 
     /// Whether the module has this kernel and its launch statement.
@@ -152,16 +152,16 @@ impl Worker {
     }
 
     fn lacks(&mut self, module: ModuleId, entry: &str) -> Result<Option<String>, Stop> {
-        match self.own(&Request::Lacks { module, entry: entry.to_owned() })? {
-            Reply::Lacks(lacking) => Ok(lacking),
+        match self.own(&WorkerRequest::Lacks { module, entry: entry.to_owned() })? {
+            WorkerReply::Lacks(lacking) => Ok(lacking),
             _ => Err(self.garbled("no answer on an entry")),
         }
     }
 
     /// A named buffer with canary zones before and after it; its content is poison.
     pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
-        match self.own(&Request::Buffer { name: name.to_owned(), bytes })? {
-            Reply::Buffer(id) => {
+        match self.own(&WorkerRequest::Buffer { name: name.to_owned(), bytes })? {
+            WorkerReply::Buffer(id) => {
                 self.bytes.insert(id, bytes);
                 Ok(id)
             }
@@ -170,40 +170,40 @@ impl Worker {
     }
 
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
-        self.call(&Request::Write { buffer }, Deed::Own, bytes, 0).map(|_| ())
+        self.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(|_| ())
     }
 
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.bytes.get(&buffer).copied().unwrap_or(0);
-        let (_, bytes) = self.call(&Request::Read { buffer }, Deed::Own, &[], expected)?;
+        let (_, bytes) = self.call(&WorkerRequest::Read { buffer }, Operation::Own, &[], expected)?;
         if bytes.len() == expected { Ok(bytes) } else { Err(self.garbled("too few bytes of a buffer")) }
     }
 
     /// Fills a buffer with [`POISON`], so that a cell nobody wrote shows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Fill { buffer, pattern: POISON }).map(|_| ())
+        self.own(&WorkerRequest::Fill { buffer, pattern: POISON }).map(|_| ())
     }
 
     /// Fills a buffer with zeros.
     pub fn clear(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Fill { buffer, pattern: 0 }).map(|_| ())
+        self.own(&WorkerRequest::Fill { buffer, pattern: 0 }).map(|_| ())
     }
 
     /// Declares the present content of a buffer an input: [`Worker::breaches`] reports if it changes.
     pub fn seal(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Seal { buffer }).map(|_| ())
+        self.own(&WorkerRequest::Seal { buffer }).map(|_| ())
     }
 
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.bytes.remove(&buffer);
-        self.own(&Request::Free { buffer }).map(|_| ())
+        self.own(&WorkerRequest::Free { buffer }).map(|_| ())
     }
 
     /// Launches, waits; seconds between device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
-        match self.call(&Request::Launch(launch.clone()), Deed::Launch, &[], 0)?.0 {
-            Reply::Launched { seconds, shape, residency } => {
-                self.shape = Some((shape, residency));
+        match self.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
+            WorkerReply::Launched { seconds, shape, occupancy } => {
+                self.shape = Some((shape, occupancy));
                 Ok(seconds)
             }
             _ => Err(self.garbled("no time of a launch")),
@@ -211,57 +211,64 @@ impl Worker {
     }
 
     /// The shape that the launch statement of the last launch gave, and how it fills a multiprocessor.
-    pub fn shape(&self) -> Option<Placed> {
+    pub fn shape(&self) -> Option<LaunchShape> {
         self.shape
     }
 
     /// Checks every canary and every sealed buffer.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
-        match self.own(&Request::Breaches)? {
-            Reply::Breaches(found) => Ok(found),
+        match self.own(&WorkerRequest::Breaches)? {
+            WorkerReply::Breaches(found) => Ok(found),
             _ => Err(self.garbled("no breaches")),
         }
     }
 
-    fn own(&mut self, request: &Request) -> Result<Reply, Stop> {
-        self.call(request, Deed::Own, &[], 0).map(|(reply, _)| reply)
+    fn own(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
+        self.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
     }
 
     fn call(
         &mut self,
-        request: &Request,
-        deed: Deed,
+        request: &WorkerRequest,
+        operation: Operation,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(Reply, Vec<u8>), Stop> {
-        let id = self.ask(request, deed, body)?;
-        self.answer(id, deed, body_limit)
+    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+        let id = self.ask(request, operation, body)?;
+        self.answer(id, operation, body_limit)
     }
 
-    fn ask(&mut self, request: &Request, deed: Deed, body: &[u8]) -> Result<u64, Stop> {
-        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, deed))
+    fn ask(&mut self, request: &WorkerRequest, operation: Operation, body: &[u8]) -> Result<u64, Stop> {
+        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, operation))
     }
 
-    fn answer(&mut self, number: u64, deed: Deed, body_limit: usize) -> Result<(Reply, Vec<u8>), Stop> {
-        let limit = if deed == Deed::Launch { self.time_limit } else { OWN_WORK };
-        let answer = self.connection.answer::<Answer>(number, body_limit, limit);
-        let (answer, body) = answer.map_err(|e| self.failed(e, deed))?;
+    fn answer(
+        &mut self,
+        number: u64,
+        operation: Operation,
+        body_limit: usize,
+    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+        let limit = if operation == Operation::Launch { self.time_limit } else { OWN_WORK };
+        let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
+        let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
         Ok((answer?, body))
     }
 
     /// A worker that the wire failed on is never used again.
-    fn failed(&mut self, error: FrameError, deed: Deed) -> Stop {
+    fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
         match error {
-            FrameError::Closed => self.died(deed),
+            FrameError::Closed => self.died(operation),
             FrameError::TimedOut => {
                 self.connection.end();
-                match deed {
-                    Deed::Launch => Stop::Crash(format!(
+                match operation {
+                    Operation::Launch => Stop::Crash(format!(
                         "the kernel did not end within {}: it hangs, or is far too slow",
                         seconds(self.time_limit)
                     )),
-                    Deed::Open => Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK))),
-                    Deed::Own => Stop::Crash(format!(
+                    Operation::Open => {
+                        Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK)))
+                    }
+                    Operation::Own => Stop::Crash(format!(
                         "the worker did not answer within {}: the kernel damaged it",
                         seconds(OWN_WORK)
                     )),
@@ -275,12 +282,14 @@ impl Worker {
         }
     }
 
-    fn died(&mut self, deed: Deed) -> Stop {
+    fn died(&mut self, operation: Operation) -> Stop {
         let how = self.connection.how_it_ended();
-        match deed {
-            Deed::Open => Stop::Lab(format!("the worker {how} before its device was open")),
-            Deed::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            Deed::Own => Stop::Crash(format!("the kernel's process {how} between launches: it is damaged")),
+        match operation {
+            Operation::Open => Stop::Lab(format!("the worker {how} before its device was open")),
+            Operation::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            Operation::Own => {
+                Stop::Crash(format!("the kernel's process {how} between launches: it is damaged"))
+            }
         }
     }
 

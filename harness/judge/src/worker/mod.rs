@@ -10,14 +10,14 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Placed, Starting, Worker};
+pub use client::{LaunchShape, StartingWorker, Worker};
 pub use memory::CANARY;
 pub use server::serve;
 
 use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Order, Residency, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, ExecutionOrder, Occupancy, Shape};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub struct Launch {
     pub args: Vec<LaunchArg>,
     /// Bytes of the `LabDims` that the launch statement is asked with.
     pub dims: Vec<u8>,
-    pub order: Order,
+    pub order: ExecutionOrder,
 }
 
 /// A rule that a launch broke, found afterwards.
@@ -56,7 +56,7 @@ pub enum Breach {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Request {
+enum WorkerRequest {
     /// `parent`: process id of the judge, where the worker is a process of its own.
     /// `watched`: memory is left as a tool wants to see it, see [`memory::Memory::watched`].
     Open {
@@ -99,7 +99,7 @@ enum Request {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Reply {
+enum WorkerReply {
     Done,
     Opened(DeviceInfo),
     Module(ModuleId),
@@ -109,12 +109,12 @@ enum Reply {
     Launched {
         seconds: f64,
         shape: Shape,
-        residency: Option<Residency>,
+        occupancy: Option<Occupancy>,
     },
     Breaches(Vec<Breach>),
 }
 
-type Answer = Result<Reply, Failure>;
+type WorkerAnswer = Result<WorkerReply, Failure>;
 
 /// A [`Stop`] on the wire.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! The worker's own side: answers requests with a device.
 
 use super::memory::Memory;
-use super::{Answer, Failure, Launch, LaunchArg, ModuleId, Placed, Reply, Request};
+use super::{Failure, Launch, LaunchArg, LaunchShape, ModuleId, WorkerAnswer, WorkerReply, WorkerRequest};
 use crate::process::framing::{self, FrameError};
 use crate::process::{lifetime, rpc};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Order, POISON, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -16,22 +16,22 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, Request::Open { target, parent, watched }, _)) = rpc::next(&mut stream)? else {
+    let Some((number, WorkerRequest::Open { target, parent, watched }, _)) = rpc::next(&mut stream)? else {
         return Ok(());
     };
     if parent.is_some_and(|parent| !lifetime::parent_is(parent)) {
         return Ok(());
     }
     let mut device = match open(target) {
-        Ok(driver) => Device::new(driver, if watched { Memory::watched() } else { Memory::default() }),
+        Ok(driver) => OpenDevice::new(driver, if watched { Memory::watched() } else { Memory::default() }),
         Err(error) => {
             let failure = Failure::Lab(error.to_string());
-            return framing::send(&mut stream, &(number, Answer::Err(failure)), &[]);
+            return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    framing::send(&mut stream, &(number, Answer::Ok(Reply::Opened(device.info.clone()))), &[])?;
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
-        let (answer, body): (Answer, _) = match device.answer(request, &body) {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
@@ -48,27 +48,27 @@ struct Launchable {
 }
 
 /// A module as the judge knows it: the driver's changes whenever it is loaded anew.
-struct Module {
+struct LoadedModule {
     image: PathBuf,
     loaded: u32,
 }
 
-struct Device {
+struct OpenDevice {
     driver: Box<dyn Driver>,
     info: DeviceInfo,
     memory: Memory,
-    modules: Vec<Module>,
+    modules: Vec<LoadedModule>,
     entries: HashMap<(ModuleId, String), Launchable>,
     /// What the launch statements said, by entry and dims: each is asked once.
-    shapes: HashMap<(ModuleId, String, Vec<u8>), Placed>,
+    shapes: HashMap<(ModuleId, String, Vec<u8>), LaunchShape>,
     /// Where a launch statement writes its `LabShape`.
     statement: Option<u64>,
 }
 
-impl Device {
+impl OpenDevice {
     fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
-        Device {
+        OpenDevice {
             driver,
             info,
             memory,
@@ -79,45 +79,51 @@ impl Device {
         }
     }
 
-    fn answer(&mut self, request: Request, body: &[u8]) -> Result<(Reply, Vec<u8>), Failure> {
+    fn answer(&mut self, request: WorkerRequest, body: &[u8]) -> Result<(WorkerReply, Vec<u8>), Failure> {
         let driver = &mut *self.driver;
         let reply = match request {
-            Request::Open { .. } => return Err(Failure::Lab("the device is open already".into())),
-            Request::Load { image } => {
+            WorkerRequest::Open { .. } => return Err(Failure::Lab("the device is open already".into())),
+            WorkerRequest::Load { image } => {
                 let loaded = driver.load(&image)?;
-                self.modules.push(Module { image, loaded });
-                Reply::Module(ModuleId(self.modules.len() as u32 - 1))
+                self.modules.push(LoadedModule { image, loaded });
+                WorkerReply::Module(ModuleId(self.modules.len() as u32 - 1))
             }
-            Request::Renew { module } => {
+            WorkerRequest::Renew { module } => {
                 self.renew(module)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Lacks { module, entry } => Reply::Lacks(self.launchable(module, &entry)?.err()),
-            Request::Buffer { name, bytes } => Reply::Buffer(self.memory.allocate(driver, name, bytes)?),
-            Request::Write { buffer } => {
+            WorkerRequest::Lacks { module, entry } => {
+                WorkerReply::Lacks(self.launchable(module, &entry)?.err())
+            }
+            WorkerRequest::Buffer { name, bytes } => {
+                WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
+            }
+            WorkerRequest::Write { buffer } => {
                 self.memory.write(driver, buffer, body)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Read { buffer } => return Ok((Reply::Done, self.memory.read(driver, buffer)?)),
-            Request::Fill { buffer, pattern } => {
+            WorkerRequest::Read { buffer } => {
+                return Ok((WorkerReply::Done, self.memory.read(driver, buffer)?));
+            }
+            WorkerRequest::Fill { buffer, pattern } => {
                 self.memory.fill(driver, buffer, pattern)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Seal { buffer } => {
+            WorkerRequest::Seal { buffer } => {
                 self.memory.seal(driver, buffer)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Free { buffer } => {
+            WorkerRequest::Free { buffer } => {
                 self.memory.free(driver, buffer)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Launch(launch) => self.launch(&launch)?,
-            Request::Breaches => Reply::Breaches(self.memory.breaches(driver)?),
+            WorkerRequest::Launch(launch) => self.launch(&launch)?,
+            WorkerRequest::Breaches => WorkerReply::Breaches(self.memory.breaches(driver)?),
         };
         Ok((reply, Vec::new()))
     }
 
-    fn module(&self, module: ModuleId) -> Result<&Module, DeviceError> {
+    fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
         let found = self.modules.get(module.0 as usize);
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
@@ -125,13 +131,13 @@ impl Device {
     /// Loads the module anew: its globals are as they were in the image, and the driver forgets what lies
     /// beside the buffers.
     fn renew(&mut self, module: ModuleId) -> Result<(), DeviceError> {
-        let Module { image, loaded } = self.module(module)?;
+        let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
         self.entries.retain(|(of, _), _| *of != module);
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.driver.forget()
+        self.driver.wipe_padding()
     }
 
     /// The entry and its launch statement, or the name of the one that the module lacks.
@@ -153,8 +159,8 @@ impl Device {
         Ok(Ok(found))
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<Reply, Failure> {
-        let (shape, residency) = self.shape(launch)?;
+    fn launch(&mut self, launch: &Launch) -> Result<WorkerReply, Failure> {
+        let (shape, occupancy) = self.shape(launch)?;
         let found = self.required(launch)?;
         let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
@@ -164,7 +170,7 @@ impl Device {
             });
         }
         let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
-        Ok(Reply::Launched { seconds, shape, residency })
+        Ok(WorkerReply::Launched { seconds, shape, occupancy })
     }
 
     fn required(&mut self, launch: &Launch) -> Result<Launchable, Failure> {
@@ -174,7 +180,7 @@ impl Device {
 
     /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
     /// window, so that whatever it leaves in the module is gone before the launch.
-    fn shape(&mut self, launch: &Launch) -> Result<Placed, Failure> {
+    fn shape(&mut self, launch: &Launch) -> Result<LaunchShape, Failure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.shapes.get(&key) {
             return Ok(*known);
@@ -192,15 +198,15 @@ impl Device {
             out.to_le_bytes().to_vec(),
         ];
         let one = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
-        self.driver.launch(found.statement, &one, &args, Order::Forward)?;
+        self.driver.launch(found.statement, &one, &args, ExecutionOrder::Forward)?;
         let mut bytes = [0; STATEMENT_BYTES];
         self.driver.download(out, &mut bytes)?;
         let shape = read_shape(&bytes);
         self.check(&launch.entry, found.entry, &shape)?;
-        let residency = self.driver.residency(found.entry, &shape)?;
+        let occupancy = self.driver.occupancy(found.entry, &shape)?;
         self.renew(launch.module)?;
-        self.shapes.insert(key, (shape, residency));
-        Ok((shape, residency))
+        self.shapes.insert(key, (shape, occupancy));
+        Ok((shape, occupancy))
     }
 
     fn check(&mut self, name: &str, entry: Entry, shape: &Shape) -> Result<(), Failure> {

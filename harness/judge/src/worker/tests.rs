@@ -4,7 +4,7 @@
 use super::*;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARED, Entry, POISON};
+use lab_device::{COMPARE_CHUNK_BYTES, Entry, POISON};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -54,7 +54,13 @@ impl Driver for Fake {
         assert_eq!(bytes % 4, 0);
         self.upload(address, &pattern.to_le_bytes().repeat(bytes / 4))
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         self.kernels[entry.index as usize].1(&mut self.memory, args)?;
         Ok(0.5)
     }
@@ -87,7 +93,13 @@ fn worker_with(words: [u32; 8], kernel: Kernel) -> Worker {
 
 fn launch(worker: &mut Worker, args: Vec<LaunchArg>) -> Result<f64, Stop> {
     let module = worker.load(Path::new("image"))?;
-    worker.launch(&Launch { module, entry: "k".into(), args, dims: vec![1; 4], order: Order::Forward })
+    worker.launch(&Launch {
+        module,
+        entry: "k".into(),
+        args,
+        dims: vec![1; 4],
+        order: ExecutionOrder::Forward,
+    })
 }
 
 /// Launches a kernel that stores 1 at `offset` of a 10-byte buffer `x`; what breaches come of it.
@@ -125,14 +137,14 @@ fn a_store_into_a_sealed_input_is_found() {
 
 #[test]
 fn a_change_far_into_a_large_input_is_found_at_its_byte() {
-    let changed = [2 * COMPARED + 5, 2 * COMPARED + 9, 3 * COMPARED];
+    let changed = [2 * COMPARE_CHUNK_BYTES + 5, 2 * COMPARE_CHUNK_BYTES + 9, 3 * COMPARE_CHUNK_BYTES];
     let kernel: Kernel = Box::new(move |memory, args| {
         changed.iter().for_each(|at| memory[address(&args[0]) + at] ^= 1);
         Ok(())
     });
     let mut worker = worker_with(PLAIN, kernel);
-    let x = worker.buffer("x", 3 * COMPARED + 1).unwrap();
-    worker.write(x, &vec![3; 3 * COMPARED + 1]).unwrap();
+    let x = worker.buffer("x", 3 * COMPARE_CHUNK_BYTES + 1).unwrap();
+    worker.write(x, &vec![3; 3 * COMPARE_CHUNK_BYTES + 1]).unwrap();
     worker.seal(x).unwrap();
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let offset = changed[0] as u64;
@@ -258,7 +270,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let forger = std::thread::spawn(move || {
         let mut theirs = theirs;
-        framing::receive::<(u64, Request)>(&mut theirs, 0).unwrap();
+        framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
     let error =
@@ -271,17 +283,17 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
 fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
-        let answer = (99u64, Answer::Ok(Reply::Done));
+        let answer = (99u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_id.to_string().contains("an answer to another request"), "{wrong_id}");
     let wrong_kind = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
     let long = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         // The judge may hang up as soon as it has read the length.
         let _ = framing::send(&mut s, &answer, &[0; 10]);
     });

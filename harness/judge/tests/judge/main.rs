@@ -6,3 +6,4 @@ mod faults;
 mod problems;
 mod rmsnorm;
 mod support;
+mod toy;

@@ -160,7 +160,7 @@ fn measured(record: &Record, app: &App, columns: usize) -> Vec<Section<'static>>
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
     let mut all = vec![
         Section::new("what proves it", correctness::proof(&report, failed, columns, theme, app.glyphs)),
-        Section::new("measured", correctness::others(&report, &app.setup.objective, columns, theme)),
+        Section::new("measured", correctness::others(&report, app.setup.objective.name(), columns, theme)),
         Section::new("on", device(&report, theme)),
     ];
     if let Some(held_out) = &record.held_out {

@@ -29,7 +29,7 @@ pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
-        Column::Correctness => printable(&row.correctness).into_owned(),
+        Column::Correctness => row.correctness.to_string(),
         Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
         Column::Device => {
             let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
@@ -91,7 +91,7 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, app: &Ap
         _ if is_foreign => theme.quiet(),
         Column::Commit => theme.accent(),
         Column::Figure => theme.strong(),
-        Column::Correctness if experiment.row.correctness != "pass" => theme.bad(),
+        Column::Correctness if !experiment.row.correctness.passed() => theme.bad(),
         Column::Change | Column::Speed => match change.and_then(|c| c.speed) {
             Some(Speed::Faster) => theme.good(),
             Some(Speed::Slower) => theme.bad(),

@@ -2,6 +2,7 @@
 
 use super::super::super::app::{App, Running};
 use super::super::super::format;
+use lab_core::objective::Objective;
 use lab_protocol::report::{Report, attribute};
 use ratatui::text::Line;
 
@@ -23,14 +24,14 @@ pub fn line(app: &App) -> Option<Line<'static>> {
 pub fn levels(app: &App) -> Vec<(f64, String)> {
     let Some(last) = &app.last else { return Vec::new() };
     let report = &last.report;
-    let objective = app.setup.objective.as_str();
+    let objective = &app.setup.objective;
     let level = |key: &str, name: &str| {
         let bound = report.number(key).filter(|us| *us > 0.0)?;
         let at = match objective {
-            "kernel_us" => bound,
+            Objective::KernelTime => bound,
             // What a launch counts is the same in both: speeds are to each other as the times are.
-            "throughput_sps" => report.number(objective)? * report.number("kernel_us")? / bound,
-            _ => return None,
+            Objective::Throughput => report.number(objective.name())? * report.number("kernel_us")? / bound,
+            Objective::Other(_) => return None,
         };
         at.is_finite().then(|| (at, format!("{name} {}", format::short(at))))
     };

@@ -164,14 +164,14 @@ pub fn range(must: &[f64], others: Reach, levels: &[f64], scale: Scale) -> Axis 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::run::experiment::{Measured, Row};
+    use lab_core::run::experiment::{Correctness, Measured, Row};
 
     fn experiment(figure: f64, status: Status) -> Experiment {
         let row = Row {
             commit: "0123456".into(),
             throughput_sps: figure,
             kernel_us: 1.0,
-            correctness: "pass".into(),
+            correctness: Correctness::Pass,
             status,
             description: String::new(),
         };

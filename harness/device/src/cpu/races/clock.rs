@@ -1,31 +1,33 @@
-//! Vector clocks of CUDA's threads, in two levels: what one knows of a block is a vector, and blocks of which nothing is
-//! known take no room. What several threads know alike they share, so that a barrier costs one vector and not one a thread.
+//! Vector clocks of CUDA threads, in two levels: a map from blocks to the vector of their threads' times. Blocks of which
+//! nothing is known take no memory. Threads share equal vectors, so a barrier costs one vector for the block and not one
+//! for each thread.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a thread knows of others: all that thread `t` of block `b` did up to time `of(b, t)` came before.
+/// What happened before: everything that thread `t` of block `b` did up to time `of(b, t)`.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Rc<BTreeMap<u32, Rc<[u32]>>>);
+pub struct VectorClock(Rc<BTreeMap<u32, Rc<[u32]>>>);
 
-impl Clock {
-    /// 0 where nothing is known; times begin at 1.
+impl VectorClock {
+    /// The time of a thread. 0 where nothing is known: times begin at 1.
     #[inline]
     pub fn of(&self, block: u32, thread: u32) -> u32 {
         self.0.get(&block).map_or(0, |times| times[thread as usize])
     }
 
-    pub fn knows_anything(&self) -> bool {
-        !self.0.is_empty()
+    /// Whether nothing is known of any thread.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// Two clocks of one id know the same, as long as both are there.
+    /// Clocks with the same id are equal, as long as both exist.
     pub fn id(&self) -> usize {
         Rc::as_ptr(&self.0) as usize
     }
 
-    /// Learns all that another clock knows.
-    pub fn join(&mut self, other: &Clock) {
+    /// Takes the later time of each thread.
+    pub fn join(&mut self, other: &VectorClock) {
         if Rc::ptr_eq(&self.0, &other.0) || other.0.is_empty() {
             return;
         }
@@ -33,18 +35,18 @@ impl Clock {
             *self = other.clone();
             return;
         }
-        let news = |(block, times): &(&u32, &Rc<[u32]>)| {
+        let is_newer = |(block, times): &(&u32, &Rc<[u32]>)| {
             self.0.get(block).is_none_or(|known| {
                 !Rc::ptr_eq(known, times) && known.iter().zip(times.iter()).any(|(a, b)| a < b)
             })
         };
-        let news: Vec<(u32, Rc<[u32]>)> =
-            other.0.iter().filter(news).map(|(block, times)| (*block, times.clone())).collect();
-        if news.is_empty() {
+        let newer: Vec<(u32, Rc<[u32]>)> =
+            other.0.iter().filter(is_newer).map(|(block, times)| (*block, times.clone())).collect();
+        if newer.is_empty() {
             return;
         }
         let blocks = Rc::make_mut(&mut self.0);
-        for (block, times) in news {
+        for (block, times) in newer {
             blocks
                 .entry(block)
                 .and_modify(|known| {
@@ -54,7 +56,8 @@ impl Clock {
         }
     }
 
-    /// Learns the times of some threads of a block of so many.
+    /// Takes the times of some threads of a block that has `threads` threads, where they are later. `times` gives the
+    /// index in the block and the time.
     pub fn learn(&mut self, block: u32, threads: usize, times: impl Iterator<Item = (u32, u32)>) {
         let mut vector = self.0.get(&block).map_or_else(|| vec![0; threads], |known| known.to_vec());
         for (thread, time) in times {
@@ -68,24 +71,24 @@ impl Clock {
 mod tests {
     use super::*;
 
-    fn knowing(block: u32, times: &[(u32, u32)]) -> Clock {
-        let mut clock = Clock::default();
+    fn clock_of(block: u32, times: &[(u32, u32)]) -> VectorClock {
+        let mut clock = VectorClock::default();
         clock.learn(block, 4, times.iter().copied());
         clock
     }
 
     #[test]
     fn joining_keeps_the_later_time_of_each_thread() {
-        let mut clock = knowing(0, &[(0, 3), (1, 1)]);
-        clock.join(&knowing(0, &[(0, 2), (1, 5)]));
-        clock.join(&knowing(7, &[(3, 9)]));
+        let mut clock = clock_of(0, &[(0, 3), (1, 1)]);
+        clock.join(&clock_of(0, &[(0, 2), (1, 5)]));
+        clock.join(&clock_of(7, &[(3, 9)]));
         assert_eq!([clock.of(0, 0), clock.of(0, 1), clock.of(7, 3)], [3, 5, 9]);
         assert_eq!([clock.of(0, 2), clock.of(8, 0)], [0, 0]);
     }
 
     #[test]
-    fn what_was_shared_stays_as_it_was() {
-        let before = knowing(0, &[(0, 1)]);
+    fn a_copy_does_not_change_the_clock_it_was_made_from() {
+        let before = clock_of(0, &[(0, 1)]);
         let mut after = before.clone();
         after.learn(0, 4, [(1, 8)].into_iter());
         assert_eq!([before.of(0, 1), after.of(0, 1), after.of(0, 0)], [0, 8, 1]);

@@ -1,31 +1,32 @@
-//! Who accessed each word of memory last: the shadow of what a kernel touches.
+//! The last accesses to each word of memory.
 
 use std::collections::HashMap;
 
-/// One access, as far as a later one must know it.
+/// One access: what a later access must know to tell whether the two race.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Access {
+pub struct ShadowAccess {
+    /// Linear index of the block in the grid.
     pub block: u32,
-    /// Within its block.
+    /// Linear index of the thread in its block.
     pub thread: u16,
-    /// The bytes of the word, a bit each; 0 is no access.
+    /// The accessed bytes of the word, one bit each; 0 means no access.
     pub bytes: u8,
-    /// Through an atomic, a volatile or a cache-bypassing access, which may meet others of their kind.
+    /// Atomic, volatile, or past a cache: such accesses do not race with each other.
     pub relaxed: bool,
     pub writes: bool,
     /// The thread's time.
     pub time: u32,
-    /// Return address, from the image's beginning.
+    /// Address of the instruction after the access, in bytes from the start of the module's image.
     pub pc: u32,
 }
 
-impl Access {
-    pub fn same_thread(&self, other: &Access) -> bool {
+impl ShadowAccess {
+    pub fn same_thread(&self, other: &ShadowAccess) -> bool {
         self.thread == other.thread && self.block == other.block
     }
 
-    /// Whether the two may not meet: one writes, and not both are made for that.
-    fn conflicts(&self, other: &Access) -> bool {
+    /// Whether the two race unless something orders them: they share a byte, one writes, and not both are relaxed.
+    fn conflicts(&self, other: &ShadowAccess) -> bool {
         self.bytes & other.bytes != 0
             && (self.writes || other.writes)
             && !(self.relaxed && other.relaxed)
@@ -36,32 +37,34 @@ impl Access {
 /// Bytes of a word.
 const WORD: usize = 4;
 const PAGE: usize = 4096;
-/// Unordered accesses of a word that are remembered; of more, some are forgotten, and with them some races.
+/// Unordered accesses that are kept of a word. Where there are more, some are dropped, and their races are missed.
 const WRITES: usize = 2;
 const READS: usize = 4;
 
 #[derive(Clone, Copy, Default)]
 struct Word {
-    writes: [Access; WRITES],
-    reads: [Access; READS],
+    writes: [ShadowAccess; WRITES],
+    reads: [ShadowAccess; READS],
 }
 
+/// The last accesses to memory, by page and word.
 #[derive(Default)]
-pub struct Shadow {
+pub struct ShadowMemory {
     pages: HashMap<usize, Box<[Word]>>,
+    /// Counts accesses; decides which record of a full word is replaced.
     turn: usize,
 }
 
-impl Shadow {
-    /// Takes in an access to `length` bytes. `before` tells whether an earlier access came before it for certain; an
-    /// earlier one that did not, and must not meet this one, is answered.
+impl ShadowMemory {
+    /// Records an access to `length` bytes. `before` says whether an earlier access happened before this one. Returns
+    /// an earlier access that races with this one.
     pub fn access(
         &mut self,
         address: usize,
         length: usize,
-        access: Access,
-        before: impl Fn(&Access) -> bool,
-    ) -> Option<Access> {
+        access: ShadowAccess,
+        before: impl Fn(&ShadowAccess) -> bool,
+    ) -> Option<ShadowAccess> {
         let mut found = None;
         let end = address + length;
         let mut at = address & !(WORD - 1);
@@ -76,15 +79,15 @@ impl Shadow {
                 let bytes = ((1u8 << last) - 1) & !((1u8 << first) - 1);
                 let word = &mut page[at % PAGE / WORD];
                 self.turn = self.turn.wrapping_add(1);
-                found = found.or(word.access(Access { bytes, ..access }, &before, self.turn));
+                found = found.or(word.access(ShadowAccess { bytes, ..access }, &before, self.turn));
                 at += WORD;
             }
         }
         found
     }
 
-    /// Forgets what was done to memory that others get now.
-    pub fn forget(&mut self, address: usize, length: usize) {
+    /// Drops the records of `length` bytes.
+    pub fn reset(&mut self, address: usize, length: usize) {
         let end = address + length;
         let mut at = address & !(WORD - 1);
         while at < end {
@@ -101,15 +104,21 @@ impl Shadow {
 
 impl Word {
     #[inline]
-    fn access(&mut self, access: Access, before: &impl Fn(&Access) -> bool, turn: usize) -> Option<Access> {
-        let races = |earlier: &&Access| earlier.conflicts(&access) && !before(earlier);
+    fn access(
+        &mut self,
+        access: ShadowAccess,
+        before: &impl Fn(&ShadowAccess) -> bool,
+        turn: usize,
+    ) -> Option<ShadowAccess> {
+        let races = |earlier: &&ShadowAccess| earlier.conflicts(&access) && !before(earlier);
         let found = self.writes.iter().find(races);
         let found = if access.writes { found.or(self.reads.iter().find(races)) } else { found }.copied();
         if access.writes {
-            // What came before this write is behind it for all that come; what raced with it was told.
+            // A later access that is ordered after this write is ordered after those before it too, and a race with
+            // this write was just reported: the earlier records are not needed any more.
             for earlier in self.writes.iter_mut().chain(&mut self.reads) {
                 if earlier.bytes & !access.bytes == 0 {
-                    *earlier = Access::default();
+                    *earlier = ShadowAccess::default();
                 }
             }
             put(&mut self.writes, access, turn, before);
@@ -120,9 +129,15 @@ impl Word {
     }
 }
 
-/// In place of one that it stands for: of the same thread, or known to be earlier. Else where room is, else in turn.
-fn put(slots: &mut [Access], access: Access, turn: usize, before: &impl Fn(&Access) -> bool) {
-    let covered = |earlier: &Access| {
+/// Replaces a record that `access` makes unnecessary: one of the same thread, or one that happened before. Otherwise
+/// takes a free slot, and if there is none, the next in turn.
+fn put(
+    slots: &mut [ShadowAccess],
+    access: ShadowAccess,
+    turn: usize,
+    before: &impl Fn(&ShadowAccess) -> bool,
+) {
+    let covered = |earlier: &ShadowAccess| {
         earlier.bytes & !access.bytes == 0 && (earlier.same_thread(&access) || before(earlier))
     };
     let place = slots
@@ -137,13 +152,13 @@ fn put(slots: &mut [Access], access: Access, turn: usize, before: &impl Fn(&Acce
 mod tests {
     use super::*;
 
-    fn access(thread: u16, writes: bool) -> Access {
-        Access { thread, writes, time: 1, ..Access::default() }
+    fn access(thread: u16, writes: bool) -> ShadowAccess {
+        ShadowAccess { thread, writes, time: 1, ..ShadowAccess::default() }
     }
 
     /// Accesses `(thread, writes, address, length)` with nothing ordered: the threads of the first pair that races.
     fn race(accesses: &[(u16, bool, usize, usize)]) -> Option<(u16, u16)> {
-        let mut shadow = Shadow::default();
+        let mut shadow = ShadowMemory::default();
         accesses.iter().find_map(|(thread, writes, address, length)| {
             let earlier = shadow.access(*address, *length, access(*thread, *writes), |_| false)?;
             Some((earlier.thread, *thread))
@@ -151,40 +166,40 @@ mod tests {
     }
 
     #[test]
-    fn a_write_meets_whatever_touches_one_of_its_bytes() {
+    fn a_write_races_with_any_access_to_one_of_its_bytes() {
         assert_eq!(race(&[(0, true, 16, 4), (1, false, 19, 1)]), Some((0, 1)));
         assert_eq!(race(&[(0, false, 14, 8), (1, true, 16, 2)]), Some((0, 1)));
         assert_eq!(race(&[(0, true, 4094, 4), (1, true, 4096, 16)]), Some((0, 1)));
     }
 
     #[test]
-    fn neighbours_readers_and_a_thread_alone_meet_nobody() {
+    fn other_bytes_two_reads_and_one_thread_do_not_race() {
         assert_eq!(race(&[(0, true, 16, 2), (1, true, 18, 2), (0, false, 16, 2), (1, false, 18, 2)]), None);
         assert_eq!(race(&[(0, false, 16, 4), (1, false, 16, 4), (2, false, 16, 4)]), None);
         assert_eq!(race(&[(0, true, 16, 4), (0, false, 16, 4), (0, true, 16, 4)]), None);
     }
 
     #[test]
-    fn one_of_many_readers_is_still_remembered() {
+    fn a_write_after_many_reads_still_races() {
         let mut all: Vec<_> = (0..100).map(|thread| (thread, false, 32, 4)).collect();
         all.push((200, true, 32, 4));
         assert!(race(&all).is_some());
     }
 
     #[test]
-    fn atomics_meet_atomics_but_no_plain_access() {
-        let relaxed = |thread| Access { relaxed: true, ..access(thread, true) };
-        let mut shadow = Shadow::default();
+    fn atomics_race_with_plain_accesses_only() {
+        let relaxed = |thread| ShadowAccess { relaxed: true, ..access(thread, true) };
+        let mut shadow = ShadowMemory::default();
         assert_eq!(shadow.access(8, 4, relaxed(0), |_| false), None);
         assert_eq!(shadow.access(8, 4, relaxed(1), |_| false), None);
         assert!(shadow.access(8, 4, access(2, false), |_| false).is_some());
     }
 
     #[test]
-    fn memory_that_is_given_to_others_begins_anew() {
-        let mut shadow = Shadow::default();
+    fn memory_that_is_reset_has_no_earlier_accesses() {
+        let mut shadow = ShadowMemory::default();
         shadow.access(4090, 12, access(0, true), |_| false);
-        shadow.forget(4088, 16);
+        shadow.reset(4088, 16);
         assert_eq!(shadow.access(4090, 12, access(1, true), |_| false), None);
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::Worker;
-use crate::api::{Order, Shape};
+use crate::api::{ExecutionOrder, Shape};
 use crate::cpu::abi::{BlockHead, FRESH, Site, Thread, WARP};
 use crate::cpu::order::{bits, choose, mix};
 use crate::cpu::shared::SharedMemory;
@@ -176,7 +176,7 @@ impl Block {
     }
 
     /// Makes this the block at `linear` of the grid, with every thread still to run.
-    pub fn begin(&mut self, linear: u64, order: Order) {
+    pub fn begin(&mut self, linear: u64, order: ExecutionOrder) {
         let [width, height, _] = self.head.grid.map(u64::from);
         self.head.index =
             [linear % width, linear / width % height, linear / (width * height)].map(|i| i as u32);
@@ -196,14 +196,14 @@ impl Block {
         self.barrier = Barrier::EMPTY;
         self.at_grid = 0;
         self.shared.begin();
-        if let Order::Shuffled(seed) = order {
+        if let ExecutionOrder::Shuffled(seed) = order {
             self.random = mix(seed ^ mix(linear));
         }
     }
 
     /// The next ready thread in the order asked for. A warp goes on until it has no ready lane.
     #[inline]
-    pub fn take(&mut self, order: Order) -> *mut Thread {
+    pub fn take(&mut self, order: ExecutionOrder) -> *mut Thread {
         debug_assert!(self.ready != 0);
         if self.ready & (1 << self.current_warp) == 0 {
             self.current_warp = choose(self.ready, order, &mut self.random);

@@ -12,7 +12,7 @@ mod report;
 
 pub use calls::RUNTIME;
 
-use crate::api::Order;
+use crate::api::ExecutionOrder;
 use crate::cpu::abi::{FRESH, Thread};
 use crate::cpu::launch::{Launch, Wait, Weight};
 use crate::cpu::stacks::{Carriers, Pause};
@@ -32,7 +32,7 @@ pub struct Worker {
     next: *mut Thread,
     /// Generation of the grid's barrier that this worker has passed.
     passed: u32,
-    order: Order,
+    order: ExecutionOrder,
 }
 
 // SAFETY: a worker is used by one OS thread at a time: its launch ends before the driver touches it again,
@@ -54,7 +54,7 @@ impl Worker {
             current: 0,
             next: std::ptr::null_mut(),
             passed: 0,
-            order: Order::Forward,
+            order: ExecutionOrder::Forward,
         }
     }
 

@@ -4,7 +4,7 @@
 use super::block::Block;
 use super::block_of;
 use crate::cpu::abi::{Thread, WARP};
-use crate::cpu::races::{Atomic, Kind, Races};
+use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, RaceDetector, ThreadId};
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -34,11 +34,11 @@ unsafe extern "C" fn access(
 ) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
-        let kind = Kind { writes: kind & WRITES != 0, relaxed: kind & RELAXED != 0 };
+        let kind = AccessKind { writes: kind & WRITES != 0, relaxed: kind & RELAXED != 0 };
         let address = address as usize;
         if kind.relaxed {
             // A volatile access is an atomic one that orders nothing by itself.
-            let what = if kind.writes { Atomic::Store } else { Atomic::Load };
+            let what = if kind.writes { AtomicOperation::Store } else { AtomicOperation::Load };
             touch(thread, address, bytes, kind, pc, Some((what, false, false)));
         } else {
             touch(thread, address, bytes, kind, pc, None);
@@ -56,8 +56,8 @@ unsafe extern "C" fn atomic(
 ) {
     // C++'s memory orders: relaxed, consume, acquire, release, acq_rel, seq_cst.
     let (acquires, releases) = (matches!(order, 1 | 2 | 4 | 5), matches!(order, 3..=5));
-    let what = [Atomic::Load, Atomic::Store, Atomic::Modify][what.min(2) as usize];
-    let kind = Kind { writes: what != Atomic::Load, relaxed: true };
+    let what = [AtomicOperation::Load, AtomicOperation::Store, AtomicOperation::Modify][what.min(2) as usize];
+    let kind = AccessKind { writes: what != AtomicOperation::Load, relaxed: true };
     // SAFETY: the caller keeps the contract above.
     unsafe { touch(thread, address as usize, bytes, kind, pc, Some((what, acquires, releases))) };
 }
@@ -75,9 +75,9 @@ unsafe fn touch(
     thread: *mut Thread,
     address: usize,
     bytes: usize,
-    kind: Kind,
+    kind: AccessKind,
     pc: *const c_void,
-    order: Option<(Atomic, bool, bool)>,
+    order: Option<(AtomicOperation, bool, bool)>,
 ) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
@@ -90,17 +90,19 @@ unsafe fn touch(
         if let Some((what, acquires, releases)) = order {
             races.atomic(who, address, what, acquires, releases);
         }
-        races.access(who, address, bytes, kind, pc as usize, || (*block).shared.holds(address));
+        races.access(who, address, bytes, kind, pc as usize, || {
+            if (*block).shared.holds(address) { MemorySpace::Shared } else { MemorySpace::Global }
+        });
     }
 }
 
 /// The detector of a block's launch, where the launch is followed.
-unsafe fn followed<'a>(block: *mut Block) -> Option<RefMut<'a, Races>> {
+unsafe fn followed<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
     // SAFETY: the caller keeps the contract above.
     unsafe { (*(*(*block).worker).launch).races.as_ref().map(|races| races.borrow_mut()) }
 }
 
-unsafe fn who(thread: *mut Thread) -> (u32, u32) {
+unsafe fn who(thread: *mut Thread) -> ThreadId {
     // SAFETY: the caller keeps the contract above.
     unsafe { (number(block_of(thread)), (*thread).warp * WARP + (*thread).lane) }
 }
@@ -121,9 +123,9 @@ pub unsafe fn begin(block: *mut Block) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
         let Some(mut races) = followed(block) else { return };
-        races.begin(number(block));
+        races.block_begins(number(block));
         let (address, bytes) = (*block).shared.dynamic_range();
-        races.forget(address, bytes);
+        races.reset_memory(address, bytes);
     }
 }
 
@@ -135,7 +137,7 @@ pub unsafe fn end(block: *mut Block) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
-            races.end(number(block));
+            races.block_ended(number(block));
         }
     }
 }
@@ -148,7 +150,7 @@ pub unsafe fn hand_over(block: *mut Block, address: usize, bytes: usize) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
-            races.forget(address, bytes);
+            races.reset_memory(address, bytes);
         }
     }
 }
@@ -164,7 +166,7 @@ pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c
         let what = CStr::from_ptr(what).to_bytes();
         if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
             let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
-            races.meet(number(block), lanes.map(|lane| warp * WARP + lane));
+            races.threads_met(number(block), lanes.map(|lane| warp * WARP + lane));
         }
     }
 }
@@ -178,7 +180,7 @@ pub unsafe fn block_met(block: *mut Block) {
     unsafe {
         let Some(mut races) = followed(block) else { return };
         let threads = (*block).threads.len() as u32;
-        races.meet(number(block), 0..threads);
+        races.threads_met(number(block), 0..threads);
     }
 }
 
@@ -190,7 +192,7 @@ pub unsafe fn grid_met(block: *mut Block) {
     // SAFETY: the caller keeps the contract above.
     unsafe {
         if let Some(mut races) = followed(block) {
-            races.meet_all();
+            races.grid_met();
         }
     }
 }

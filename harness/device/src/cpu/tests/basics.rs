@@ -51,7 +51,7 @@ fn a_launch_statement_is_asked_on_the_device() {
     let out = bench.device.alloc(32).unwrap();
     let device: Vec<u8> = [16u32, 232448, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
     let args = [2048i32.to_le_bytes().to_vec(), device, out.to_le_bytes().to_vec()];
-    bench.device.launch(entry, &shape(1, 1), &args, Order::Forward).unwrap();
+    bench.device.launch(entry, &shape(1, 1), &args, ExecutionOrder::Forward).unwrap();
     let mut answer = [0u32; 8];
     bench.device.download(out, bytemuck::cast_slice_mut(&mut answer)).unwrap();
     assert_eq!(answer, [8, 1, 1, 256, 1, 1, 1, 0]);

@@ -84,7 +84,7 @@ extern "C" __global__ void fine(const int*, int* out, int n) {
 }
 "#;
 
-fn error(bench: &mut Bench, kernel: &str, shape: &Shape, order: Order) -> String {
+fn error(bench: &mut Bench, kernel: &str, shape: &Shape, order: ExecutionOrder) -> String {
     match bench.run::<i32, i32>(kernel, shape, &[0], 64, order) {
         Err(DeviceError::Kernel(text)) => text,
         other => panic!("{kernel} should fail, but: {other:?}"),
@@ -110,7 +110,7 @@ fn failures_name_kernel_place_and_thread() {
         ("too_much_shared", Shape { shared_bytes: 200 * 1024, ..two }, "kernel 'too_much_shared': the block uses 253952 bytes of shared memory, more than the 232448 there are, block (0,0,0), thread (0,0,0)".into()),
         ("overrun", Shape { shared_bytes: 256, ..shape(1, 1) }, "kernel 'overrun': shared memory was written past its end in block (0,0,0)".into()),
     ] {
-        assert_eq!(error(&mut bench, kernel, &shape, Order::Forward), expected);
+        assert_eq!(error(&mut bench, kernel, &shape, ExecutionOrder::Forward), expected);
         // The device goes on, in every order.
         for order in ORDERS {
             let fine: Vec<i32> = bench.run("fine", &two, &[0i32], 64, order).unwrap();
@@ -123,9 +123,10 @@ fn failures_name_kernel_place_and_thread() {
 #[test]
 fn a_stack_overflow_is_told_as_one() {
     let mut bench = Bench::new(SOURCE);
-    let shallow: Vec<i32> = bench.run("recursion", &shape(1, 1), &[10i32], 1, Order::Forward).unwrap();
+    let shallow: Vec<i32> =
+        bench.run("recursion", &shape(1, 1), &[10i32], 1, ExecutionOrder::Forward).unwrap();
     assert_eq!(shallow, [55]);
-    let deep = bench.run::<i32, i32>("recursion", &shape(1, 1), &[80], 1, Order::Forward);
+    let deep = bench.run::<i32, i32>("recursion", &shape(1, 1), &[80], 1, ExecutionOrder::Forward);
     let expected = "kernel 'recursion': stack overflow: a thread has 64 KiB for its local variables here; the first seen is block (0,0,0), thread (0,0,0)";
     assert_eq!(deep, Err(DeviceError::Kernel(expected.into())));
 }
@@ -135,10 +136,10 @@ fn a_missing_barrier_shows_in_another_order() {
     let mut bench = Bench::new(SOURCE);
     let right: Vec<i32> = (0..64).map(|t: i32| (t - 1).max(0)).collect();
     let mut run = |order| bench.run::<i32, i32>("missing_barrier", &shape(1, 64), &[0], 64, order).unwrap();
-    assert_eq!(run(Order::Forward), right, "which hides it");
-    assert_ne!(run(Order::Reverse), right);
-    assert_ne!(run(Order::Shuffled(7)), right);
-    assert_eq!(run(Order::Shuffled(7)), run(Order::Shuffled(7)), "a seed gives one order");
+    assert_eq!(run(ExecutionOrder::Forward), right, "which hides it");
+    assert_ne!(run(ExecutionOrder::Reverse), right);
+    assert_ne!(run(ExecutionOrder::Shuffled(7)), right);
+    assert_eq!(run(ExecutionOrder::Shuffled(7)), run(ExecutionOrder::Shuffled(7)), "a seed gives one order");
 }
 
 #[test]
@@ -154,11 +155,12 @@ fn launches_that_cannot_be_made_are_refused() {
         ),
         (cooperative, "100000 blocks cannot be resident at once"),
     ] {
-        let text = error(&mut bench, "fine", &shape, Order::Forward);
+        let text = error(&mut bench, "fine", &shape, ExecutionOrder::Forward);
         assert!(text.starts_with(&format!("kernel 'fine' cannot be launched: {expected}")), "{text}");
     }
     let entry = bench.device.entry(bench.module, "fine").unwrap().unwrap();
-    let mut launch = |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, Order::Forward);
+    let mut launch =
+        |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, ExecutionOrder::Forward);
     assert_eq!(
         launch(&[vec![0; 8]]),
         Err(DeviceError::Kernel("kernel 'fine' takes 3 arguments, and 1 are given".into()))
@@ -188,8 +190,8 @@ fn a_wild_access_says_who_it_was() {
     const TOLD: &str = "LAB_TEST_WILD_ACCESS";
     if std::env::var_os(TOLD).is_some() {
         let mut bench = Bench::new(SOURCE);
-        bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, Order::Forward).unwrap();
-        bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, Order::Forward).unwrap();
+        bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, ExecutionOrder::Forward).unwrap();
+        bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, ExecutionOrder::Forward).unwrap();
         return;
     }
     let name = "cpu::tests::failures::a_wild_access_says_who_it_was";

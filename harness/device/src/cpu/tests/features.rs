@@ -315,6 +315,6 @@ fn the_whole_grid_meets() {
 #[test]
 fn intrinsics_have_their_values() {
     let mut bench = bench();
-    let out: Vec<i32> = bench.run("intrinsics", &shape(1, 1), &[0i32], 19, Order::Forward).unwrap();
+    let out: Vec<i32> = bench.run("intrinsics", &shape(1, 1), &[0i32], 19, ExecutionOrder::Forward).unwrap();
     assert_eq!(out, [8, 4, 31, 1, 1, 1, 3, 2, 1, 1, 1, 1, 1, 5, 11, 1, 32, 1, 6]);
 }

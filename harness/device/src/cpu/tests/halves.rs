@@ -63,7 +63,8 @@ fn seeded(n: usize) -> impl Iterator<Item = u32> {
 fn conversions_round_to_nearest_even() {
     let mut bench = Bench::new(SOURCE);
     let all: Vec<u16> = (0..=u16::MAX).collect();
-    let wide: Vec<[f32; 2]> = bench.run("widen", &shape(256, 256), &all, all.len(), Order::Forward).unwrap();
+    let wide: Vec<[f32; 2]> =
+        bench.run("widen", &shape(256, 256), &all, all.len(), ExecutionOrder::Forward).unwrap();
     for (bits, [h, b]) in all.iter().zip(wide) {
         let (half, bfloat) = (f16::from_bits(*bits).to_f32(), bf16::from_bits(*bits).to_f32());
         assert!(h.to_bits() == half.to_bits() || h.is_nan() && half.is_nan(), "{bits:#x}");
@@ -85,7 +86,7 @@ fn conversions_round_to_nearest_even() {
     let floats: Vec<f32> = floats.into_iter().map(f32::from_bits).collect();
     let blocks = floats.len().div_ceil(256) as u32;
     let out: Vec<[u16; 4]> =
-        bench.run("narrow", &shape(blocks, 256), &floats, floats.len(), Order::Forward).unwrap();
+        bench.run("narrow", &shape(blocks, 256), &floats, floats.len(), ExecutionOrder::Forward).unwrap();
     for (x, out) in floats.iter().zip(out).filter(|(x, _)| !x.is_nan()) {
         assert_eq!(out, narrowed(*x), "{x:e} {:#x}", x.to_bits());
     }
@@ -98,7 +99,7 @@ fn arithmetic_rounds_once() {
     let halves: Vec<u16> =
         seeded(3 << 15).map(|r| (r as u16 & 0x83ff) | ((10 + (r >> 16) % 12) << 10) as u16).collect();
     let out: Vec<[u16; 4]> =
-        bench.run("half_arithmetic", &shape(128, 256), &halves, 1 << 15, Order::Forward).unwrap();
+        bench.run("half_arithmetic", &shape(128, 256), &halves, 1 << 15, ExecutionOrder::Forward).unwrap();
     for (x, out) in halves.chunks(3).zip(out) {
         let [a, b, c] = [x[0], x[1], x[2]].map(|bits| f16::from_bits(bits).to_f64());
         assert_eq!(
@@ -111,7 +112,7 @@ fn arithmetic_rounds_once() {
     let bfloats: Vec<u16> =
         seeded(3 << 15).map(|r| (r as u16 & 0x807f) | ((120 + (r >> 16) % 14) << 7) as u16).collect();
     let out: Vec<[u16; 4]> =
-        bench.run("bf16_arithmetic", &shape(128, 256), &bfloats, 1 << 15, Order::Forward).unwrap();
+        bench.run("bf16_arithmetic", &shape(128, 256), &bfloats, 1 << 15, ExecutionOrder::Forward).unwrap();
     for (x, out) in bfloats.chunks(3).zip(out) {
         let [a, b, c] = [x[0], x[1], x[2]].map(|bits| bf16::from_bits(bits).to_f64());
         assert_eq!(
@@ -130,7 +131,8 @@ fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
     let tiny = 2f32.powi(-100);
     let x = [3.0, 87.0 / 256.0, tiny, 3.0, 87.0 / 256.0, -tiny, 3.0, 87.0 / 256.0, 0.0];
     let x = x.map(|x: f32| bf16::from_f32(x).to_bits());
-    let out: Vec<[u16; 4]> = bench.run("bf16_arithmetic", &shape(1, 3), &x, 3, Order::Forward).unwrap();
+    let out: Vec<[u16; 4]> =
+        bench.run("bf16_arithmetic", &shape(1, 3), &x, 3, ExecutionOrder::Forward).unwrap();
     let fma: Vec<f32> = out.iter().map(|[.., fma]| bf16::from_bits(*fma).to_f32() * 256.0).collect();
     assert_eq!(fma, [262.0, 260.0, 260.0]);
 }
@@ -139,7 +141,7 @@ fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
 fn pairs_do_what_two_would() {
     let mut bench = Bench::new(SOURCE);
     let input: Vec<u16> = [1.0f32, 4.0, 2.0, 3.0].iter().map(|x| f16::from_f32(*x).to_bits()).collect();
-    let out: Vec<f32> = bench.run("pairs", &shape(1, 1), &input, 21, Order::Forward).unwrap();
+    let out: Vec<f32> = bench.run("pairs", &shape(1, 1), &input, 21, ExecutionOrder::Forward).unwrap();
     let expected = [
         3.0, 7.0, 2.0, 12.0, 3.0, 16.0, 2.0, 4.0, 1.0, 0.0, 1.0, 2.0, 4.0, 4.0, 1.0, 2.0, -1.0, 1.0, 0.0,
         1.0, 4.0,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::api::{BuildRequest, Built, DeviceError, Driver, Order, Shape};
+use crate::api::{BuildRequest, Built, DeviceError, Driver, ExecutionOrder, Shape};
 
 /// Builds a source as `kernel.cu`. The same source is built once.
 fn build(source: &str) -> Built {
@@ -67,7 +67,7 @@ impl Bench {
         shape: &Shape,
         input: &[I],
         outputs: usize,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<Vec<O>, DeviceError> {
         let mut out = vec![O::zeroed(); outputs];
         bytemuck::cast_slice_mut::<O, u8>(&mut out).fill(0x7f);
@@ -81,7 +81,7 @@ impl Bench {
         kernel: &str,
         shape: &Shape,
         input: &[O],
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<Vec<O>, DeviceError> {
         let mut out = outputs.to_vec();
         self.launch(kernel, shape, input, &mut out, order).map(|()| out)
@@ -93,7 +93,7 @@ impl Bench {
         shape: &Shape,
         input: &[I],
         out: &mut [O],
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<(), DeviceError> {
         let from = self.device.alloc(size_of_val(input))?;
         let to = self.device.alloc(size_of_val(out))?;
@@ -114,4 +114,9 @@ fn shape(grid: u32, block: u32) -> Shape {
     Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false }
 }
 
-const ORDERS: [Order; 4] = [Order::Forward, Order::Reverse, Order::Shuffled(1), Order::Shuffled(2)];
+const ORDERS: [ExecutionOrder; 4] = [
+    ExecutionOrder::Forward,
+    ExecutionOrder::Reverse,
+    ExecutionOrder::Shuffled(1),
+    ExecutionOrder::Shuffled(2),
+];

@@ -82,7 +82,7 @@ template <class T> __global__ void generic(T*) {}
 __global__ void mangled(int*) {}
 "#,
     );
-    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, Order::Forward).unwrap();
+    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward).unwrap();
     assert_eq!(out, [1000 + '}' as i32]);
     for absent in ["tensor", "declared_only", "generic", "mangled"] {
         assert_eq!(bench.device.entry(bench.module, absent).unwrap(), None, "{absent}");

@@ -49,7 +49,7 @@ fn build(source: &str, problem_header: &str) -> Built {
 
 #[test]
 fn the_committed_kernel_passes() {
-    let built = build(KERNEL, bench::HEADER);
+    let built = build(KERNEL, launcher::HEADER);
     let report = Report::read(&circle(built.worker, &built.image, &cache(), None));
     assert_eq!(report.correctness(), Some(true), "{report:?}");
     assert_eq!(report.value("sample_mismatches"), Some("0 limit=0"));
@@ -57,7 +57,7 @@ fn the_committed_kernel_passes() {
 }
 
 /// Launches a kernel that takes one buffer; what it left there.
-fn run(source: &str, order: Order, content: &[u32]) -> Vec<u32> {
+fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
     let Built { image, mut worker, _folder } = build(source, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
     let buffer: BufferId = worker.buffer("cells", 4 * content.len()).unwrap();
@@ -83,7 +83,7 @@ fn the_noise_of_lab_h_is_that_of_the_reference() {
         }
         LAB_LAUNCH(k) { launch.grid[0] = 8; launch.block[0] = 256; }
     "#;
-    let found = run(source, Order::Forward, &[0; 8 * 256]);
+    let found = run(source, ExecutionOrder::Forward, &[0; 8 * 256]);
     for (step, found) in (0..).zip(found.chunks(256)) {
         for (token, (found, expected)) in
             found.iter().zip(gumbel(0x0123_4567_89ab_cdef, step, 256)).enumerate()
@@ -109,7 +109,7 @@ fn a_warp_sum_adds_in_the_order_that_lab_h_says() {
     for bits in [16, 8, 4, 2, 1] {
         sums = (0..32).map(|lane| sums[lane] + sums[lane ^ bits]).collect();
     }
-    let found = run(source, Order::Shuffled(4), bytemuck::cast_slice(&values));
+    let found = run(source, ExecutionOrder::Shuffled(4), bytemuck::cast_slice(&values));
     assert_eq!(bytemuck::cast_slice::<u32, f32>(&found), sums);
 }
 
@@ -145,7 +145,7 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
     let n = 128u32;
-    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
         let found = run(source, order, &vec![0; 5 * n as usize + 1]);
         let expected: Vec<u32> = (0..n).map(|me| (me + n - 25) % n).collect();
         assert_eq!(found[4 * n as usize + 1..], expected, "{order:?}");
@@ -175,7 +175,7 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
             entry: "k".into(),
             args: vec![LaunchArg::Buffer(cells)],
             dims: n.to_le_bytes().to_vec(),
-            order: Order::Forward,
+            order: ExecutionOrder::Forward,
         };
         worker.launch(&launch).unwrap();
         bytemuck::pod_collect_to_vec(&worker.read(cells).unwrap())
@@ -218,7 +218,7 @@ fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
         }
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
-    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
         let found = run(source, order, &[0; 5 * 128 + 4]);
         assert_eq!(found[4 * 128 + 4..], [1; 128], "{order:?}");
     }
@@ -256,7 +256,7 @@ fn marked_values_carry_all_but_their_lowest_bit_between_blocks() {
         }
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
-    for order in [Order::Forward, Order::Reverse, Order::Shuffled(1)] {
+    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
         let found = run(source, order, &[0; 3 * 128 + 4]);
         assert_eq!(found[2 * 128 + 4..], [1; 128], "{order:?}");
     }

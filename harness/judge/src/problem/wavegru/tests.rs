@@ -3,7 +3,7 @@
 
 mod fake;
 
-use super::reference::{Model, Start};
+use super::reference::{ReferenceModel, StartState};
 use super::*;
 pub use fake::circle;
 use fake::{circle_of, fake, judge, judge_in};
@@ -164,11 +164,11 @@ fn no_run_is_launched_twice_and_none_is_sampled_after_its_tokens_were_on_the_dev
 #[test]
 fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
     let cache = tempfile::tempdir().unwrap();
-    let config = Config::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let config = WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     let weights = Weights::draw(256, 1);
     let mut device = fake(true, |_, _| {});
     let sampling = config.sampling(&device.info());
-    let held_out = HeldOut::new(&config, &weights, sampling, cache.path());
+    let held_out = HeldOutRuns::new(&config, &weights, sampling, cache.path());
 
     // Whoever waits is not kept waiting.
     let mut looks = 0;
@@ -225,7 +225,7 @@ fn a_dump_is_of_one_run() {
     assert_eq!(bytes("tokens_kernel.npy"), bytes("tokens_reference.npy"));
     assert_eq!(bytes("h1_final_kernel.npy"), bytes("h1_final_reference.npy"));
     let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
-    let start = Start::draw(256, facts["seed"].as_u64().unwrap());
+    let start = StartState::draw(256, facts["seed"].as_u64().unwrap());
     let h0 = bytes("h0_start.npy");
     assert_eq!(npyz::NpyFile::new(&h0[..]).unwrap().into_vec::<f32>().unwrap(), start.h0);
 }
@@ -258,18 +258,19 @@ fn the_chosen_seeds_keep_their_promises() {
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wavegru/problem.toml");
     let committed = std::fs::read_to_string(committed).unwrap();
     for (text, steps) in [(committed.as_str(), None), (SMALL, Some(48))] {
-        let config = Config::read(Path::new("problem.toml"), text).unwrap();
+        let config = WaveGruConfig::read(Path::new("problem.toml"), text).unwrap();
         let steps = steps.unwrap_or(config.steps_cpu);
-        let sampling = Sampling {
+        let sampling = SamplingParams {
             steps,
             first_token: config.first_token,
             temperature: config.temperature,
             min_p: config.min_p,
         };
-        let starts: Vec<Start> =
-            config.run_seeds.iter().map(|seed| Start::draw(config.hidden, *seed)).collect();
+        let starts: Vec<StartState> =
+            config.run_seeds.iter().map(|seed| StartState::draw(config.hidden, *seed)).collect();
         let weights = Weights::draw(config.hidden, config.weight_seed);
-        for (start, run) in starts.iter().zip(Model::new(&weights).run(&starts, sampling, 2, &mut |_, _| {}))
+        for (start, run) in
+            starts.iter().zip(ReferenceModel::new(&weights).run(&starts, sampling, 2, &mut |_, _| {}))
         {
             let what = format!("run seed {} at H = {}", start.seed, config.hidden);
             assert!(run.margin >= config.margin, "{what}: margin {}", run.margin);

@@ -1,7 +1,7 @@
 //! A device that knows the answers, and the judge's circle on it.
 
-use super::super::bench::WORK_BYTES;
-use super::super::reference::{Model, Reference, Start};
+use super::super::launcher::WORK_BYTES;
+use super::super::reference::{ReferenceModel, ReferenceOutput, StartState};
 use super::super::*;
 use super::SMALL;
 use crate::judge::measuring::{self, Candidate};
@@ -27,7 +27,7 @@ pub type Spoil = fn(&mut [u8], &Seen);
 pub struct Fake {
     memory: Vec<u8>,
     emulated: bool,
-    pub answers: Arc<Vec<(Start, Reference)>>,
+    pub answers: Arc<Vec<(StartState, ReferenceOutput)>>,
     spoil: Spoil,
     /// The seed of each launch, and whether it was taught.
     pub launched: Launched,
@@ -114,7 +114,13 @@ impl Driver for Fake {
         self.put(address as usize, &vec![pattern; bytes / 4]);
         Ok(())
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         if entry.index == 0 {
             self.run(args);
         } else {
@@ -138,11 +144,11 @@ pub fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Pa
 
 /// A device that knows the answers to every run of the pool.
 pub fn fake(emulated: bool, spoil: Spoil) -> Fake {
-    let config = Config::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let config = WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     let steps = if emulated { config.steps_cpu } else { config.steps };
-    let starts: Vec<Start> = config.run_seeds.iter().map(|seed| Start::draw(256, *seed)).collect();
-    let sampling = Sampling { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
-    let expected = Model::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
+    let starts: Vec<StartState> = config.run_seeds.iter().map(|seed| StartState::draw(256, *seed)).collect();
+    let sampling = SamplingParams { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
+    let expected = ReferenceModel::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
     let answers = Arc::new(starts.into_iter().zip(expected).collect());
     Fake { memory: Vec::new(), emulated, answers, spoil, launched: Launched::default() }
 }
@@ -162,7 +168,7 @@ pub fn circle_of(
     let device = worker.info().clone();
     let log = Log::default();
     let mut out = log.writer();
-    let mut cx = Context {
+    let mut cx = ProblemContext {
         device: &device,
         figures: None,
         cache_dir,

@@ -33,7 +33,7 @@ dims = { n = 100 }
 
 /// What happened to the device: bytes that were filled, pointers that a launch was given.
 #[derive(Debug, PartialEq)]
-enum Deed {
+enum DeviceCall {
     Filled(usize),
     Launched(u64, u64),
 }
@@ -42,7 +42,7 @@ struct Fake {
     next: u64,
     l2_bytes: u64,
     /// One launch of the statement, which asks for one block, and its place.
-    deeds: Arc<Mutex<Vec<Deed>>>,
+    calls: Arc<Mutex<Vec<DeviceCall>>>,
 }
 
 impl Driver for Fake {
@@ -80,72 +80,80 @@ impl Driver for Fake {
         Ok(())
     }
     fn fill(&mut self, _: u64, bytes: usize, _: u32) -> Result<(), DeviceError> {
-        self.deeds.lock().unwrap().push(Deed::Filled(bytes));
+        self.calls.lock().unwrap().push(DeviceCall::Filled(bytes));
         Ok(())
     }
-    fn launch(&mut self, entry: Entry, _: &Shape, args: &[Arg], _: Order) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         let pointer = |at: usize| u64::from_le_bytes(*args[at].first_chunk().unwrap());
         if entry.index == 0 {
-            self.deeds.lock().unwrap().push(Deed::Launched(pointer(0), pointer(1)));
+            self.calls.lock().unwrap().push(DeviceCall::Launched(pointer(0), pointer(1)));
         }
         Ok(1.0)
     }
 }
 
 /// Three timed launches with this cache, on a device with an L2 cache of `l2_bytes`.
-fn three_launches(cache: &str, l2_bytes: u64) -> Vec<Deed> {
+fn three_launches(cache: &str, l2_bytes: u64) -> Vec<DeviceCall> {
     let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
-    let deeds = Arc::new(Mutex::new(Vec::new()));
-    let fake = Fake { next: 0, l2_bytes, deeds: deeds.clone() };
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let fake = Fake { next: 0, l2_bytes, calls: calls.clone() };
     let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     let sets = [draw(&spec, &spec.cases[0], 1, 0)];
     let scratch = scratch(&spec, &mut worker).unwrap();
-    let bench = Bench::set_up(&spec, 0, &mut worker, module, &sets).unwrap();
-    let bench = bench.timed(&mut worker, &sets, scratch).unwrap();
-    bench.launch(&mut worker, 0, &sets[0], Order::Forward).unwrap();
-    deeds.lock().unwrap().clear();
+    let launcher = CaseLauncher::set_up(&spec, 0, &mut worker, module, &sets).unwrap();
+    let launcher = launcher.timed(&mut worker, &sets, scratch).unwrap();
+    launcher.launch(&mut worker, 0, &sets[0], ExecutionOrder::Forward).unwrap();
+    calls.lock().unwrap().clear();
     for _ in 0..3 {
-        bench.launch(&mut worker, 0, &sets[0], Order::Forward).unwrap();
+        launcher.launch(&mut worker, 0, &sets[0], ExecutionOrder::Forward).unwrap();
     }
-    bench.take_down(&mut worker).unwrap();
-    std::mem::take(&mut *deeds.lock().unwrap())
+    launcher.take_down(&mut worker).unwrap();
+    std::mem::take(&mut *calls.lock().unwrap())
 }
 
 #[test]
 fn a_cold_launch_comes_after_a_flush_and_on_other_memory_than_the_one_before() {
-    let deeds = three_launches("cold", 1000);
+    let calls = three_launches("cold", 1000);
     // Outputs are poisoned before the flush, which leaves nothing of them in the cache.
     let [
-        Deed::Filled(400),
-        Deed::Filled(4000),
-        Deed::Launched(x1, y1),
-        Deed::Filled(400),
-        Deed::Filled(4000),
-        Deed::Launched(x2, y2),
-        Deed::Filled(400),
-        Deed::Filled(4000),
-        Deed::Launched(x3, y3),
-    ] = deeds[..]
+        DeviceCall::Filled(400),
+        DeviceCall::Filled(4000),
+        DeviceCall::Launched(x1, y1),
+        DeviceCall::Filled(400),
+        DeviceCall::Filled(4000),
+        DeviceCall::Launched(x2, y2),
+        DeviceCall::Filled(400),
+        DeviceCall::Filled(4000),
+        DeviceCall::Launched(x3, y3),
+    ] = calls[..]
     else {
-        panic!("{deeds:?}")
+        panic!("{calls:?}")
     };
-    assert!(x1 != x2 && y1 != y2, "{deeds:?}");
+    assert!(x1 != x2 && y1 != y2, "{calls:?}");
     assert_eq!((x1, y1), (x3, y3), "two copies take turns");
 }
 
 #[test]
 fn a_case_that_sweeps_the_cache_by_itself_has_one_copy() {
-    let deeds = three_launches("cold", 100);
-    let places: Vec<&Deed> = deeds.iter().filter(|deed| matches!(deed, Deed::Launched(..))).collect();
-    assert!(places.len() == 3 && places[0] == places[1] && places[1] == places[2], "{deeds:?}");
-    assert!(deeds.contains(&Deed::Filled(400)), "{deeds:?}");
+    let calls = three_launches("cold", 100);
+    let places: Vec<&DeviceCall> =
+        calls.iter().filter(|call| matches!(call, DeviceCall::Launched(..))).collect();
+    assert!(places.len() == 3 && places[0] == places[1] && places[1] == places[2], "{calls:?}");
+    assert!(calls.contains(&DeviceCall::Filled(400)), "{calls:?}");
 }
 
 #[test]
 fn a_warm_launch_is_left_alone() {
-    let deeds = three_launches("warm", 1000);
-    assert!(!deeds.contains(&Deed::Filled(4000)), "{deeds:?}");
-    let places: Vec<&Deed> = deeds.iter().filter(|deed| matches!(deed, Deed::Launched(..))).collect();
-    assert!(places.len() == 3 && places[0] == places[1] && places[1] == places[2], "{deeds:?}");
+    let calls = three_launches("warm", 1000);
+    assert!(!calls.contains(&DeviceCall::Filled(4000)), "{calls:?}");
+    let places: Vec<&DeviceCall> =
+        calls.iter().filter(|call| matches!(call, DeviceCall::Launched(..))).collect();
+    assert!(places.len() == 3 && places[0] == places[1] && places[1] == places[2], "{calls:?}");
 }

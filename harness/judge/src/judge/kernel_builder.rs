@@ -1,6 +1,6 @@
 //! What the judge has built: the candidate, and a trusted reference.
 
-use super::{Options, Snapshot};
+use super::{JudgeOptions, KernelSnapshot};
 use crate::compiler::Compiler;
 use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
@@ -9,14 +9,14 @@ use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
 
 /// Builds for the run's device.
-pub struct Build<'a> {
+pub struct KernelBuilder<'a> {
     pub compiler: Compiler,
-    pub options: &'a Options,
+    pub options: &'a JudgeOptions,
     pub cache_dir: &'a Path,
     pub arch: String,
 }
 
-impl Build<'_> {
+impl KernelBuilder<'_> {
     fn request(&self, source: PathBuf, shown_as: String, needs: &BuildNeeds) -> BuildRequest {
         BuildRequest {
             source,
@@ -44,8 +44,8 @@ impl Build<'_> {
         self.compiler.warm(&request)
     }
 
-    /// Builds the candidate; [`Build::tell`] says what came of it.
-    pub fn candidate(&mut self, snapshot: &Snapshot, needs: &BuildNeeds) -> Result<Built, Stop> {
+    /// Builds the candidate; [`KernelBuilder::tell`] says what came of it.
+    pub fn candidate(&mut self, snapshot: &KernelSnapshot, needs: &BuildNeeds) -> Result<Built, Stop> {
         let request = self.candidate_request(snapshot.source(), needs);
         self.compiler.build(&request)
     }

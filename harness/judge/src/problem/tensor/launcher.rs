@@ -1,10 +1,10 @@
 //! One case on one worker: buffers, inputs and launches.
 
-use super::spec::{Case, Role, Spec};
+use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::outcome::Stop;
 use crate::probe::bounds::Cache;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::Order;
+use lab_device::ExecutionOrder;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ pub type Inputs = Vec<Option<Vec<u8>>>;
 pub type Outputs = Vec<Option<Vec<u8>>>;
 
 /// Draws inputs. The same seed and set give the same ones.
-pub fn draw(spec: &Spec, case: &Case, seed: u64, set: usize) -> Inputs {
+pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
     let tensors = spec.tensors.iter().zip(&case.tensors);
     let inputs = tensors.map(|(tensor, shaped)| {
         let label = format!("{seed} {} {} {set} {}", case.entry, case.label, tensor.name);
@@ -30,8 +30,8 @@ pub fn draw(spec: &Spec, case: &Case, seed: u64, set: usize) -> Inputs {
 }
 
 /// The buffers of a case on a worker, with one set of inputs or several; each launch picks one.
-pub struct Bench {
-    spec: Rc<Spec>,
+pub struct CaseLauncher {
+    spec: Rc<ProblemSpec>,
     /// Of the case, among the spec's.
     index: usize,
     module: ModuleId,
@@ -57,25 +57,25 @@ const FLUSHED_BY: u64 = 4;
 
 /// What launches with a cold cache write to in between; `None` on a device without a cache. One for all
 /// cases of a worker.
-pub fn scratch(spec: &Spec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
+pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == Cache::Cold && bytes > 0;
     // By its name it belongs to the first case: a store into its zones is reported with it.
     cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
 }
 
-impl Bench {
+impl CaseLauncher {
     pub fn set_up(
-        spec: &Rc<Spec>,
+        spec: &Rc<ProblemSpec>,
         index: usize,
         worker: &mut Worker,
         module: ModuleId,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
         let (spec, last) = (spec.clone(), Cell::new(0));
-        let mut bench = Bench { spec, index, module, copies: Vec::new(), last, scratch: None };
-        bench.copies.push(bench.buffers(worker, sets)?);
-        Ok(bench)
+        let mut launcher = CaseLauncher { spec, index, module, copies: Vec::new(), last, scratch: None };
+        launcher.copies.push(launcher.buffers(worker, sets)?);
+        Ok(launcher)
     }
 
     /// With the cache that the problem wants of its timed launches. Where that is cold, `scratch` is written to before
@@ -102,7 +102,7 @@ impl Bench {
     fn buffers(&self, worker: &mut Worker, sets: &[Inputs]) -> Result<Buffers, Stop> {
         let mut all = Buffers::default();
         for (tensor, shaped) in self.spec.tensors.iter().zip(&self.case().tensors) {
-            let output = tensor.role != Role::In;
+            let output = tensor.role != TensorRole::In;
             all.outputs.push(if output {
                 Some(worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?)
             } else {
@@ -113,7 +113,7 @@ impl Bench {
             let mut buffers = Vec::new();
             for (tensor, content) in self.spec.tensors.iter().zip(set) {
                 buffers.push(match content {
-                    Some(content) if tensor.role == Role::In => {
+                    Some(content) if tensor.role == TensorRole::In => {
                         let buffer = worker.buffer(&self.name_of(&tensor.name), content.len())?;
                         worker.write(buffer, content)?;
                         worker.seal(buffer)?;
@@ -147,14 +147,14 @@ impl Bench {
         worker.renew(self.module)
     }
 
-    /// Launches on inputs that [`Bench::set_up`] was given: `contents` is `sets[set]` again, for
+    /// Launches on inputs that [`CaseLauncher::set_up`] was given: `contents` is `sets[set]` again, for
     /// the tensors that a launch overwrites. Seconds of the launch alone.
     pub fn launch(
         &self,
         worker: &mut Worker,
         set: usize,
         contents: &Inputs,
-        order: Order,
+        order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         let copy = (self.last.get() + 1) % self.copies.len();
         self.last.set(copy);

@@ -11,8 +11,8 @@ pub type Extents = BTreeMap<String, i64>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Drawn {
-    dims: BTreeMap<String, Choice>,
+pub struct DrawnShapes {
+    dims: BTreeMap<String, ExtentChoice>,
     pub types: Option<Vec<Dtype>>,
     /// How many shapes.
     #[serde(default = "three")]
@@ -25,14 +25,14 @@ fn three() -> usize {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged, expecting = "an extent is a number, or { from = 1, to = 100 }, or the same with a step")]
-enum Choice {
+enum ExtentChoice {
     One(i64),
-    Among(Among),
+    ExtentRange(ExtentRange),
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Among {
+struct ExtentRange {
     from: i64,
     to: i64,
     #[serde(default = "one")]
@@ -49,16 +49,20 @@ const PATIENCE: usize = 100;
 /// Each shape is a case of its own, which the reference is asked about and the kernel launched on.
 const MOST: usize = 1000;
 
-impl Drawn {
+impl DrawnShapes {
     /// What is wrong with it, apart from the names.
     pub fn complaint(&self) -> Option<String> {
         if !(1..=MOST).contains(&self.draws) {
             return Some(format!("draws = {}: it is at least 1 and at most {MOST}", self.draws));
         }
-        let wrong = |(name, choice): (&String, &Choice)| match choice {
-            Choice::Among(Among { from, to, step }) if *from < 1 || to < from || *step < 1 => Some(format!(
-                "{name}: from = {from}, to = {to}, step = {step}: from is at least 1, to at least from"
-            )),
+        let wrong = |(name, choice): (&String, &ExtentChoice)| match choice {
+            ExtentChoice::ExtentRange(ExtentRange { from, to, step })
+                if *from < 1 || to < from || *step < 1 =>
+            {
+                Some(format!(
+                    "{name}: from = {from}, to = {to}, step = {step}: from is at least 1, to at least from"
+                ))
+            }
             _ => None,
         };
         self.dims.iter().find_map(wrong)
@@ -80,9 +84,9 @@ impl Drawn {
     }
 
     fn shape(&self, random: &mut dyn FnMut() -> u64) -> Extents {
-        let mut extent = |choice: &Choice| match *choice {
-            Choice::One(extent) => extent,
-            Choice::Among(Among { from, to, step }) => {
+        let mut extent = |choice: &ExtentChoice| match *choice {
+            ExtentChoice::One(extent) => extent,
+            ExtentChoice::ExtentRange(ExtentRange { from, to, step }) => {
                 let last = (to - from) / step;
                 let which = match random() {
                     u64::MAX => last,

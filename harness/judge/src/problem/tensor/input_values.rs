@@ -9,9 +9,9 @@ use serde::Deserialize;
 /// How a tensor's values are distributed, as in `values = { normal = { std = 0.5 } }`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Values {
-    Normal(NormalText),
-    Uniform(Range),
+pub enum InputValues {
+    Normal(NormalRange),
+    Uniform(UniformRange),
     /// Whole numbers, both ends included.
     Integers(IntegerRange),
     Constant(f64),
@@ -19,7 +19,7 @@ pub enum Values {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NormalText {
+pub struct NormalRange {
     #[serde(default)]
     mean: f64,
     #[serde(default = "one")]
@@ -32,7 +32,7 @@ fn one() -> f64 {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Range {
+pub struct UniformRange {
     low: f64,
     high: f64,
 }
@@ -44,20 +44,20 @@ pub struct IntegerRange {
     high: i32,
 }
 
-impl Values {
+impl InputValues {
     /// What is wrong with the numbers given, if anything.
     pub fn check(&self, dtype: Dtype) -> Result<(), String> {
         let finite = |numbers: &[f64]| numbers.iter().all(|n| n.is_finite());
         let right = match self {
-            Values::Normal(n) if !(finite(&[n.mean, n.std]) && n.std >= 0.0) => {
+            InputValues::Normal(n) if !(finite(&[n.mean, n.std]) && n.std >= 0.0) => {
                 Err("normal needs a finite mean and a std that is not negative")
             }
-            Values::Uniform(r) if !(finite(&[r.low, r.high]) && r.low < r.high) => {
+            InputValues::Uniform(r) if !(finite(&[r.low, r.high]) && r.low < r.high) => {
                 Err("uniform needs low < high")
             }
-            Values::Integers(r) if r.low > r.high => Err("integers needs low ≤ high"),
-            Values::Constant(c) if !c.is_finite() => Err("constant needs a finite number"),
-            Values::Normal(_) | Values::Uniform(_) if dtype == Dtype::I32 => {
+            InputValues::Integers(r) if r.low > r.high => Err("integers needs low ≤ high"),
+            InputValues::Constant(c) if !c.is_finite() => Err("constant needs a finite number"),
+            InputValues::Normal(_) | InputValues::Uniform(_) if dtype == Dtype::I32 => {
                 Err("an i32 tensor takes integers or a constant")
             }
             _ => Ok(()),
@@ -98,16 +98,16 @@ impl Values {
             }
         };
         match *self {
-            Values::Constant(c) => each(Box::new(|| c)),
-            Values::Normal(NormalText { mean, std }) => match Normal::new(mean, std) {
+            InputValues::Constant(c) => each(Box::new(|| c)),
+            InputValues::Normal(NormalRange { mean, std }) => match Normal::new(mean, std) {
                 Ok(normal) => each(Box::new(|| normal.sample(rng))),
                 Err(_) => each(Box::new(|| StandardNormal.sample(rng))),
             },
-            Values::Uniform(Range { low, high }) => match Uniform::new(low, high) {
+            InputValues::Uniform(UniformRange { low, high }) => match Uniform::new(low, high) {
                 Ok(uniform) => each(Box::new(|| uniform.sample(rng))),
                 Err(_) => each(Box::new(|| low)),
             },
-            Values::Integers(IntegerRange { low, high }) => match Uniform::new_inclusive(low, high) {
+            InputValues::Integers(IntegerRange { low, high }) => match Uniform::new_inclusive(low, high) {
                 Ok(uniform) => each(Box::new(|| uniform.sample(rng).into())),
                 Err(_) => each(Box::new(|| low.into())),
             },
@@ -119,13 +119,13 @@ impl Values {
 mod tests {
     use super::*;
 
-    fn numbers(values: &Values, dtype: Dtype, cells: usize, seed: u64) -> Vec<f64> {
+    fn numbers(values: &InputValues, dtype: Dtype, cells: usize, seed: u64) -> Vec<f64> {
         values.fill(dtype, cells, seed).chunks(dtype.size()).map(|c| dtype.decode(c)).collect()
     }
 
     #[test]
     fn a_seed_fixes_every_value_and_another_changes_them() {
-        let normal = Values::Normal(NormalText { mean: 0.0, std: 1.0 });
+        let normal = InputValues::Normal(NormalRange { mean: 0.0, std: 1.0 });
         let first = normal.fill(Dtype::F16, 200_000, 7);
         assert_eq!(first, normal.fill(Dtype::F16, 200_000, 7));
         assert_ne!(first, normal.fill(Dtype::F16, 200_000, 8));
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn moments_are_those_asked_for() {
-        let drawn = numbers(&Values::Normal(NormalText { mean: 3.0, std: 0.5 }), Dtype::F32, 100_000, 1);
+        let drawn =
+            numbers(&InputValues::Normal(NormalRange { mean: 3.0, std: 0.5 }), Dtype::F32, 100_000, 1);
         let mean = drawn.iter().sum::<f64>() / 1e5;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
         assert!((mean - 3.0).abs() < 0.01 && (variance - 0.25).abs() < 0.01, "{mean} {variance}");
@@ -143,13 +144,14 @@ mod tests {
 
     #[test]
     fn ranges_are_kept_and_reached() {
-        let drawn = numbers(&Values::Integers(IntegerRange { low: -2, high: 2 }), Dtype::I32, 1000, 1);
+        let drawn = numbers(&InputValues::Integers(IntegerRange { low: -2, high: 2 }), Dtype::I32, 1000, 1);
         for value in -2..=2 {
             assert!(drawn.contains(&f64::from(value)));
         }
         assert!(drawn.iter().all(|v| (-2.0..=2.0).contains(v)));
-        let uniform = numbers(&Values::Uniform(Range { low: 1.0, high: 2.0 }), Dtype::F32, 1000, 1);
+        let uniform =
+            numbers(&InputValues::Uniform(UniformRange { low: 1.0, high: 2.0 }), Dtype::F32, 1000, 1);
         assert!(uniform.iter().all(|v| (1.0..=2.0).contains(v)));
-        assert_eq!(numbers(&Values::Constant(0.5), Dtype::Bf16, 3, 1), [0.5; 3]);
+        assert_eq!(numbers(&InputValues::Constant(0.5), Dtype::Bf16, 3, 1), [0.5; 3]);
     }
 }

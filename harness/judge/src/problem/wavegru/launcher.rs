@@ -1,12 +1,12 @@
 //! One worker set up for WaveGRU: its buffers, and the two kinds of launch.
 
-use super::reference::Sampling;
-use super::seed_pool::Run;
-use super::weights::{Tensor, Weights};
+use super::reference::SamplingParams;
+use super::seed_pool::ReferenceRun;
+use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
 use lab_device::POISON;
-use lab_device::{Arg, Order};
+use lab_device::{Arg, ExecutionOrder};
 
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";
@@ -15,7 +15,7 @@ pub const ENTRY: &str = "wavegru";
 /// 256 tokens take 3 MiB of it at H = 1024.
 pub const WORK_BYTES: usize = 8 << 20;
 
-/// `lab_problem.h`; [`Bench::launch`] fills both structs.
+/// `lab_problem.h`; [`ModelLauncher::launch`] fills both structs.
 pub const HEADER: &str = "\
 #pragma once
 
@@ -37,10 +37,10 @@ struct LabRun {
 ";
 
 /// Buffers on a worker. Every method is given that worker.
-pub struct Bench {
+pub struct ModelLauncher {
     module: ModuleId,
     hidden: usize,
-    sampling: Sampling,
+    sampling: SamplingParams,
     weights: Vec<BufferId>,
     h0: BufferId,
     h1: BufferId,
@@ -51,31 +51,31 @@ pub struct Bench {
 }
 
 /// What came of a launch that samples.
-pub struct Sampled {
+pub struct SampledOutput {
     pub tokens: Vec<i32>,
     pub h0: Vec<f32>,
     pub h1: Vec<f32>,
-    pub broken: Broken,
+    pub broken: BrokenRules,
 }
 
 /// What came of a teacher-forced launch.
-pub struct Taught {
+pub struct TaughtOutput {
     pub teacher_prob: Vec<f32>,
     pub h0: Vec<f32>,
     pub h1: Vec<f32>,
-    pub broken: Broken,
+    pub broken: BrokenRules,
 }
 
 /// Rules that a launch broke, whatever it computed.
 #[derive(Default)]
-pub struct Broken {
+pub struct BrokenRules {
     pub out_of_bounds: u64,
     pub inputs_changed: u64,
     /// Each of them, and cells that were not written or are no numbers, in words.
     pub words: Vec<String>,
 }
 
-impl Broken {
+impl BrokenRules {
     fn add(&mut self, breach: &Breach) {
         self.words.push(match breach {
             Breach::OutOfBounds { buffer, offset } => {
@@ -90,7 +90,7 @@ impl Broken {
     }
 
     /// Takes in another launch's; what is known is not said again.
-    pub fn join(&mut self, other: Broken) {
+    pub fn join(&mut self, other: BrokenRules) {
         self.out_of_bounds += other.out_of_bounds;
         self.inputs_changed += other.inputs_changed;
         let new = other.words.into_iter().filter(|words| !self.words.contains(words));
@@ -101,7 +101,7 @@ impl Broken {
 
 /// Gives a worker the weights, in the order of the kernel's parameters.
 pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, Stop> {
-    let upload = |tensor: &Tensor| {
+    let upload = |tensor: &WeightTensor| {
         let bytes = tensor.values.bytes();
         let buffer = worker.buffer(tensor.name, bytes.len())?;
         worker.write(buffer, bytes)?;
@@ -111,17 +111,17 @@ pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, S
     weights.tensors.iter().map(upload).collect()
 }
 
-impl Bench {
+impl ModelLauncher {
     pub fn new(
         worker: &mut Worker,
         module: ModuleId,
         weights: &[BufferId],
         hidden: usize,
-        sampling: Sampling,
+        sampling: SamplingParams,
     ) -> Result<Self, Stop> {
         worker.require_entry(module, ENTRY)?;
         let steps = sampling.steps;
-        Ok(Bench {
+        Ok(ModelLauncher {
             module,
             hidden,
             sampling,
@@ -136,8 +136,8 @@ impl Bench {
     }
 
     /// The same buffers for another module.
-    pub fn of(&self, module: ModuleId) -> Bench {
-        Bench { module, weights: self.weights.clone(), ..*self }
+    pub fn of(&self, module: ModuleId) -> ModelLauncher {
+        ModelLauncher { module, weights: self.weights.clone(), ..*self }
     }
 
     /// The next launch finds nothing that an earlier one left in the kernel's globals.
@@ -151,28 +151,43 @@ impl Bench {
         own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
-    pub fn sample(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Sampled, Stop> {
+    pub fn sample(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<SampledOutput, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
         let mut broken = self.breaches(worker)?;
         broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
         broken.words.extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
-        Ok(Sampled { tokens, h0, h1, broken })
+        Ok(SampledOutput { tokens, h0, h1, broken })
     }
 
-    /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`Bench::breaches`]
+    /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`ModelLauncher::breaches`]
     /// tells after any number of launches.
-    pub fn time(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<(f64, Vec<i32>), Stop> {
+    pub fn time(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<(f64, Vec<i32>), Stop> {
         let seconds = self.launch(worker, run, false, order)?;
         Ok((seconds, read(worker, self.tokens)?))
     }
 
     /// Feeds the tokens that are expected; they have not been on the device before this.
-    pub fn teach(&self, worker: &mut Worker, run: &Run, order: Order) -> Result<Taught, Stop> {
+    pub fn teach(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<TaughtOutput, Stop> {
         worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         worker.seal(self.forced)?;
         self.launch(worker, run, true, order)?;
-        let taught = Taught {
+        let taught = TaughtOutput {
             teacher_prob: read(worker, self.teacher_prob)?,
             h0: read(worker, self.h0)?,
             h1: read(worker, self.h1)?,
@@ -184,18 +199,30 @@ impl Bench {
         {
             broken.words.extend(not_finite(name, values));
         }
-        Ok(Taught { broken, ..taught })
+        Ok(TaughtOutput { broken, ..taught })
     }
 
     /// Launches without a look at what came of it.
-    pub fn exercise(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<(), Stop> {
+    pub fn exercise(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<(), Stop> {
         if teacher {
             worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         }
         self.launch(worker, run, teacher, order).map(drop)
     }
 
-    fn launch(&self, worker: &mut Worker, run: &Run, teacher: bool, order: Order) -> Result<f64, Stop> {
+    fn launch(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<f64, Stop> {
         worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
         worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
         worker.poison(self.tokens)?;
@@ -237,8 +264,8 @@ impl Bench {
     }
 
     /// Rules that the launches so far broke.
-    pub fn breaches(&self, worker: &mut Worker) -> Result<Broken, Stop> {
-        let mut broken = Broken::default();
+    pub fn breaches(&self, worker: &mut Worker) -> Result<BrokenRules, Stop> {
+        let mut broken = BrokenRules::default();
         worker.breaches()?.iter().for_each(|breach| broken.add(breach));
         Ok(broken)
     }

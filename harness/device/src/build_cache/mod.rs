@@ -1,0 +1,172 @@
+//! The build cache: a source that was built before is not built again, so undoing an edit or judging the incumbent
+//! takes no build.
+//!
+//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build depends on (`key.rs`):
+//! the source, the local headers, the options, the target, the compiler, and this program's own file. It builds a source whose
+//! dependencies cannot all be hashed each time. It does not keep a failed build: such a build takes little time, and it may
+//! have failed because the disk was full.
+
+mod key;
+
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Images that the cache keeps: those that were used last.
+pub const MAX_IMAGES: usize = 64;
+
+/// A builder with a cache, in `images/` of the request's cache folder.
+pub struct CachedBuilder {
+    builder: Box<dyn Builder>,
+}
+
+impl CachedBuilder {
+    pub fn new(builder: Box<dyn Builder>) -> Self {
+        CachedBuilder { builder }
+    }
+}
+
+/// One cached build, stored in `KEY.json` beside the image.
+#[derive(Serialize, Deserialize)]
+struct CacheRecord {
+    /// Name of the image's file.
+    image: String,
+    /// BLAKE3 of the image, in hex. An image with another hash was cut short or changed.
+    hash: String,
+    built: Built,
+}
+
+impl Builder for CachedBuilder {
+    fn version(&self) -> String {
+        self.builder.version()
+    }
+
+    fn identity(&self) -> String {
+        self.builder.identity()
+    }
+
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        self.builder.warm(request)
+    }
+
+    /// Where the cache cannot be written, the build still succeeds, and its log ends with the reason.
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+        let started = Instant::now();
+        let folder = folder(&request.cache_dir);
+        let key = key::of(request, &self.builder.identity());
+        if let Some(mut cached) = key.as_deref().and_then(|key| find(&folder, key)) {
+            cached.seconds = started.elapsed().as_secs_f64();
+            return Ok(cached);
+        }
+        let built = self.builder.build(request)?;
+        // The build read its files after the key was computed. Where a file changed in between, the image does not
+        // belong to the key.
+        let unchanged = |key: &String| key::of(request, &self.builder.identity()).as_ref() == Some(key);
+        match key.filter(unchanged) {
+            Some(key) => Ok(insert(&folder, &key, built)),
+            None => Ok(built),
+        }
+    }
+}
+
+/// The folder of images, also of those that are being built.
+pub fn folder(cache_dir: &Path) -> PathBuf {
+    cache_dir.join("images")
+}
+
+/// A text that changes with a file: its path, length in bytes and modification time. Where the file cannot be read, the text
+/// says length 0.
+pub fn stamp(path: &Path) -> String {
+    let metadata = path.metadata().ok();
+    let modified = metadata.as_ref().and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!("{} {} {:?}", path.display(), metadata.map_or(0, |m| m.len()), modified)
+}
+
+/// Returns the cached build. `None` where there is none, or where its files are damaged: it is then built again.
+fn find(folder: &Path, key: &str) -> Option<Built> {
+    let record = fs::read(record_path(folder, key)).ok()?;
+    let CacheRecord { image, hash, built } = serde_json::from_slice(&record).ok()?;
+    let path = folder.join(image);
+    if blake3::hash(&fs::read(&path).ok()?).to_hex().as_str() != hash {
+        return None;
+    }
+    mark_used(&path);
+    Some(Built { image: Some(Image { path }), reused: true, ..built })
+}
+
+/// Moves the image to the key's name and writes the record. Returns the build with the image's new path.
+fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
+    let Some(Image { path: temporary }) = &built.image else { return built };
+    let extension = temporary.extension().unwrap_or_default().to_string_lossy();
+    let name = format!("{key}.{extension}");
+    let path = folder.join(&name);
+    let move_image = || -> io::Result<String> {
+        fs::create_dir_all(folder)?;
+        let hash = blake3::hash(&fs::read(temporary)?).to_hex().to_string();
+        fs::rename(temporary, &path)?;
+        Ok(hash)
+    };
+    let written = match move_image() {
+        // From here on the image has its new path, whether or not the record can be written.
+        Ok(hash) => {
+            let record = CacheRecord { image: name, hash, built: Built { image: None, ..built.clone() } };
+            built.image = Some(Image { path });
+            write_record(folder, key, &record).and_then(|()| evict(folder))
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = written {
+        let folder = folder.display();
+        built.log += &format!(
+            "note: the build cache in {folder} cannot be written: {error}. Make the folder writable or free disk space.\n"
+        );
+    }
+    built
+}
+
+fn write_record(folder: &Path, key: &str, record: &CacheRecord) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut file, record)?;
+    file.persist(record_path(folder, key))?;
+    Ok(())
+}
+
+fn record_path(folder: &Path, key: &str) -> PathBuf {
+    folder.join(format!("{key}.json"))
+}
+
+/// Sets the image's modification time, which says when it was last used. Where that fails, the image is only evicted earlier.
+fn mark_used(image: &Path) {
+    if let Ok(file) = fs::File::open(image) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+/// Removes all images but the [`MAX_IMAGES`] that were used last. A process that has loaded a removed image can go on using it.
+fn evict(folder: &Path) -> io::Result<()> {
+    let mut images = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_image = path.extension().is_some_and(|e| e == "cubin" || e == "so");
+        // Another process may have removed the file in between.
+        if let (true, Ok(used)) = (is_image, path.metadata().and_then(|m| m.modified())) {
+            images.push((used, path));
+        }
+    }
+    images.sort();
+    for (_, image) in images.iter().rev().skip(MAX_IMAGES) {
+        for path in [image.clone(), image.with_extension("json")] {
+            match fs::remove_file(path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

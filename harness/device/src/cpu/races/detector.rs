@@ -1,0 +1,257 @@
+//! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and collects the races.
+
+use super::clock::VectorClock;
+use super::report::{self, BarrierScope, MemorySpace, Race, RacingAccess};
+use super::shadow::{ShadowAccess, ShadowMemory};
+use crate::api::DeviceError;
+use crate::cpu::abi::WARP;
+use std::collections::{HashMap, HashSet};
+
+/// Races that are reported of one launch; further ones are dropped.
+const MAX_RACES: usize = 50;
+
+/// What the detector knows of one CUDA thread.
+struct ThreadState {
+    /// The thread's own time. It advances at each release.
+    time: u32,
+    /// What happened before the thread's next access.
+    clock: VectorClock,
+    /// The thread's clock at its last fence. A relaxed store publishes this clock.
+    released: VectorClock,
+    /// Clocks that relaxed loads read. The thread's next fence acquires them. A list, because many threads usually
+    /// hold the same clocks, and joining them here would copy each.
+    unacquired: Vec<VectorClock>,
+}
+
+/// What an atomic operation does with its word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AtomicOperation {
+    Load,
+    Store,
+    /// Reads, modifies and writes.
+    Modify,
+}
+
+/// How an instruction accesses memory.
+#[derive(Clone, Copy)]
+pub struct AccessKind {
+    pub writes: bool,
+    /// Atomic, volatile, or past a cache: such accesses do not race with each other.
+    pub relaxed: bool,
+}
+
+/// A thread: the linear index of its block, and its linear index in the block.
+pub type ThreadId = (u32, u32);
+
+/// The race detector of one launch.
+pub struct RaceDetector {
+    grid: [u32; 3],
+    block: [u32; 3],
+    /// Address at which the module's image begins.
+    image: usize,
+    /// The threads of each block that has begun.
+    blocks: HashMap<u32, Vec<ThreadState>>,
+    shadow: ShadowMemory,
+    /// For each word that an atomic or a volatile store wrote: the clock that a load of the word acquires.
+    words: HashMap<usize, VectorClock>,
+    /// Pairs of instructions that were reported, with the scope of the missing barrier.
+    reported: HashSet<(u32, u32, BarrierScope)>,
+    races: Vec<Race>,
+}
+
+impl RaceDetector {
+    /// `grid` in blocks, `block` in threads; `image` is the address at which the module's image begins.
+    pub fn new(grid: [u32; 3], block: [u32; 3], image: usize) -> RaceDetector {
+        RaceDetector {
+            grid,
+            block,
+            image,
+            blocks: HashMap::new(),
+            shadow: ShadowMemory::default(),
+            words: HashMap::new(),
+            reported: HashSet::new(),
+            races: Vec::new(),
+        }
+    }
+
+    /// Appends the races to the log that `LAB_RACES` names.
+    pub fn write_log(self) -> Result<(), DeviceError> {
+        report::append(&self.races)
+    }
+
+    /// The threads of `block` are about to begin.
+    pub fn block_begins(&mut self, block: u32) {
+        let thread = |_| ThreadState {
+            time: 1,
+            clock: VectorClock::default(),
+            released: VectorClock::default(),
+            unacquired: Vec::new(),
+        };
+        self.blocks.insert(block, (0..self.threads_per_block()).map(thread).collect());
+    }
+
+    /// The threads of `block` have returned.
+    pub fn block_ended(&mut self, block: u32) {
+        self.blocks.remove(&block);
+    }
+
+    /// Forgets all accesses to `length` bytes at `address`: the memory now belongs to another block.
+    pub fn reset_memory(&mut self, address: usize, length: usize) {
+        self.shadow.reset(address, length);
+        if self.words.len() < length {
+            self.words.retain(|word, _| !(address..address + length).contains(word));
+        } else {
+            (address..address + length).for_each(|word| drop(self.words.remove(&word)));
+        }
+    }
+
+    /// These threads of `block` have met at a barrier.
+    pub fn threads_met(&mut self, block: u32, threads: impl Iterator<Item = u32> + Clone) {
+        let count = self.threads_per_block();
+        let Some(states) = self.blocks.get_mut(&block) else { return };
+        let mut all = VectorClock::default();
+        join_all(&mut all, threads.clone().map(|t| &states[t as usize]));
+        all.learn(block, count, threads.clone().map(|t| (t, states[t as usize].time)));
+        threads.for_each(|t| states[t as usize].pass_barrier(&all));
+    }
+
+    /// All threads of the launch have met at the grid's barrier.
+    pub fn grid_met(&mut self) {
+        let count = self.threads_per_block();
+        let mut all = VectorClock::default();
+        for (block, threads) in &self.blocks {
+            join_all(&mut all, threads.iter());
+            all.learn(*block, count, (0..).zip(threads.iter().map(|thread| thread.time)));
+        }
+        self.blocks.values_mut().flatten().for_each(|thread| thread.pass_barrier(&all));
+    }
+
+    /// A memory fence: acquires what relaxed loads read before it, and releases to relaxed stores after it.
+    pub fn fence(&mut self, id: ThreadId) {
+        let count = self.threads_per_block();
+        let Some(thread) = self.thread(id) else { return };
+        std::mem::take(&mut thread.unacquired).iter().for_each(|clock| thread.clock.join(clock));
+        thread.released = thread.release(id, count);
+    }
+
+    /// An atomic operation on a word. `acquires` and `releases` are as in C++'s memory orders.
+    pub fn atomic(
+        &mut self,
+        id: ThreadId,
+        word: usize,
+        operation: AtomicOperation,
+        acquires: bool,
+        releases: bool,
+    ) {
+        let count = self.threads_per_block();
+        let published = self.words.entry(word).or_default();
+        let Some(thread) = self.blocks.get_mut(&id.0).and_then(|block| block.get_mut(id.1 as usize)) else {
+            return;
+        };
+        if operation != AtomicOperation::Store {
+            let known = |clock: &VectorClock| clock.id() == published.id();
+            if acquires {
+                thread.clock.join(published);
+            } else if !published.is_empty() && !thread.unacquired.iter().any(known) {
+                thread.unacquired.push(published.clone());
+            }
+        }
+        if operation == AtomicOperation::Load {
+            return;
+        }
+        let released = if releases { thread.release(id, count) } else { thread.released.clone() };
+        match operation {
+            AtomicOperation::Store => *published = released,
+            AtomicOperation::Load | AtomicOperation::Modify => published.join(&released),
+        }
+    }
+
+    /// An access to `length` bytes at `address` that a thread is about to make. `pc` is the address of the
+    /// instruction after it. `memory` is called only where the access races.
+    pub fn access(
+        &mut self,
+        id: ThreadId,
+        address: usize,
+        length: usize,
+        kind: AccessKind,
+        pc: usize,
+        memory: impl FnOnce() -> MemorySpace,
+    ) {
+        let Some(thread) = self.blocks.get(&id.0).and_then(|block| block.get(id.1 as usize)) else {
+            return;
+        };
+        let access = ShadowAccess {
+            block: id.0,
+            thread: id.1 as u16,
+            bytes: 0,
+            relaxed: kind.relaxed,
+            writes: kind.writes,
+            time: thread.time,
+            pc: pc.wrapping_sub(self.image) as u32,
+        };
+        let clock = &thread.clock;
+        let happened_before = |earlier: &ShadowAccess| {
+            earlier.same_thread(&access) || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
+        };
+        let Some(earlier) = self.shadow.access(address, length, access, happened_before) else { return };
+        let accesses = [self.racing(&earlier), self.racing(&access)];
+        let scope = BarrierScope::of(&accesses);
+        if self.races.len() < MAX_RACES && self.reported.insert((earlier.pc, access.pc, scope)) {
+            self.races.push(Race { memory: memory(), accesses });
+        }
+    }
+
+    fn racing(&self, access: &ShadowAccess) -> RacingAccess {
+        let thread = u32::from(access.thread);
+        RacingAccess {
+            block: index_of(access.block, self.grid),
+            thread: index_of(thread, self.block),
+            writes: access.writes,
+            pc: access.pc.into(),
+            warp: thread / WARP,
+        }
+    }
+
+    fn threads_per_block(&self) -> usize {
+        self.block.iter().product::<u32>() as usize
+    }
+
+    fn thread(&mut self, (block, thread): ThreadId) -> Option<&mut ThreadState> {
+        self.blocks.get_mut(&block)?.get_mut(thread as usize)
+    }
+}
+
+impl ThreadState {
+    /// Returns the clock with all that the thread knows and has done, and advances the thread's time: later
+    /// accesses are not part of what was released.
+    fn release(&mut self, (block, thread): ThreadId, threads_per_block: usize) -> VectorClock {
+        self.clock.learn(block, threads_per_block, [(thread, self.time)].into_iter());
+        self.time += 1;
+        self.clock.clone()
+    }
+
+    /// Passes a barrier, which is also a fence.
+    fn pass_barrier(&mut self, all: &VectorClock) {
+        self.clock = all.clone();
+        self.released = all.clone();
+        self.unacquired.clear();
+        self.time += 1;
+    }
+}
+
+/// Joins the clocks of `threads` into `all`, and those they have not acquired yet. Clocks that threads share are
+/// joined once.
+fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadState>) {
+    let mut seen = HashSet::new();
+    for clock in threads.flat_map(|thread| std::iter::once(&thread.clock).chain(&thread.unacquired)) {
+        if seen.insert(clock.id()) {
+            all.join(clock);
+        }
+    }
+}
+
+/// The three-dimensional index of a linear one.
+fn index_of(linear: u32, [width, height, _]: [u32; 3]) -> [u32; 3] {
+    let (width, height) = (width.max(1), height.max(1));
+    [linear % width, linear / width % height, linear / width / height]
+}

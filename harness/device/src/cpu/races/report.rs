@@ -1,0 +1,92 @@
+//! What the detector reports: the races of a launch, and the file that `lab check` reads them from.
+
+use crate::api::DeviceError;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Write};
+
+/// The environment variable that names the file to which a process appends the races it finds, one line of JSON
+/// for each [`Race`].
+pub const LOG_VARIABLE: &str = "LAB_RACES";
+
+/// Two accesses to the same bytes that race. At least one of them writes.
+///
+/// ```
+/// use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
+///
+/// let write = RacingAccess { block: [0, 0, 0], thread: [31, 0, 0], writes: true, pc: 0x1200, warp: 0 };
+/// let read = RacingAccess { thread: [32, 0, 0], writes: false, warp: 1, ..write.clone() };
+/// let race = Race { memory: MemorySpace::Shared, accesses: [write, read] };
+/// // The threads are in two warps of one block: `__syncthreads()` would order them.
+/// assert_eq!(BarrierScope::of(&race.accesses), BarrierScope::Block);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Race {
+    pub memory: MemorySpace,
+    /// In the order in which they ran.
+    pub accesses: [RacingAccess; 2],
+}
+
+/// The memory in which two threads race. Local memory belongs to one thread, so no race happens there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemorySpace {
+    Global,
+    /// The block's shared memory.
+    Shared,
+}
+
+/// One of the two accesses of a [`Race`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RacingAccess {
+    /// `blockIdx`.
+    pub block: [u32; 3],
+    /// `threadIdx`.
+    pub thread: [u32; 3],
+    pub writes: bool,
+    /// Address of the instruction after the access, in bytes from the start of the module's image.
+    pub pc: u64,
+    /// Index of the thread's warp within its block.
+    pub warp: u32,
+}
+
+/// The narrowest barrier that brings two threads together. The variants are in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BarrierScope {
+    /// `__syncwarp()`
+    Warp,
+    /// `__syncthreads()`
+    Block,
+    /// `this_grid().sync()`
+    Grid,
+}
+
+impl BarrierScope {
+    /// The narrowest barrier that would order the two accesses.
+    pub fn of([a, b]: &[RacingAccess; 2]) -> BarrierScope {
+        match (a.block == b.block, a.warp == b.warp) {
+            (true, true) => BarrierScope::Warp,
+            (true, false) => BarrierScope::Block,
+            (false, _) => BarrierScope::Grid,
+        }
+    }
+}
+
+/// Appends `races` to the file that [`LOG_VARIABLE`] names. Does nothing without the variable or without races.
+pub fn append(races: &[Race]) -> Result<(), DeviceError> {
+    let Some(path) = std::env::var_os(LOG_VARIABLE).filter(|_| !races.is_empty()) else { return Ok(()) };
+    let write = || -> io::Result<()> {
+        let mut file = File::options().append(true).create(true).open(&path)?;
+        for race in races {
+            writeln!(file, "{}", serde_json::to_string(race)?)?;
+        }
+        Ok(())
+    };
+    write().map_err(|e| {
+        DeviceError::Driver(format!(
+            "cannot write {} races to {}: {e}. Make the folder writable or free disk space.",
+            races.len(),
+            path.display()
+        ))
+    })
+}
