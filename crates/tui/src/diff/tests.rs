@@ -41,7 +41,7 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
     Some(out)
 }
 
-/// A diff as a picture: signs, and `[…]` around what differs within a line.
+/// A diff as text: the signs, and `[…]` around the parts that differ within a line.
 fn picture(diff: &Diff) -> String {
     let mut out = String::new();
     for line in diff.hunks().flat_map(|hunk| &hunk.lines) {
@@ -84,7 +84,7 @@ fn the_words_that_differ_are_marked() {
 }
 
 #[test]
-fn a_line_that_became_another_stands_beside_it_and_new_ones_beside_nothing() {
+fn a_changed_line_is_beside_its_counterpart_and_a_new_line_beside_nothing() {
     let diff =
         diff_of("a = load(x);\nstore(y, a);\n", "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n");
     let wanted = [
@@ -104,7 +104,7 @@ fn lines_that_have_nothing_in_common_are_marked_as_a_whole() {
 }
 
 #[test]
-fn far_changes_have_hunks_of_their_own_and_name_the_function() {
+fn distant_changes_have_separate_hunks_that_name_the_function() {
     let body: String = (0..40).map(|n| format!("    step({n});\n")).collect();
     let old = format!("void f() {{\n{body}}}\n");
     let new = old.replace("step(3)", "jump(3)").replace("step(30)", "jump(30)");
@@ -118,7 +118,7 @@ fn far_changes_have_hunks_of_their_own_and_name_the_function() {
 }
 
 #[test]
-fn gits_words_about_a_file_are_read() {
+fn gits_file_headers_are_parsed() {
     let diff = Diff::parse(
         "diff --git a/k/kernel.cu b/k/kernel.cu\nindex 1..2 100644\n--- a/k/kernel.cu\n+++ b/k/kernel.cu\n@@ -1 +1,2 @@ void f()\n-a\n+b\n\
          +-- not a file\n\\ No newline at end of file\ndiff --git a/x.bin b/x.bin\nnew file mode 100644\nBinary files /dev/null and b/x.bin \
@@ -133,7 +133,7 @@ fn gits_words_about_a_file_are_read() {
     assert_eq!(diff.tally(), "+2 −1");
 }
 
-/// A text that shares much with its neighbours.
+/// A random text; two such texts share many lines.
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         4 => prop::sample::select(vec!["", "a", "b b", "    x = y;", "}", "\tfor (;;) {", "漢字 é", "-- x", "@@ -1 +1 @@", "a\r"]),
@@ -145,7 +145,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// Both forms show each line once, in order.
+/// Whether the split rows show each line once, in order.
 fn shows_all(diff: &Diff) -> bool {
     let lines: Vec<(usize, usize)> =
         diff.hunks().enumerate().flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l))).collect();
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn however_much_is_around_the_changes_they_are_the_same_and_begin_at_the_same_lines(old in text(), new in text()) {
+    fn the_context_does_not_change_the_changes_or_where_they_begin(old in text(), new in text()) {
         let near = View::new(Arc::new(diff_of(&old, &new)), Form::Unified);
         for around in [Around::Far, Around::Whole] {
             let diff = diff_with(&old, &new, around);
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
+    fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
         let theme = crate::theme::Theme::plain();
         let brush = Brush { theme: &theme, ink: &plain, search: "a", columns, left, digits: diff.digits() };
