@@ -190,7 +190,7 @@ impl Table {
         // Of equal rows the newest comes first.
         order.reverse();
         let value = |index: usize| sort.column.value(index, &history[index], &facts[index]);
-        order.sort_by(|a, b| column::compare(&value(*a), &value(*b), sort.descending));
+        order.sort_by(|a, b| column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending));
     }
 
     pub fn is_marked(&self, key: &Key) -> bool {

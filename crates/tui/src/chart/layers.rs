@@ -139,9 +139,10 @@ fn beside(plot: &Plot, x: u16, y: u16, text: &str, style: Style, buffer: &mut Bu
     let columns = width(text) as u16 + 2;
     let right = plot.area.right() - x - 1;
     let left = x - plot.area.x;
-    let (from, free) = match right >= columns || right >= left {
-        true => (x + 1, right),
-        false => (x.saturating_sub(columns).max(plot.area.x), left),
+    let (from, free) = if right >= columns || right >= left {
+        (x + 1, right)
+    } else {
+        (x.saturating_sub(columns).max(plot.area.x), left)
     };
     if free >= 3 && !text.is_empty() {
         let text = fit(text, usize::from(free - 2));

@@ -41,8 +41,11 @@ impl Row {
     /// The file that it belongs to.
     pub fn file(self) -> usize {
         match self {
-            Row::File { file } | Row::Note { file, .. } | Row::Hunk { file, .. } => file,
-            Row::Line { file, .. } | Row::Pair { file, .. } => file,
+            Row::File { file }
+            | Row::Note { file, .. }
+            | Row::Hunk { file, .. }
+            | Row::Line { file, .. }
+            | Row::Pair { file, .. } => file,
         }
     }
 

@@ -116,7 +116,7 @@ impl Column {
 }
 
 /// Compares two rows; a row without a value comes last.
-pub fn compare(a: &Option<SortValue>, b: &Option<SortValue>, descending: bool) -> Ordering {
+pub fn compare(a: Option<&SortValue>, b: Option<&SortValue>, descending: bool) -> Ordering {
     let known = match (a, b) {
         (Some(SortValue::Number(a)), Some(SortValue::Number(b))) => a.total_cmp(b),
         (Some(SortValue::Text(a)), Some(SortValue::Text(b))) => a.cmp(b),
