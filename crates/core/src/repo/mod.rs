@@ -15,6 +15,7 @@ mod log;
 mod notes;
 mod obstacle;
 mod refs;
+mod text_diff;
 mod uncommit;
 mod verify_write;
 
@@ -28,6 +29,7 @@ pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{Kept, keep_discarded, keep_undone, kept_aside, save};
+pub use text_diff::text_diff;
 pub use uncommit::{built_on, leads_to_head, step_back};
 
 use crate::project::Project;
