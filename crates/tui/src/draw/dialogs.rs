@@ -2,7 +2,7 @@
 
 use super::{message_dialog, pick_list};
 use crate::format;
-use crate::keymap::{Action, Binding, Place, TABLE};
+use crate::keymap::{Action, Binding, KeyScope, TABLE};
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::state::{Appearance, Repository, Runs, Setup};
@@ -202,12 +202,12 @@ impl<'a> Dialog<'a> {
         let mut lines = Vec::new();
         let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
         let columns = usize::from(area.width.saturating_sub(8).min(HELP_COLUMNS - 4));
-        for place in Place::ALL {
-            if TABLE.iter().all(|b| b.place != place) {
+        for scope in KeyScope::ALL {
+            if TABLE.iter().all(|b| b.scope != scope) {
                 continue;
             }
-            lines.push(Line::styled(place.heading(), theme.strong()));
-            for binding in TABLE.iter().filter(|b| b.place == place) {
+            lines.push(Line::styled(scope.heading(), theme.strong()));
+            for binding in TABLE.iter().filter(|b| b.scope == scope) {
                 let rows = wrap(binding.doc, columns.saturating_sub(key_columns + 4));
                 for (row, text) in rows.into_iter().enumerate() {
                     let keys = if row == 0 { labels(binding) } else { String::new() };

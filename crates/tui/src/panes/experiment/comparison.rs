@@ -3,7 +3,7 @@
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
 use super::{Comparison, Shown};
-use crate::diff::View;
+use crate::diff::DiffView;
 use crate::format;
 use crate::state::Appearance;
 use crate::text::{fit, pad, printable, wrap};
@@ -20,7 +20,7 @@ use ratatui::text::{Line, Span};
 
 pub fn sections<'a>(
     comparison: Comparison<'a>,
-    between: &'a View,
+    between: &'a DiffView,
     shown: Shown,
     columns: usize,
     appearance: &Appearance,
