@@ -66,7 +66,7 @@ fn a_kernel_of_another_name_is_called_by_it() {
     }
     world.unreadable = Some("fast.cu is not there".into());
     world.tell("press esc esc 1; save");
-    // Three hints say so by now: they need a wide screen.
+    // Two hints say so by now: they need a wide screen.
     let wide = world.screen(220, 45);
     assert!(wide.contains("keep (fast.cu cannot be read)"), "{wide}");
     assert!(wide.contains("rerun (fast.cu cannot be read)"), "{wide}");

@@ -186,7 +186,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     // One that cannot be used says so, as its key does.
     world.tell("save; say correctness: fail; end fail it is wrong");
     click(&mut world, "c keep");
-    see(&mut world, "Commit: not now");
+    see(&mut world, "Keep: not now");
     world.tell("press esc");
     // Between two hints is nothing.
     let (x, y) = place(&mut world, "z zoom");
@@ -347,7 +347,7 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     };
     let long = format!("look-away; save; wait 12000; {PASS}");
     assert_eq!(call("mouse = false", &long), [""; 0]);
-    assert_eq!(call("notify = \"bell\"", &long), ["Call(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
+    assert_eq!(call("notify = \"bell\"", &long), ["Notify(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
     assert_eq!(call("notify = \"bell\"", &format!("save; wait 12000; {PASS}")), [""; 0], "they look");
     assert_eq!(
         call("notify = \"bell\"", &format!("look-away; save; wait 900; {PASS}")),
@@ -356,11 +356,11 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     );
     let soon = "notify = \"osc\"|notify_after_s = 0.5";
     let wrong = "look-away; save; wait 900; end fail out is wrong";
-    assert_eq!(call(soon, wrong), ["Call(Osc, \"rmsnorm: run 43 FAIL\")"]);
+    assert_eq!(call(soon, wrong), ["Notify(Osc, \"rmsnorm: run 43 FAIL\")"]);
     let checked = format!("save; {PASS}; press s; look-away; wait 900; end fail a race");
     assert_eq!(
         call(soon, &checked),
-        ["Call(Osc, \"rmsnorm: run 44 FAIL\")"],
+        ["Notify(Osc, \"rmsnorm: run 44 FAIL\")"],
         "the check that ended, not the run"
     );
     let stopped = format!("save; {PASS}; press s; look-away; wait 900; press x");

@@ -96,7 +96,7 @@ fn a_message_that_was_not_used_is_there_again() {
     let mut world = World::new();
     world.refusal = Some("git's index is locked".into());
     world.tell(&format!("{story}; press enter"));
-    assert!(world.words().contains("Commit: not now"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("Keep: not now"), "{}", world.screen(160, 45));
     world.tell("press esc; press c");
     assert!(
         world.words().contains("two rows") && world.words().contains("48 kB"),
@@ -125,7 +125,7 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
     world.slow = true;
     world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
     assert!(matches!(world.model.runs.running, Running::No));
-    assert!(world.words().contains("committing …"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("keeping …"), "{}", world.screen(160, 45));
     world.tell("decided");
     assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
     world.tell(PASS);

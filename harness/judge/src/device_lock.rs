@@ -94,7 +94,7 @@ impl DeviceLock {
     }
 
     /// For launches that nobody waits for: shares it once it is free, unless something else is `due` before.
-    pub fn take_at_leisure(&self, mut due: impl FnMut() -> bool) -> Option<LockGuard> {
+    pub fn take_while_idle(&self, mut due: impl FnMut() -> bool) -> Option<LockGuard> {
         while !due() {
             std::thread::sleep(GAP);
             match self.try_take(DeviceUse::Launching) {
@@ -198,7 +198,7 @@ mod tests {
             Ok(())
         };
         assert!(lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut tell).unwrap().is_none());
-        assert!(lock.take_at_leisure(|| true).is_none(), "an order that is due does not wait");
+        assert!(lock.take_while_idle(|| true).is_none(), "an order that is due does not wait");
         let waiting = {
             let lock = lock.clone();
             std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())))
@@ -207,7 +207,7 @@ mod tests {
         let second = waiting.join().unwrap().unwrap();
         assert!(second.is_some() && told == 1);
         drop(second);
-        assert!(lock.take_at_leisure(|| false).is_some());
+        assert!(lock.take_while_idle(|| false).is_some());
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn an_incumbent_that_is_no_use_leaves_a_caveat_and_the_candidate_its_figure() {
     let folder = folder();
     let cases = [
         ("no kernel at all", "int x = ;".to_owned(), "it does not build"),
-        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "it is wrong itself"),
+        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "its own results are wrong"),
     ];
     for (what, text, why) in cases {
         let incumbent = folder.path().join("incumbent.cu");

@@ -52,6 +52,8 @@ pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 pub struct World {
     pub model: Model,
     pub now: Duration,
+    /// Columns and rows of the last picture.
+    size: (u16, u16),
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
     pub clipboard: String,
@@ -105,6 +107,7 @@ impl World {
         World {
             model: Model::new(setup, Theme::plain(), TimeZone::UTC),
             now: Duration::ZERO,
+            size: (0, 0),
             asked: Vec::new(),
             clipboard: String::new(),
             layout: Layout::default(),
@@ -345,10 +348,18 @@ impl World {
     /// What the person sees, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        // The person has had this screen for a while: the keys before were pressed at a frame of this size.
+        if std::mem::replace(&mut self.size, (width, height)) != (width, height) {
+            self.frame(&mut terminal);
+        }
+        self.frame(&mut terminal);
+        terminal.backend().buffer().clone()
+    }
+
+    fn frame(&mut self, terminal: &mut Terminal<TestBackend>) {
         let mut geometry = FrameGeometry::default();
         terminal.draw(|frame| geometry = lab_tui::view(&self.model, frame)).unwrap();
         self.send(Event::Drawn(Box::new(geometry)));
-        terminal.backend().buffer().clone()
     }
 
     /// The same as text.

@@ -4,7 +4,7 @@ use crate::diff::{
     ContextLines, Diff, DiffLayout, DiffRow, DiffView, JumpTarget, RowPainter, no_line_styles,
 };
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, ScrolledText, mark};
 use lab_core::repo::{CommitDetails, FileChange, short};
@@ -118,7 +118,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Commit,
     state: &CommitState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CommitFit {
     let theme = &appearance.theme;
     let id = state.id().map(short).unwrap_or_default();
@@ -154,7 +154,7 @@ pub fn draw(
 pub fn rows<'a>(
     data: Commit,
     state: &'a CommitState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
     let Some(shown) = &state.shown else { return (Vec::new(), None) };
     (head(shown, data.discarded, state.text.columns(), appearance), Some(&shown.diff))
@@ -175,7 +175,7 @@ fn head(
     shown: &ShownCommit,
     discarded: Option<&Experiment>,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let details = match &shown.details {

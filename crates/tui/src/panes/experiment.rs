@@ -7,7 +7,7 @@ mod document;
 
 use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};
 use crate::keymap::Action;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::printable;
 use crate::widgets::{PaneSlot, ScrolledText};
 pub use document::Document;
@@ -130,13 +130,13 @@ pub fn draw(
     slot: PaneSlot,
     shown: Shown,
     state: &ExperimentState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ExperimentFit {
     let theme = &appearance.theme;
     let body = slot.body();
     let (rows, columns) = (usize::from(body.height), usize::from(body.width));
     let document = document(shown, state, columns, appearance);
-    let length = document.len();
+    let length = document.rows();
     let text = state.text.fit(columns, rows, length);
     let first = text.first();
     let below = length.saturating_sub(first + rows);
@@ -166,7 +166,7 @@ pub fn document<'a>(
     shown: Shown<'a>,
     state: &'a ExperimentState,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), appearance.theme.quiet())]);
     match shown.content {

@@ -2,7 +2,7 @@
 //! nothing: what it says is not a verdict on correctness but what such a verdict cannot see.
 //!
 //! Each [`Tool`] wants the kernel built its way and the worker started its way, and leaves what it found in a file of its own,
-//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::exercise`]).
+//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::launch_for_check`]).
 
 mod asan;
 mod races;
@@ -115,7 +115,7 @@ impl<'a> ToolRun<'a> {
         cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Correctness, Stop> {
-        let ran = exercise(problem, cx, worker, self.image);
+        let ran = launch_for_check(problem, cx, worker, self.image);
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
         let count = read.findings.len() as u64;
@@ -165,15 +165,15 @@ impl From<Vec<ToolFinding>> for ToolReport {
     }
 }
 
-fn exercise(
+fn launch_for_check(
     problem: &mut dyn Problem,
     cx: &mut ProblemContext,
     mut worker: Worker,
     image: &Path,
 ) -> Result<(), Stop> {
     let module = worker.load(image)?;
-    let ran = problem.exercise(cx, &mut worker, module);
-    worker.leave(LAST_WORDS);
+    let ran = problem.launch_for_check(cx, &mut worker, module);
+    worker.close_and_wait(LAST_WORDS);
     ran
 }
 

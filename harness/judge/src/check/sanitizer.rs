@@ -137,7 +137,7 @@ impl SanitizerRecord<'_> {
         ToolFinding { place: own(&places), what }
     }
 
-    /// `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and ToolReport access at … in kernel.cu:51 [508 hazards]` for each
+    /// `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and Read access at … in kernel.cu:51 [508 hazards]` for each
     /// access that races with it.
     fn race(&self, access: &str) -> ToolFinding {
         let kind = |text: &str| text.split(" access").next().unwrap_or("").trim().to_lowercase();
@@ -234,7 +234,7 @@ mod tests {
     fn racecheck_names_both_accesses() {
         let log = "\
 ========= Error: Race reported between Write access at sum(int *, int *)+0x90 in kernel.cu:41
-=========     and ToolReport access at sum(int *, int *)+0x100 in kernel.cu:51 [508 hazards]
+=========     and Read access at sum(int *, int *)+0x100 in kernel.cu:51 [508 hazards]
 =========     and Write access at sum(int *, int *)+0x120
 =========     in kernel.cu:52 [4 hazards]
 =========

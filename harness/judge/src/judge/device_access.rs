@@ -1,4 +1,5 @@
-//! When a judge may use the device: see [`lock`](crate::process::lock).
+//! When a judge may use the device. The lock itself is [`crate::device_lock`]; this file decides how long a run waits for it and
+//! what it says meanwhile.
 
 use crate::device_lock::{DeviceLock, DeviceUse, LockGuard};
 use crate::outcome::Stop;
@@ -7,46 +8,48 @@ use lab_protocol::report::Writer;
 use std::path::Path;
 use std::time::Duration;
 
-/// Nobody measures for longer on a save. Then either somebody measures at length, or another user's process
-/// holds the lock for reasons of its own: a verdict with a caveat helps more than none.
+/// How long a run waits for the device. A measurement on a save takes less. After this time another run measures at length, or
+/// another user's process holds the lock: a verdict with a caveat is then better than none.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The turns on one device.
+/// Access to one device. On the emulated device, which has no lock, every method returns at once without a guard.
 pub struct DeviceAccess {
     lock: Option<DeviceLock>,
 }
 
 impl DeviceAccess {
-    pub fn on(device: &DeviceInfo, cache_dir: &Path) -> Self {
+    /// Access to this device; `cache_dir` holds the lock file if `/tmp` cannot.
+    pub fn of(device: &DeviceInfo, cache_dir: &Path) -> Self {
         DeviceAccess { lock: DeviceLock::of(device, cache_dir) }
     }
 
-    /// Waits for this run's turn. Whoever goes on without one to measure is caveated.
-    pub fn take(&self, wanted: DeviceUse, out: &mut Writer) -> Result<Option<LockGuard>, Stop> {
+    /// Waits until this use is allowed, for 60 s at most, and says in the log what it waits for. A measurement that goes on
+    /// without the lock gets a caveat.
+    pub fn wait(&self, wanted: DeviceUse, out: &mut Writer) -> Result<Option<LockGuard>, Stop> {
         let Some(lock) = &self.lock else { return Ok(None) };
-        let tell = || {
+        let say = || {
             out.text(match wanted {
                 DeviceUse::Measuring => "another run uses this device: waiting for it",
                 DeviceUse::Launching => "another run measures on this device: waiting for it",
             })
         };
-        let held = lock.take(wanted, PATIENCE, tell)?;
-        if held.is_none() && wanted == DeviceUse::Measuring {
+        let guard = lock.take(wanted, PATIENCE, say)?;
+        if guard.is_none() && wanted == DeviceUse::Measuring {
             out.caveat(format_args!(
-                "another run used the same device for more than {} s: this was measured beside it",
+                "another run used the same device for more than {} s, so this was measured beside it",
                 PATIENCE.as_secs()
             ))?;
         }
-        Ok(held)
+        Ok(guard)
     }
 
-    /// `None` where it is not free, or where the device needs no turns.
-    pub fn take_if_free(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+    /// Returns a guard if this use is allowed now, without waiting.
+    pub fn try_get(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
         self.lock.as_ref().map_or(Ok(None), |lock| lock.try_take(wanted))
     }
 
-    /// For launches that nobody waits for: see [`DeviceLock::take_at_leisure`].
-    pub fn take_at_leisure(&self, due: impl FnMut() -> bool) -> Option<LockGuard> {
-        self.lock.as_ref()?.take_at_leisure(due)
+    /// Waits for a launch that nobody waits for; see [`DeviceLock::take_while_idle`].
+    pub fn wait_while_idle(&self, interrupted: impl FnMut() -> bool) -> Option<LockGuard> {
+        self.lock.as_ref()?.take_while_idle(interrupted)
     }
 }

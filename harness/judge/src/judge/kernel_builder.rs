@@ -1,18 +1,20 @@
-//! What the judge has built: the candidate, and a trusted reference.
+//! What the judge has built: the candidate, the incumbent, and a problem's reference.cu.
 
-use super::{JudgeOptions, KernelSnapshot};
+use super::kernel_snapshot::KernelSnapshot;
 use crate::compiler::Compiler;
+use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
 use lab_device::{BuildRequest, Built, Image};
 use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
 
-/// Builds for the run's device.
+/// Builds kernels for the run's device.
 pub struct KernelBuilder<'a> {
     pub compiler: Compiler,
     pub options: &'a JudgeOptions,
     pub cache_dir: &'a Path,
+    /// The architecture to build for, as in `sm_90`; empty on the cpu device.
     pub arch: String,
 }
 
@@ -38,20 +40,21 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Lets the compiler get ready for the candidate, going by what its file holds now.
-    pub fn warm(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
+    /// Lets the compiler prepare for the candidate, as the file is now: it may precompile the headers that the file includes.
+    pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
         let request = self.candidate_request(self.options.kernel(), needs);
-        self.compiler.warm(&request)
+        self.compiler.warm_up(&request)
     }
 
-    /// Builds the candidate; [`KernelBuilder::tell`] says what came of it.
+    /// Builds the candidate. [`KernelBuilder::write_build`] writes the result's lines.
     pub fn candidate(&mut self, snapshot: &KernelSnapshot, needs: &BuildNeeds) -> Result<Built, Stop> {
         let request = self.candidate_request(snapshot.source(), needs);
         self.compiler.build(&request)
     }
 
-    /// The candidate's lines, and its image where it has one.
-    pub fn tell(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
+    /// Writes the compiler's messages, `build_s:` and what is known of the kernel's resources. Returns the image, or
+    /// [`Stop::Build`] if there is none.
+    pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
         let Built { image, log, seconds, reused, registers, spill_bytes, shared_bytes } = built;
         out.text(&log)?;
         out.line("build_s", format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }))?;
@@ -65,21 +68,22 @@ impl KernelBuilder<'_> {
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
     }
 
-    /// Builds the incumbent as the candidate is built, name and all: most often it was the candidate once,
-    /// and its build is remembered.
+    /// Builds the incumbent with the candidate's options and shown path. It was the candidate once, so its build is usually in
+    /// the build cache.
     pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
         let Some(source) = self.options.incumbent_source() else {
-            return Err(Stop::Lab("there is none".into()));
+            return Err(Stop::Lab("no incumbent was named".into()));
         };
-        let own = source.parent().map(Path::to_owned);
+        let own_folder = source.parent().map(Path::to_owned);
         let mut request = self.candidate_request(source, needs);
-        // The candidate's own folder comes first in its list; here the incumbent's takes that place.
-        request.include_dirs = own.into_iter().chain(self.options.include_dirs_of_problem()).collect();
+        // Its own folder takes the place of the candidate's, which is the first of the candidate's list.
+        request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
         let built = self.compiler.build(&request)?;
         built.image.ok_or_else(|| Stop::Build("it does not build".into()))
     }
 
-    /// A trusted source. It comes without the user's options, which are for the candidate.
+    /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options, which are for the candidate.
+    /// Returns [`Stop::Problem`] with the compiler's messages if it does not build.
     pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image, Stop> {
         let shown_as = source.display().to_string();
         let needs = BuildNeeds { problem_header: header.to_owned(), ..BuildNeeds::default() };

@@ -44,19 +44,19 @@ pub trait Problem {
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop>;
     /// From now on it is all about what no run has shown: [`Problem::prepare`] makes that, and [`Problem::verify`] checks
     /// it; nothing is measured. Called first of all, where it is.
-    fn hold_out(&mut self, seed: u64) -> Result<(), Stop>;
-    /// Does ahead, while `nobody_waits`, what the checks would have to do first. Only a judge on standby
+    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop>;
+    /// Does ahead, while `is_idle`, what the checks would have to do first. Only a judge on standby
     /// calls it, after [`Problem::prepare`].
-    fn warm(
+    fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
         _nobody_waits: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes ahead, while `nobody_waits`, what a check of what is held out will take, unless it is there. Comes after all
+    /// Makes ahead, while `is_idle`, what a check of what is held out will take, unless it is there. Comes after all
     /// that the next run waits for.
-    fn look_ahead(
+    fn prepare_held_out(
         &mut self,
         _cx: &mut ProblemContext,
         _nobody_waits: &mut dyn FnMut() -> bool,
@@ -72,7 +72,7 @@ pub trait Problem {
     ) -> Result<Correctness, Stop>;
     /// Whether [`Problem::set_up`] finds everything at hand: only then may it be called before the order
     /// to judge.
-    fn at_hand(&self) -> bool {
+    fn can_set_up_early(&self) -> bool {
         true
     }
     /// Sets a kernel up for its timed launches. After [`Problem::prepare`]; several may be set up at once.
@@ -84,11 +84,11 @@ pub trait Problem {
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop>;
     /// Makes the problem as small as a tool that watches every access can bear, and says in words what is left of it. Comes
-    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::exercise`] is called afterwards.
-    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::launch_for_check`] is called afterwards.
+    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
     /// Launches what there is to launch, once each, and looks at no result: somebody else watches. What a launch writes
     /// was never written before it.
-    fn exercise(
+    fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -140,13 +140,13 @@ pub trait Timed {
     /// was told what.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
     /// Numbers of inputs that this worker had launched before any turn.
-    fn spent(&self) -> Vec<u64> {
+    fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
     }
     /// Another kernel's image in the same worker, with the same buffers: where they lie in memory makes a kernel that
     /// exchanges words faster or slower by a percent, and is then no difference between the two. `None` where a kernel has
     /// to have a worker of its own.
-    fn beside(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
     }
     /// Checks what the turns so far left behind.

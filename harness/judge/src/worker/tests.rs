@@ -1,10 +1,12 @@
 //! The rules of a worker, on a device whose kernels are Rust closures.
 #![allow(clippy::unwrap_used)]
 
+use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest};
 use super::*;
+use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARE_CHUNK_BYTES, Entry, POISON};
+use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, POISON, Shape};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -186,7 +188,7 @@ fn the_launch_statement_shapes_the_launch() {
     let mut worker = worker_with([3, 2, 1, 64, 2, 1, 128, 1], Box::new(|_, _| Ok(())));
     assert_eq!(launch(&mut worker, vec![]).unwrap(), 0.5);
     let shape = Shape { grid: [3, 2, 1], block: [64, 2, 1], shared_bytes: 128, cooperative: true };
-    assert_eq!(worker.shape(), Some((shape, None)));
+    assert_eq!(worker.launch_shape(), Some((shape, None)));
 }
 
 #[test]

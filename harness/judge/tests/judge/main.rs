@@ -7,3 +7,4 @@ mod problems;
 mod rmsnorm;
 mod support;
 mod toy;
+mod wavegru;

@@ -48,7 +48,8 @@ impl<'a> Document<'a> {
         Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many rows the text has.
+    pub fn rows(&self) -> usize {
         // No blank row behind the last.
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }

@@ -143,8 +143,8 @@ impl CaseLauncher {
     }
 
     /// The next launch finds nothing that an earlier one left in the kernel's globals.
-    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
-        worker.renew(self.module)
+    pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.reload(self.module)
     }
 
     /// Launches on inputs that [`CaseLauncher::set_up`] was given: `contents` is `sets[set]` again, for

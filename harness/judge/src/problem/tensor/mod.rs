@@ -101,7 +101,7 @@ impl Problem for TensorProblem {
     }
 
     /// InputValues are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
-    fn hold_out(&mut self, seed: u64) -> Result<(), Stop> {
+    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
         self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
         Ok(())
     }
@@ -125,14 +125,14 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
-    fn warm(&mut self, cx: &mut ProblemContext, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    fn draw_ahead(&mut self, cx: &mut ProblemContext, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         let verified = self.chosen.iter().map(|index| (*index, cx.seed));
         let timed = self.timed_cases().into_iter().map(|index| (index, cx.seed ^ TIMED));
         let mut bytes = 0;
         for (index, seed) in verified.chain(timed) {
             let case = &self.spec.cases[index];
             bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
-            if bytes > MOST_AHEAD || !nobody_waits() {
+            if bytes > MOST_AHEAD || !is_idle() {
                 return Ok(());
             }
             let drawn = draw(&self.spec, index, &mut self.reference, seed)?;
@@ -141,7 +141,7 @@ impl Problem for TensorProblem {
         self.timed_inputs(cx.seed).map(|_| ())
     }
 
-    fn at_hand(&self) -> bool {
+    fn can_set_up_early(&self) -> bool {
         self.timed.is_some()
     }
 
@@ -197,7 +197,7 @@ impl Problem for TensorProblem {
     }
 
     /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
-    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         for entry in self.spec.entries() {
             let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
             let cases = (0..self.spec.cases.len()).filter(of_entry);
@@ -211,7 +211,7 @@ impl Problem for TensorProblem {
         Ok(labels.collect::<Vec<_>>().join("; "))
     }
 
-    fn exercise(
+    fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,

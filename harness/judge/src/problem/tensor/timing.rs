@@ -54,9 +54,9 @@ impl TensorTiming {
         self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
     }
 
-    fn warm_anew(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
+    fn reload_and_warm_up(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
         let Some(launcher) = self.launchers.first() else { return Ok(()) };
-        launcher.renew(worker)?;
+        launcher.reload(worker)?;
         for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
             if drawn.sets.len() > 1 {
@@ -112,7 +112,7 @@ impl Timed for TensorTiming {
         self.left.clear();
         let mut seconds = Vec::new();
         if self.turns > 1 {
-            self.warm_anew(worker, inputs)?;
+            self.reload_and_warm_up(worker, inputs)?;
         }
         for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let set = set_of(inputs, at, drawn);

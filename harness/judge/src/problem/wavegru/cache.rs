@@ -4,8 +4,8 @@
 //! of all that it holds. One that is damaged, or of another version, counts as missing.
 
 use super::reference::{ReferenceOutput, SamplingParams, StartState, VERSION};
+use crate::atomic_file;
 use bytemuck::{NoUninit, Pod};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Everything that determines a reference.
@@ -70,7 +70,6 @@ pub fn store(folder: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> 
 
 /// The same into a file by another name.
 pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
     let mut bytes = key.digest.to_vec();
     put(&mut bytes, &reference.tokens);
     put(&mut bytes, &reference.teacher_prob);
@@ -82,11 +81,7 @@ pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> st
     put(&mut bytes, &[reference.min_p_changed]);
     let digest = blake3::hash(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&bytes)?;
-    file.persist(path)?;
-    Ok(())
+    atomic_file::replace(path, &bytes)
 }
 
 fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {

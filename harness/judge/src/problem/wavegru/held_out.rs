@@ -73,13 +73,13 @@ impl<'a> HeldOutRuns<'a> {
     }
 
     /// Makes one ahead, unless one is ready.
-    pub fn make_ahead(&self, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    pub fn make_ahead(&self, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         if self.ready().is_some() {
             return Ok(());
         }
         // The other half of the cores is for whoever edits meanwhile.
         let threads = (cores() / 2).max(1);
-        let Some(run) = self.make(threads, &mut |_| nobody_waits()) else { return Ok(()) };
+        let Some(run) = self.make(threads, &mut |_| is_idle()) else { return Ok(()) };
         let path = self.folder.join(format!("{:016x}", run.start.seed));
         let key = ReferenceKey::new(&self.digest, &run.start, &self.sampling);
         cache::write(&path, &key, &run.expected).map_err(|e| {

@@ -141,8 +141,8 @@ impl ModelLauncher {
     }
 
     /// The next launch finds nothing that an earlier one left in the kernel's globals.
-    pub fn renew(&self, worker: &mut Worker) -> Result<(), Stop> {
-        worker.renew(self.module)
+    pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.reload(self.module)
     }
 
     /// Gives its own memory back; the weights stay.
@@ -203,7 +203,7 @@ impl ModelLauncher {
     }
 
     /// Launches without a look at what came of it.
-    pub fn exercise(
+    pub fn launch_for_check(
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,

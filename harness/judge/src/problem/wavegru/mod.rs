@@ -7,8 +7,8 @@
 mod cache;
 pub mod config;
 mod dump;
-mod held_out;
-mod launcher;
+pub(crate) mod held_out;
+pub(crate) mod launcher;
 pub mod philox;
 pub mod reference;
 mod seed_pool;
@@ -161,18 +161,18 @@ impl Problem for WaveGruProblem {
         Ok(())
     }
 
-    fn hold_out(&mut self, _seed: u64) -> Result<(), Stop> {
+    fn use_held_out_inputs(&mut self, _seed: u64) -> Result<(), Stop> {
         self.held_out = true;
         Ok(())
     }
 
-    fn look_ahead(
+    fn prepare_held_out(
         &mut self,
         cx: &mut ProblemContext,
-        nobody_waits: &mut dyn FnMut() -> bool,
+        is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
         let PreparedModel { sampling, weights, .. } = self.prepared()?;
-        HeldOutRuns::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(nobody_waits)
+        HeldOutRuns::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(is_idle)
     }
 
     fn verify(
@@ -236,7 +236,7 @@ impl Problem for WaveGruProblem {
 
     /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
     /// on it otherwise.
-    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         if device.emulated {
             self.config.hidden = SMALLEST;
         }
@@ -244,7 +244,7 @@ impl Problem for WaveGruProblem {
         Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
     }
 
-    fn exercise(
+    fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -259,7 +259,7 @@ impl Problem for WaveGruProblem {
         let run = ReferenceRun { start, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
         for teacher in [false, true] {
             let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, sampling)?;
-            launcher.exercise(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
+            launcher.launch_for_check(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.close(worker)?;
         }
         Ok(())
@@ -285,4 +285,4 @@ impl Problem for WaveGruProblem {
 #[cfg(test)]
 mod kernel_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

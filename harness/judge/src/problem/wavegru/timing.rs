@@ -39,7 +39,7 @@ impl Timed for WaveGruTiming {
         let run = &self.pool.runs[inputs as usize % self.pool.runs.len()];
         let launch = self.launches;
         self.launches += 1;
-        self.launcher.renew(worker)?;
+        self.launcher.reload(worker)?;
         let (seconds, tokens) = self.launcher.time(worker, run, ExecutionOrder::Forward)?;
         let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
         let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
@@ -49,11 +49,11 @@ impl Timed for WaveGruTiming {
         Ok(None)
     }
 
-    fn spent(&self) -> Vec<u64> {
+    fn used_inputs(&self) -> Vec<u64> {
         (0..self.pool.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
     }
 
-    fn beside(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
         Ok(Some(Box::new(WaveGruTiming {
             launcher: self.launcher.of(module),

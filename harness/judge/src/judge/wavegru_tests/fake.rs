@@ -1,14 +1,19 @@
-//! A device that knows the answers, and the judge's circle on it.
+//! A device that knows the answers, and what the judge does with a problem on it.
 
-use super::super::launcher::WORK_BYTES;
-use super::super::reference::{ReferenceModel, ReferenceOutput, StartState};
-use super::super::*;
-use super::SMALL;
 use crate::judge::measuring::{self, Candidate};
 use crate::measure::plan::Plan;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::wavegru::config::WaveGruConfig;
+use crate::problem::wavegru::launcher::WORK_BYTES;
+use crate::problem::wavegru::reference::{ReferenceModel, ReferenceOutput, SamplingParams, StartState};
+use crate::problem::wavegru::tests::SMALL;
+use crate::problem::wavegru::weights::Weights;
+use crate::problem::{ProblemContext, wavegru};
 use crate::testing;
-use lab_device::{Arg, DeviceError, Driver, Entry, Shape};
+use crate::worker::Worker;
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::testing::Log;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -139,7 +144,7 @@ pub fn judge(emulated: bool, spoil: Spoil) -> String {
 pub fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Path>) -> String {
     let fake = fake(emulated, spoil);
     let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
-    circle(worker, Path::new("image"), cache_dir, dump)
+    judge_worker(worker, Path::new("image"), cache_dir, dump, false)
 }
 
 /// A device that knows the answers to every run of the pool.
@@ -153,12 +158,8 @@ pub fn fake(emulated: bool, spoil: Spoil) -> Fake {
     Fake { memory: Vec::new(), emulated, answers, spoil, launched: Launched::default() }
 }
 
-/// What the judge does with a problem, in its order.
-pub fn circle(worker: Worker, image: &Path, cache_dir: &Path, dump: Option<&Path>) -> String {
-    circle_of(worker, image, cache_dir, dump, false)
-}
-
-pub fn circle_of(
+/// Does with the problem what the judge does, in the same order, and returns the log.
+pub fn judge_worker(
     mut worker: Worker,
     image: &Path,
     cache_dir: &Path,
@@ -177,10 +178,10 @@ pub fn circle_of(
         spawn_worker: &mut || Err(Stop::Lab("this problem needs no second worker".into())),
         build: &mut |_, _| Err(Stop::Lab("this problem builds nothing else".into())),
     };
-    let mut problem = open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let mut problem = wavegru::open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     assert_eq!(problem.name(), "wavegru");
     if held_out {
-        problem.hold_out(5).unwrap();
+        problem.use_held_out_inputs(5).unwrap();
     }
     problem.prepare(&mut cx, &mut worker).unwrap();
     let module = worker.load(image).unwrap();

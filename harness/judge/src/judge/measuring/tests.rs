@@ -6,10 +6,10 @@ use super::*;
 use crate::measure::plan::Trials;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
-use crate::problem::BuildNeeds;
+use crate::problem::{BuildNeeds, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
-use lab_protocol::report::{Report, Speed, Writer};
+use lab_protocol::report::{Measure, Report, Speed};
 use lab_protocol::testing::Log;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,7 +79,7 @@ struct Scripted {
 }
 
 impl Problem for Script {
-    fn hold_out(&mut self, _: u64) -> Result<(), Stop> {
+    fn use_held_out_inputs(&mut self, _: u64) -> Result<(), Stop> {
         Ok(())
     }
     fn name(&self) -> &str {
@@ -108,10 +108,10 @@ impl Problem for Script {
     fn dump(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
         Ok(())
     }
-    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         Ok("a script".into())
     }
-    fn exercise(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+    fn launch_for_check(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
         Ok(())
     }
 }
@@ -258,7 +258,7 @@ fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
     let measured = run(&Plan::default(), 8, true, |place, before| (place == B || before < 7).then_some(0.02));
     assert_eq!(measured.verdict, Correctness::Pass);
     assert_eq!(measured.report.comparison(), None);
-    assert_eq!(measured.report.caveats(), ["no comparison with the incumbent: it is wrong itself"]);
+    assert_eq!(measured.report.caveats(), ["no comparison with the incumbent: its own results are wrong"]);
     assert!(measured.report.measure("throughput_sps").unwrap().low.is_some());
     assert_eq!(measured.report.value("first_failure"), None, "its failure is not the candidate's");
 }
@@ -280,7 +280,7 @@ fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
     let throughput = measured.report.measure("throughput_sps").unwrap();
     assert_eq!((throughput.low, measured.report.comparison()), (None, None));
     let caveat = &measured.report.caveats()[0];
-    assert!(caveat.starts_with("one trial: a launch takes 30.000 s"), "{caveat}");
+    assert!(caveat.starts_with("one timed launch: it takes 30.000 s"), "{caveat}");
 }
 
 #[test]
