@@ -4,6 +4,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`run`] | one run from the first line to the verdict |
+//! | [`run_environment`] | what stays the same for a whole run |
 //! | [`checking`] | `lab check`: the kernel under each tool |
 //! | [`probing`] | `lab probe`: what the device can do |
 //! | [`standby`] | a judge that is started before its run |
@@ -23,6 +24,7 @@ mod measuring;
 pub mod probing;
 mod processes;
 mod run;
+mod run_environment;
 mod standby;
 #[cfg(test)]
 mod wavegru_tests;
