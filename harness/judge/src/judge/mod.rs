@@ -8,6 +8,7 @@
 //! | [`checking`] | `lab check`: the kernel under each tool |
 //! | [`probing`] | `lab probe`: what the device can do |
 //! | [`standby`] | a judge that is started before its run |
+//! | [`start_signal`] | the signal that such a judge waits for |
 //! | [`incumbent`] | the kernel in HEAD, ready to be timed beside the candidate |
 //! | [`measuring`] | the timed launches and the verdict on speed |
 //! | [`kernel_builder`] | what the compiler process is asked to build |
@@ -26,6 +27,7 @@ mod processes;
 mod run;
 mod run_environment;
 mod standby;
+mod start_signal;
 #[cfg(test)]
 mod wavegru_tests;
 

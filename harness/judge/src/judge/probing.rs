@@ -5,7 +5,7 @@ use super::device_access::DeviceAccess;
 use super::kernel_builder::KernelBuilder;
 use super::processes::{arch, cache_dir, start_compiler, start_worker};
 use super::run_environment::RunEnvironment;
-use super::standby::StartSignal;
+use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;

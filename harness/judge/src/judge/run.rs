@@ -11,7 +11,7 @@ use super::measuring::{self, Candidate};
 use super::probing;
 use super::processes::{arch, cache_dir, start_compiler, start_worker};
 use super::run_environment::RunEnvironment;
-use super::standby::StartSignal;
+use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
