@@ -2,7 +2,7 @@
 //! nothing: what it says is not a verdict on correctness but what such a verdict cannot see.
 //!
 //! Each [`Tool`] wants the kernel built its way and the worker started its way, and leaves what it found in a file of its own,
-//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::launch_for_check`]).
+//! which is read when the worker has ended (`sanitizer`, `asan`, `races`). The problem launches small ([`Problem::launch_for_check`]).
 
 mod asan;
 mod races;

@@ -28,7 +28,7 @@ const NEAREST_SLICE: f64 = 0.5;
 /// Whether the L2 cache may hold a launch's inputs when it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cache {
+pub enum CacheState {
     /// Something else was in the cache before.
     Cold,
     /// The launch before may have left them there.
@@ -44,7 +44,7 @@ pub struct Demand {
     pub reads: f64,
     pub writes: f64,
     pub flops: f64,
-    pub cache: Cache,
+    pub cache: CacheState,
     /// Steps that follow one another and each of which needs what another multiprocessor computed: at
     /// least one trip to the L2 cache and back.
     pub steps: f64,
@@ -79,7 +79,7 @@ impl DeviceFigures {
         ];
         let (floor, because) = floors.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
         let bytes = demand.reads + demand.writes;
-        let fits = demand.cache == Cache::Warm && bytes <= l2_bytes as f64 / 2.0;
+        let fits = demand.cache == CacheState::Warm && bytes <= l2_bytes as f64 / 2.0;
         let moving = bytes / if fits { self.l2 } else { self.copy };
         let exchanging = demand.steps * demand.exchanges * self.exchange;
         let estimate = self.launch + moving.max(demand.flops / fastest) + exchanging;
@@ -89,7 +89,7 @@ impl DeviceFigures {
     /// Of what passes between chip and memory. Up to an L2 cache of writes may still be in it when the launch ends, and
     /// as much of the reads where the cache is warm.
     fn memory_floor(&self, demand: &Demand, l2_bytes: f64) -> f64 {
-        let kept = if demand.cache == Cache::Warm { l2_bytes } else { 0.0 };
+        let kept = if demand.cache == CacheState::Warm { l2_bytes } else { 0.0 };
         let moved = (demand.reads - kept).max(0.0) + (demand.writes - l2_bytes).max(0.0);
         moved / (self.copy * MEMORY_MARGIN)
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_large_cold_copy_is_bound_by_memory() {
-        let demand = Demand { reads: 64e6, writes: 64e6, cache: Cache::Cold, ..Demand::default() };
+        let demand = Demand { reads: 64e6, writes: 64e6, cache: CacheState::Cold, ..Demand::default() };
         let bounds = H200.bounds(&demand, L2);
         // The reads, and the writes that do not fit the cache: 4.8 TB/s take 15.7 µs for them.
         assert!(bounds.floor < (64e6 + 64e6 - 52.4e6) / 4.8e12 && bounds.floor > 12e-6, "{bounds:?}");
@@ -191,7 +191,7 @@ mod tests {
     fn what_a_cache_may_hold_is_not_asked_of_the_memory() {
         let demand = Demand { reads: 8e6, writes: 8e6, ..Demand::default() };
         let warm = H200.bounds(&demand, L2);
-        let cold = H200.bounds(&Demand { cache: Cache::Cold, ..demand.clone() }, L2);
+        let cold = H200.bounds(&Demand { cache: CacheState::Cold, ..demand.clone() }, L2);
         assert_eq!(warm.because, "its bytes come through the L2 cache no faster");
         assert!(warm.floor <= cold.floor);
         assert!(warm.estimate < cold.estimate);
@@ -218,7 +218,7 @@ mod tests {
         fn what_the_device_was_seen_to_do_is_above_the_floor(
             reads in 0f64..1e9, writes in 0f64..1e9, flops in 0f64..1e12, steps in 0f64..5000.0, cold in any::<bool>(),
         ) {
-            let cache = if cold { Cache::Cold } else { Cache::Warm };
+            let cache = if cold { CacheState::Cold } else { CacheState::Warm };
             let demand = Demand { label: String::new(), reads, writes, flops, steps, cache, exchanges: 1.0 };
             let bounds = H200.bounds(&demand, L2);
             let through_l2 = (reads + writes) / H200.l2;

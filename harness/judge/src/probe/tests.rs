@@ -1,7 +1,10 @@
 //! The probe's mechanism, on the cpu device: its figures there are worth nothing.
 #![allow(clippy::unwrap_used)]
 
+use super::measuring::cycle;
 use super::*;
+use crate::worker::{ModuleId, Worker};
+use lab_device::DeviceInfo;
 use lab_device::{BuildRequest, builder, open};
 use lab_protocol::Target;
 use std::time::Duration;
