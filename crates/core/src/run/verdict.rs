@@ -7,7 +7,7 @@ pub use change::Change;
 use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::figures;
-use lab_protocol::Exit;
+use lab_protocol::{Exit, FatalSignal};
 use lab_protocol::report::{Measure, Report, Severity};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -218,19 +218,10 @@ fn or_last_words(what: &str, facts: &Facts) -> String {
 
 /// A signal as a person knows it.
 pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "hang-up",
-        2 => "interrupt",
-        4 => "illegal instruction",
-        6 => "abort",
-        7 => "bus error",
-        8 => "arithmetic error",
-        9 => "kill",
-        11 => "segmentation fault",
-        15 => "termination",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
+    match FatalSignal::of(signal) {
+        Some(known) => format!("signal {signal} ({})", known.meaning),
+        None => format!("signal {signal}"),
+    }
 }
 
 /// What there is to say of a pass without its objective where nothing more is known.
