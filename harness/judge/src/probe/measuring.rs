@@ -7,18 +7,18 @@ use lab_device::{DeviceInfo, ExecutionOrder};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// How much each kernel does: enough that its launch is hidden on a GPU, little enough to test on the cpu device.
+/// How much work each kernel does: enough to hide the launch on a GPU, and little enough to test on the cpu device.
 struct ProbeSizes {
-    /// Launches that each figure is the best of.
+    /// Launches of which each figure is the best.
     launches: usize,
-    /// Of one side of the copy, and of what is read from L2.
+    /// Bytes of one side of the copy, and bytes that are read from the L2 cache.
     copy_bytes: usize,
     l2_bytes: usize,
-    /// Blocks of the kernels that fill the device, and their threads.
+    /// Blocks of the kernels that fill the device, and threads of a block.
     grid: u32,
     block: u32,
     rounds: u32,
-    /// Lines that are chased through, once each.
+    /// Cache lines that the pointer chase visits, once each.
     lines: usize,
     exchanges: u32,
     exchange_block: u32,
@@ -40,7 +40,7 @@ impl ProbeSizes {
                 exchange_block: 64,
             };
         }
-        // Two full blocks a multiprocessor; the copy is a whole number of turns of the grid.
+        // Two full blocks a multiprocessor. The copy is a whole number of passes of the grid.
         let (grid, block) = (2 * device.sms, 1024);
         let turn = grid as usize * block as usize * 4 * 16;
         let copy_bytes = (8 * device.l2_bytes as usize).max(256 << 20);
@@ -58,21 +58,22 @@ impl ProbeSizes {
     }
 }
 
-/// Measures every figure on a worker of its own that has loaded [`SOURCE`]. `None` where something else was
-/// `due` before it was done.
+/// Measures every figure, with a worker of its own that has loaded [`SOURCE`](super::SOURCE). Returns `None` as soon
+/// as `interrupted` returns true, and an error if a figure is not positive and finite.
 pub fn measure(
     worker: &mut Worker,
     module: ModuleId,
-    due: &mut dyn FnMut() -> bool,
+    interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Option<DeviceFigures>, Stop> {
     let device = worker.info().clone();
     let sizes = ProbeSizes::on(&device);
-    let mut probe = Probe { worker, module, sizes, due };
+    let mut probe = Probe { worker, module, sizes, interrupted };
     let figures = probe.figures(&device)?;
     match figures {
-        Some(figures) if !figures.are_sane() => {
-            Err(Stop::Lab(format!("the probe of {} gave what is no figure: {figures:?}", device.name)))
-        }
+        Some(figures) if !figures.are_sane() => Err(Stop::Lab(format!(
+            "the probe of {} measured a figure that is not positive and finite: {figures:?}",
+            device.name
+        ))),
         other => Ok(other),
     }
 }
@@ -81,14 +82,14 @@ struct Probe<'a> {
     worker: &'a mut Worker,
     module: ModuleId,
     sizes: ProbeSizes,
-    due: &'a mut dyn FnMut() -> bool,
+    interrupted: &'a mut dyn FnMut() -> bool,
 }
 
-/// `None` out of the enclosing function where something else is due.
-macro_rules! unless_due {
+/// Returns `None` from the enclosing function if something interrupts the probe.
+macro_rules! unless_interrupted {
     ($probe:expr, $figure:expr) => {
         match $figure {
-            _ if ($probe.due)() => return Ok(None),
+            _ if ($probe.interrupted)() => return Ok(None),
             figure => figure?,
         }
     };
@@ -96,14 +97,14 @@ macro_rules! unless_due {
 
 impl Probe<'_> {
     fn figures(&mut self, device: &DeviceInfo) -> Result<Option<DeviceFigures>, Stop> {
-        // Arithmetic first: it brings the clocks up.
-        let fma = unless_due!(self, self.fma());
-        let tensor = unless_due!(self, self.tensor());
-        let copy = unless_due!(self, self.copy());
-        let l2 = unless_due!(self, self.l2());
-        let l2_round_trip = unless_due!(self, self.chase());
-        let launch = unless_due!(self, self.best("probe_launch", &[]));
-        let exchange = unless_due!(self, self.exchange(device));
+        // Arithmetic comes first, because it raises the clocks.
+        let fma = unless_interrupted!(self, self.fma());
+        let tensor = unless_interrupted!(self, self.tensor());
+        let copy = unless_interrupted!(self, self.copy());
+        let l2 = unless_interrupted!(self, self.l2());
+        let l2_round_trip = unless_interrupted!(self, self.chase());
+        let launch = unless_interrupted!(self, self.best("probe_launch", &[]));
+        let exchange = unless_interrupted!(self, self.exchange(device));
         Ok(Some(DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange }))
     }
 
@@ -118,13 +119,13 @@ impl Probe<'_> {
     }
 
     fn tensor(&mut self) -> Result<Option<f64>, Stop> {
-        /// TILES of probe.cu, each 16 × 8 × 16 multiply-adds, by a warp.
+        /// TILES of probe.cu, each 16 × 8 × 16 multiply-adds, computed by a warp.
         const EACH: f64 = 4.0 * 2.0 * 16.0 * 8.0 * 16.0 / 32.0;
         if !self.worker.has_entry(self.module, "probe_tensor")? {
             return Ok(None);
         }
         let out = self.worker.buffer("out", 4)?;
-        // Zeros: sums that stay finite.
+        // Zeros keep the sums finite.
         let args = [LaunchArg::Buffer(out), word(0), word(self.sizes.rounds)];
         let seconds = self.best("probe_tensor", &args)?;
         self.worker.free(out)?;
@@ -151,7 +152,7 @@ impl Probe<'_> {
         Ok(f64::from(rounds) * bytes as f64 / seconds)
     }
 
-    /// Through lines of 128 bytes in one random cycle, so that nothing can be fetched ahead.
+    /// Follows pointers through lines of 128 bytes in one random cycle, so that nothing can be prefetched.
     fn chase(&mut self) -> Result<f64, Stop> {
         let lines = self.sizes.lines;
         let next = cycle(lines);
@@ -161,13 +162,16 @@ impl Probe<'_> {
         }
         let (buffer, out) = (self.worker.buffer("next", 4 * words.len())?, self.worker.buffer("out", 4)?);
         self.worker.write(buffer, bytemuck::cast_slice(&words))?;
-        // The first launch brings the lines into the cache; the best is one of the others.
+        // The first launch brings the lines into the cache. The best is one of the others.
         let args = [LaunchArg::Buffer(buffer), LaunchArg::Buffer(out), word(lines as u32)];
         let seconds = self.best("probe_chase", &args)?;
         let end: Vec<u32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
         self.free(&[buffer, out])?;
         if end != [0] {
-            return Err(Stop::Lab("the probe's chase through memory lost its way".into()));
+            return Err(Stop::Lab(
+                "the probe's pointer chase did not return to its start, so the L2 round trip is unknown"
+                    .into(),
+            ));
         }
         Ok(seconds / lines as f64)
     }
@@ -181,7 +185,7 @@ impl Probe<'_> {
             (self.worker.buffer("words", 2 * 8 * WORDS)?, self.worker.buffer("out", 4 * out_cells)?);
         let mut best = f64::INFINITY;
         for _ in 0..self.sizes.launches {
-            // Epochs count from 1 again.
+            // The kernel counts its epochs from 1 in every launch.
             self.worker.write(words, &[0; 2 * 8 * WORDS])?;
             let args = [LaunchArg::Buffer(words), LaunchArg::Buffer(out), word(exchanges)];
             best = best.min(self.launch("probe_exchange", &args, threads)?);
@@ -190,12 +194,14 @@ impl Probe<'_> {
         self.free(&[words, out])?;
         let arrived: f64 = sums.iter().copied().map(f64::from).sum();
         if arrived != f64::from(exchanges) * WORDS as f64 * f64::from(device.sms) {
-            return Err(Stop::Lab("the probe's exchange between multiprocessors lost words".into()));
+            return Err(Stop::Lab(
+                "the probe's exchange between multiprocessors lost words, so its time is unknown".into(),
+            ));
         }
         Ok(best / f64::from(exchanges))
     }
 
-    /// Seconds of the fastest of several launches.
+    /// The seconds of the fastest of several launches.
     fn best(&mut self, entry: &str, args: &[LaunchArg]) -> Result<f64, Stop> {
         let mut best = f64::INFINITY;
         for _ in 0..self.sizes.launches {
@@ -229,7 +235,7 @@ fn word(value: u32) -> LaunchArg {
     LaunchArg::Value(value.to_le_bytes().to_vec())
 }
 
-/// For each of `n` places the next one of a single cycle through all (S. Sattolo, 1986).
+/// Returns for each of `n` places the next one, in a single random cycle through all (S. Sattolo, 1986).
 pub(super) fn cycle(n: usize) -> Vec<usize> {
     let mut next: Vec<usize> = (0..n).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
