@@ -229,7 +229,7 @@ fn what_cannot_be_built_is_said_in_words() {
     bench.write("kernel.cu", b"int x;\nint\0y;\n");
     let request = bench.request();
     let built = bench.builder.build(&request).unwrap();
-    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: a NUL byte: this is no text\n");
+    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: the source holds a NUL byte. Remove it.\n");
     bench.write("kernel.cu", "");
 
     let request = BuildRequest { arch: "sm_999".into(), ..request };
