@@ -63,7 +63,7 @@ use crate::api::{Builder, DeviceError, Driver};
 
 /// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(build::Host::find(std::env::var_os("CXX"))?))
+    Ok(Box::new(build::HostCompiler::find(std::env::var_os("CXX"))?))
 }
 
 /// A device of as many threads as there are cores. `LAB_CPU_SMS` sets how many multiprocessors it pretends to have.

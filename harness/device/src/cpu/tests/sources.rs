@@ -1,7 +1,7 @@
 //! From source to image: what does not build is told with the user's path and line.
 
 use super::*;
-use crate::cpu::build::Host;
+use crate::cpu::build::HostCompiler;
 use crate::cpu::rewrite;
 
 /// The build's log, of a source that must not build.
@@ -121,10 +121,14 @@ fn a_source_that_cannot_be_read_is_a_failed_build() {
 
 #[test]
 fn without_a_compiler_the_remedy_is_named() {
-    let Err(DeviceError::Unavailable(text)) = Host::find(Some("/nowhere/c++".into())) else {
+    let Err(DeviceError::Unavailable(text)) = HostCompiler::find(Some("/nowhere/c++".into())) else {
         panic!("there is no such compiler");
     };
-    assert!(text.contains("'/nowhere/c++', does not run") && text.contains("apt install g++"), "{text}");
+    assert!(
+        text.contains("'/nowhere/c++', and this compiler cannot be run (No such file")
+            && text.contains("apt install g++"),
+        "{text}"
+    );
 }
 
 proptest::proptest! {
