@@ -68,5 +68,5 @@ pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
 
 /// A device of as many threads as there are cores. `LAB_CPU_SMS` sets how many multiprocessors it pretends to have.
 pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
-    Ok(Box::new(driver::Cpu::open()?))
+    Ok(Box::new(driver::CpuDriver::open()?))
 }

@@ -163,11 +163,11 @@ fn launches_that_cannot_be_made_are_refused() {
         |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, ExecutionOrder::Forward);
     assert_eq!(
         launch(&[vec![0; 8]]),
-        Err(DeviceError::Kernel("kernel 'fine' takes 3 arguments, and 1 are given".into()))
+        Err(DeviceError::Kernel("kernel 'fine' takes 3 arguments, and the problem passes 1. Compare its signature with the problem's.".into()))
     );
     assert_eq!(
         launch(&[vec![0; 8], vec![0; 8], vec![0; 8]]),
-        Err(DeviceError::Kernel("kernel 'fine': its parameter 3 takes 4 bytes, and 8 are given".into()))
+        Err(DeviceError::Kernel("kernel 'fine': its parameter 3 takes 4 bytes, and the problem passes 8. Compare its signature with the problem's.".into()))
     );
 }
 
