@@ -40,9 +40,10 @@
 //! - Times say nothing about a GPU.
 
 mod abi;
+mod asan;
 mod build;
+mod coroutines;
 mod driver;
-mod fibers;
 mod headers;
 mod launch;
 mod lex;

@@ -104,10 +104,10 @@ fn failures_name_kernel_place_and_thread() {
         ("two_barriers", two, format!("kernel 'two_barriers': threads of one block wait at different barriers: 32 at __syncthreads() at {at}:20, and one at __syncthreads() at {at}:22, block (0,0,0), thread (32,0,0)")),
         ("lanes_elsewhere", two, format!("kernel 'lanes_elsewhere', block (0,0,0): __shfl_sync() at {at}:27 is never reached by all: 16 of 64 threads wait there, the first is thread (0,0,0); __syncthreads() at {at}:29 is never reached by all: 48 of 64 threads wait there, the first is thread (16,0,0)")),
         ("not_in_mask", two, format!("kernel 'not_in_mask': __ballot_sync() at {at}:33 was called by lane 8, which is not in its mask 0x000000ff, block (0,0,0), thread (8,0,0)")),
-        ("no_cooperation", two, format!("kernel 'no_cooperation': this_grid().sync() at {at}:36 needs a cooperative launch: say launch.cooperative = 1 in its launch statement, block (0,0,0), thread (0,0,0)")),
+        ("no_cooperation", two, format!("kernel 'no_cooperation': this_grid().sync() at {at}:36 needs a cooperative launch: set launch.cooperative = 1 in the launch statement, block (0,0,0), thread (0,0,0)")),
         ("a_block_leaves", grid, format!("kernel 'a_block_leaves': this_grid().sync() at {at}:40 is never reached by all: 7 of 8 blocks wait there, others have returned")),
         ("a_thread_leaves", grid, format!("kernel 'a_thread_leaves', block (3,0,0): this_grid().sync() at {at}:44 is never reached by all: 31 of 32 threads wait there, the first is thread (0,0,0); 1 threads have returned, the first is thread (5,0,0)")),
-        ("too_much_shared", Shape { shared_bytes: 200 * 1024, ..two }, "kernel 'too_much_shared': the block uses 253952 bytes of shared memory, more than the 232448 there are, block (0,0,0), thread (0,0,0)".into()),
+        ("too_much_shared", Shape { shared_bytes: 200 * 1024, ..two }, "kernel 'too_much_shared': the block uses 253952 bytes of shared memory, more than the 232448 that a block may use, block (0,0,0), thread (0,0,0)".into()),
         ("overrun", Shape { shared_bytes: 256, ..shape(1, 1) }, "kernel 'overrun': shared memory was written past its end in block (0,0,0)".into()),
     ] {
         assert_eq!(error(&mut bench, kernel, &shape, ExecutionOrder::Forward), expected);
@@ -127,7 +127,7 @@ fn a_stack_overflow_is_told_as_one() {
         bench.run("recursion", &shape(1, 1), &[10i32], 1, ExecutionOrder::Forward).unwrap();
     assert_eq!(shallow, [55]);
     let deep = bench.run::<i32, i32>("recursion", &shape(1, 1), &[80], 1, ExecutionOrder::Forward);
-    let expected = "kernel 'recursion': stack overflow: a thread has 64 KiB for its local variables here; the first seen is block (0,0,0), thread (0,0,0)";
+    let expected = "kernel 'recursion': stack overflow: on the cpu device a thread has 64 KiB for its local variables; the first to overflow is block (0,0,0), thread (0,0,0)";
     assert_eq!(deep, Err(DeviceError::Kernel(expected.into())));
 }
 
