@@ -135,7 +135,7 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
         // `blocks`.
         unsafe {
             race_hooks::begin(&raw mut *block);
-            (&mut (*this).blocks).push(block);
+            (*this).blocks.push(block);
         }
     }
 }
