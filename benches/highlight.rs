@@ -1,7 +1,7 @@
 //! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for compiling the
 //! syntax, for a thousand lines never seen before, and for the same lines after an edit of one.
 
-use lab_tui::highlight::{Cache, Highlighter};
+use lab_tui::highlight::{HighlightCache, Highlighter};
 use std::time::Instant;
 
 const LINES: usize = 1000;
@@ -32,10 +32,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let highlighter = Highlighter::new()?;
     // Each expression of the syntax is compiled when it is first needed.
     let start = Instant::now();
-    highlighter.highlight(text.as_bytes(), &mut Cache::default());
+    highlighter.highlight(text.as_bytes(), &mut HighlightCache::default());
     let first = start.elapsed().as_secs_f64() * 1e3;
-    let cold = median(|| drop(highlighter.highlight(text.as_bytes(), &mut Cache::default())));
-    let mut cache = Cache::default();
+    let cold = median(|| drop(highlighter.highlight(text.as_bytes(), &mut HighlightCache::default())));
+    let mut cache = HighlightCache::default();
     highlighter.highlight(text.as_bytes(), &mut cache);
     let mut edits = 0;
     let warm = median(|| {

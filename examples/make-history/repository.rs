@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab_core::project::Project;
-use lab_core::run::experiment::{Row, Status};
+use lab_core::run::experiment::{Correctness, Row, Status};
 use lab_core::run::record::{Decision, InputFile, Record};
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
@@ -189,7 +189,7 @@ fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
             commit: repo::short(commit).to_owned(),
             throughput_sps: sps,
             kernel_us: us,
-            correctness: "pass".into(),
+            correctness: Correctness::Pass,
             status,
             description: description(at),
         };

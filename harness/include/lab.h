@@ -1,7 +1,7 @@
-// What a kernel.cu may include, on the CUDA device and on the emulated one (LAB_CPU is defined there).
+// The header for kernel.cu and reference.cu. It works on a GPU and on the cpu device (LAB_CPU is defined there).
 //
-// The launch statement. A kernel says itself how it is launched, because kernel.cu is the only file
-// that an experiment changes:
+// # The launch statement
+// A kernel states in kernel.cu how it is launched, because kernel.cu is the only file that an experiment changes:
 //
 //   extern "C" __global__ void rmsnorm_f32(const float* x, const float* gain, float* y, int rows, int cols) { … }
 //
@@ -10,23 +10,26 @@
 //       launch.block[0] = 256;
 //   }
 //
-// The body runs once on the device, before the launch, with `dims` (LabDims: the problem's named
-// dimensions), `device` (LabDevice) and `launch` (LabShape, all extents 1 to begin with).
+// The body runs once on the device, before the launch, as a kernel of one thread. It reads `dims` (LabDims: the
+// problem's named dimensions) and `device` (LabDevice). It sets `launch` (LabShape); all extents are 1 at first.
+//
+// # The helpers
+// The helpers below give the same results on both devices. kernels/README.md has an overview.
 #pragma once
 
 #include "lab_problem.h"  // generated from the problem: struct LabDims
 
 struct LabDevice {
-    unsigned sms;               // streaming multiprocessors; what the cpu device pretends to have
-    unsigned max_shared_bytes;  // what one block may ask for
+    unsigned sms;               // streaming multiprocessors; 16 on the cpu device unless LAB_CPU_SMS says otherwise
+    unsigned max_shared_bytes;  // the most shared memory that one block may use
     unsigned emulated;          // 1 on the cpu device
 };
 
 struct LabShape {
     unsigned grid[3];
     unsigned block[3];
-    unsigned shared_bytes;  // dynamic shared memory
-    unsigned cooperative;   // 1: all blocks resident at once, cooperative_groups::this_grid() may sync
+    unsigned shared_bytes;  // dynamic shared memory of a block
+    unsigned cooperative;   // 1: all blocks are resident at once, so cooperative_groups::this_grid().sync() may be used
 };
 
 #define LAB_LAUNCH(entry)                                                                              \
@@ -39,10 +42,10 @@ struct LabShape {
     __device__ void lab_shape_##entry([[maybe_unused]] const LabDims& dims,                            \
                                       [[maybe_unused]] const LabDevice& device, LabShape& launch)
 
-// ---- Helpers: the same results on both devices -------------------------------------------------
+// ---- Sums, noise, registers ----------------------------------------------------------------------
 
-// The sum of `value` over the 32 lanes of a full warp, in every lane: five xor shuffles of 16, 8, 4, 2, 1, each
-// followed by one f32 addition. The cpu device does the same additions in the same order in one rendezvous.
+// Returns the sum of `value` over the 32 lanes of a full warp, in every lane. The order of additions is fixed: xor
+// shuffles of 16, 8, 4, 2, 1, each followed by one f32 addition. The cpu device adds in the same order.
 __device__ inline float lab_warp_sum(float value) {
 #ifdef LAB_CPU
     return lab_cpu_warp_sum(value);
@@ -52,7 +55,7 @@ __device__ inline float lab_warp_sum(float value) {
 #endif
 }
 
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): four random words from a counter and a key.
+// Returns four random words from a counter and a key: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011).
 __device__ inline uint4 lab_philox(uint4 counter, uint2 key) {
     for (int round = 0; round < 10; ++round) {
         const unsigned high0 = __umulhi(0xD2511F53u, counter.x), low0 = 0xD2511F53u * counter.x;
@@ -64,9 +67,10 @@ __device__ inline uint4 lab_philox(uint4 counter, uint2 key) {
     return counter;
 }
 
-// The natural logarithm of a normal, positive x, within 1 unit in the last place, also where a compile option such as
-// --use_fast_math turns logf into the hardware's, which is wrong by up to 8e-3 in a Gumbel. x = m * 2^e with m in
-// [2/3, 4/3); log(1 + f) = f - f^2/2 + f^3 P(f), P fitted at Chebyshev points (3e-9 of the result at worst).
+// Returns the natural logarithm of x, with an error of at most 1 unit in the last place. x must be positive and normal.
+// The result does not depend on compile options: --use_fast_math replaces logf by the hardware's logarithm, which is
+// wrong by up to 8e-3 in a Gumbel value. Method: x = m * 2^e with m in [2/3, 4/3);
+// log(1 + f) = f - f^2/2 + f^3 P(f), P fitted at Chebyshev points (relative error 3e-9 at most).
 __device__ inline float lab_log(float x) {
     const int bits = int(__float_as_uint(x)), exponent = (bits - 0x3f2aaaab) >> 23;
     const float f = __uint_as_float(unsigned(bits - exponent * (1 << 23))) - 1.0f, e = float(exponent);
@@ -79,27 +83,28 @@ __device__ inline float lab_log(float x) {
     p = fmaf(p, f, -0.24999943f);
     p = fmaf(p, f, 0.33333334f);
     const float f2 = f * f;
-    // ln 2 in two parts, the first with so few bits that its product with e is exact.
+    // ln 2 is split in two parts. The first has so few bits that its product with e is exact.
     const float small = fmaf(e, -2.12194440e-4f, fmaf(f2 * f, p, -0.5f * f2));
     return fmaf(e, 0.693359375f, f + small);
 }
 
-// Gumbel noise from one random word: -ln(-ln(uniform)), uniform = ((word >> 9) + 0.5) / 2^23, which f32 holds exactly.
+// Returns Gumbel noise from one random word: -ln(-ln(uniform)) with uniform = ((word >> 9) + 0.5) / 2^23. An f32 holds
+// this uniform value exactly.
 __device__ inline float lab_gumbel_of(unsigned word) {
     const float uniform = (float(word >> 9) + 0.5f) * (1.0f / 8388608.0f);
     return -lab_log(-lab_log(uniform));
 }
 
-// The noise of one token at one step: word token % 4 of Philox at counter (token / 4, step, 0, 0), keyed by the seed.
-// Who needs the noise of four neighbouring tokens calls lab_philox once and lab_gumbel_of four times.
+// Returns the noise of one token at one step: from word token % 4 of Philox at counter (token / 4, step, 0, 0), with
+// the seed as key. For four neighbouring tokens, call lab_philox once and lab_gumbel_of four times.
 __device__ inline float lab_gumbel(unsigned seed_low, unsigned seed_high, unsigned step, unsigned token) {
     const uint4 words = lab_philox(make_uint4(token / 4, step, 0, 0), make_uint2(seed_low, seed_high));
     const unsigned low = token & 1 ? words.y : words.x, high = token & 1 ? words.w : words.z;
     return lab_gumbel_of(token & 2 ? high : low);
 }
 
-// Makes the compiler forget where a value came from, so that it stays in its register and is not computed again at
-// each use, which the compiler prefers for what is cheap.
+// Hides from the compiler how `value` was computed. The compiler then keeps it in its register and does not compute it
+// again at each use, which it otherwise prefers for cheap expressions.
 __device__ inline void lab_pin([[maybe_unused]] float& value) {
 #ifndef LAB_CPU
     asm("" : "+f"(value));
@@ -108,7 +113,7 @@ __device__ inline void lab_pin([[maybe_unused]] float& value) {
 
 // ---- Exchange between blocks of a cooperative launch --------------------------------------------
 
-// A load for polling: it goes past the first-level cache, and on the cpu device lets other threads run first.
+// Loads a value for polling. The load bypasses the first-level cache. On the cpu device it lets other threads run first.
 template <class T>
 __device__ inline T lab_poll(const T* address) {
 #ifdef LAB_CPU
@@ -118,16 +123,16 @@ __device__ inline T lab_poll(const T* address) {
 #endif
 }
 
-// A tagged word carries a float (low half) and the number of the exchange it belongs to (high half), in one 8-byte
-// access: whoever sees the tag has the value, with no fence, no flag and no reset. Memory starts as zeros, so that
-// epochs begin at 1. A word may be written again only when all its readers are known to have read it: with two words
-// used in turn, that follows from the exchange after.
+// Tagged words. A tagged word holds a float (low half) and the number of its exchange, the epoch (high half), in one
+// 8-byte access. A reader that sees the tag has the value; no fence, flag or reset is needed. Memory starts as zeros,
+// so epochs begin at 1. Write a word again only after all its readers have read it. If two words are used alternately,
+// the exchange in between guarantees that.
 __device__ inline void lab_store_tagged(unsigned long long* word, float value, unsigned epoch) {
     *static_cast<volatile unsigned long long*>(word) =
         static_cast<unsigned long long>(epoch) << 32 | __float_as_uint(value);
 }
 
-// Waits until the word carries `epoch`, and gives its value. It says nothing about other memory.
+// Waits until the word has the tag `epoch`, and returns its value. It does not order any other memory access.
 __device__ inline float lab_load_tagged(const unsigned long long* word, unsigned epoch) {
     unsigned long long seen;
     do seen = lab_poll(word);
@@ -135,7 +140,7 @@ __device__ inline float lab_load_tagged(const unsigned long long* word, unsigned
     return __uint_as_float(static_cast<unsigned>(seen));
 }
 
-// Two neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+// Stores two neighbouring words in one 16-byte access. `words` must be aligned to 16 bytes.
 __device__ inline void lab_store_tagged(unsigned long long* words, float2 values, unsigned epoch) {
 #ifdef LAB_CPU
     lab_store_tagged(words, values.x, epoch);
@@ -148,8 +153,8 @@ __device__ inline void lab_store_tagged(unsigned long long* words, float2 values
 #endif
 }
 
-// Waits for N pairs of neighbouring words, `apart` words from one pair to the next. All are asked for before any is
-// looked at, so that they cost the latency of one.
+// Waits for N pairs of neighbouring words; the pairs are `apart` words from one another. All loads are issued before
+// the first value is used, so N pairs cost the latency of one.
 template <int N>
 __device__ inline void lab_load_tagged(const unsigned long long* words, int apart, unsigned epoch, float2 (&values)[N]) {
 #ifdef LAB_CPU
@@ -177,9 +182,9 @@ __device__ inline void lab_load_tagged(const unsigned long long* words, int apar
 #endif
 }
 
-// A marked value is an f32 whose lowest bit is the mark: half the bytes of a tagged one, for half a unit in the last
-// place on average. A word's mark changes with each value that is written to it; memory starts as zeros, so the first
-// mark is 1. As with tagged words, a word may be written again only when all its readers are known to have read it.
+// Marked values. A marked value is an f32 whose lowest bit is the mark. It has half the bytes of a tagged word and costs
+// half a unit in the last place on average. The mark changes with each value that is written to a word. Memory starts
+// as zeros, so the first mark is 1. Write a word again only after all its readers have read it, as with tagged words.
 __device__ inline float lab_marked(float value, unsigned mark) {
     return __uint_as_float((__float_as_uint(value) & ~1u) | (mark & 1u));
 }
@@ -187,7 +192,7 @@ __device__ inline void lab_store_marked(float* word, float value, unsigned mark)
     *static_cast<volatile float*>(word) = lab_marked(value, mark);
 }
 
-// Four neighbouring words at once, in one 16-byte access; the first is at a multiple of 16 bytes.
+// Stores four neighbouring words in one 16-byte access. `words` must be aligned to 16 bytes.
 __device__ inline void lab_store_marked(float* words, float4 values, unsigned mark) {
 #ifdef LAB_CPU
     lab_store_marked(words, values.x, mark);
@@ -201,8 +206,8 @@ __device__ inline void lab_store_marked(float* words, float4 values, unsigned ma
 #endif
 }
 
-// N times four neighbouring words as they are now, `apart` words from one four to the next. It does not wait, so that
-// something else can be done while the answer is on its way; lab_wait_marked takes it from there.
+// Loads N groups of four neighbouring words as they are now; the groups are `apart` words from one another. It does not
+// wait for the marks, so the caller can do other work while the loads are on their way. Call lab_wait_marked next.
 template <int N>
 __device__ inline void lab_peek_marked(const float* words, int apart, float4 (&values)[N]) {
 #pragma unroll
@@ -218,7 +223,7 @@ __device__ inline void lab_peek_marked(const float* words, int apart, float4 (&v
     }
 }
 
-// Looks at them again until all carry the mark. The values keep their marks.
+// Loads the same groups again until all words have the mark. The values keep their marks.
 template <int N>
 __device__ inline void lab_wait_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
     for (;;) {
@@ -233,7 +238,7 @@ __device__ inline void lab_wait_marked(const float* words, int apart, unsigned m
     }
 }
 
-// Both: all fours are asked for before any is looked at, so that they cost the latency of one.
+// lab_peek_marked and lab_wait_marked in one call. All loads are issued before the first value is used.
 template <int N>
 __device__ inline void lab_load_marked(const float* words, int apart, unsigned mark, float4 (&values)[N]) {
     lab_peek_marked(words, apart, values);
@@ -245,17 +250,18 @@ __device__ inline float4 lab_load_marked(const float* words, unsigned mark) {
     return values[0];
 }
 
-// A counted sum: a 64-bit word to which many threads add, and which says itself when all have. Its upper 56 bits
-// are the sum in fixed point, units of 2^-36, its low 8 bits the number of additions. Integers add up to the
-// same whatever the order, so the sum is the same in every run; and it only ever counts up, so nothing resets it: who
-// remembers the word of the last exchange takes the difference. Good for sums below 2^19, and for up to 255 additions
-// between two looks.
+// Counted sums. A counted sum is a 64-bit word to which many threads add, and which also counts the additions. Its upper
+// 56 bits are the sum in fixed point with a unit of 2^-36; its low 8 bits are the number of additions. Integer addition
+// gives the same sum in any order, so the sum is the same in every run. The word is never reset: a reader keeps the
+// word of the last exchange and takes the difference. The sum must stay below 2^19, with at most 255 additions between
+// two reads.
 __device__ inline void lab_add_counted(unsigned long long* sum, float value) {
     const long long fixed = __float2ll_rn(value * 68719476736.0f);
     atomicAdd(sum, (static_cast<unsigned long long>(fixed) << 8) + 1);
 }
 
-// Waits until `additions` have been made since the word was zero, and gives the word. `seen` is what lab_poll gave before.
+// Waits until `additions` have been made since the word was zero, and returns the word. `seen` is a value that lab_poll
+// returned before.
 __device__ inline unsigned long long lab_wait_counted(const unsigned long long* sum, unsigned additions,
                                                       unsigned long long seen) {
     while ((static_cast<unsigned>(seen) & 255u) != (additions & 255u)) seen = lab_poll(sum);
@@ -265,14 +271,14 @@ __device__ inline unsigned long long lab_load_counted(const unsigned long long* 
     return lab_wait_counted(sum, additions, lab_poll(sum));
 }
 
-// What was added between two of these words.
+// Returns the sum of the values that were added between two words of the same counted sum.
 __device__ inline float lab_counted_between(unsigned long long before, unsigned long long after) {
     return static_cast<float>(static_cast<long long>(after - before) >> 8) * (1.0f / 68719476736.0f);
 }
 
 // A barrier over all threads of a cooperative launch, cheaper than cg::this_grid().sync(). Every thread of every block
-// calls it. What was written before it, by any thread, is visible to all after it. `arrivals` points to a word
-// that is zero before the launch and that nothing else touches; it only ever counts up, so nothing resets it.
+// must call it. All writes before the barrier are visible to all threads after it. `arrivals` points to a word that is
+// zero before the launch and that nothing else uses. The word only counts up and is never reset.
 __device__ inline void lab_grid_barrier(unsigned* arrivals) {
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {

@@ -1,8 +1,8 @@
 // RMSNorm: y[r, c] = x[r, c] * gain[c] / sqrt(mean(x[r, :]^2) + eps).
 //
-// One block per row. Each thread walks the row in steps of the block, 16 bytes at a time where the
-// row is aligned for that; the block adds up the squares by warp shuffles and shared memory, and a
-// second walk writes the result. The second read of x comes from cache.
+// One block computes one row, in two passes. In the first pass the threads add up the squares, 16 bytes per load if the
+// row is aligned for that; warp shuffles and shared memory combine the sums. In the second pass the threads write the
+// result. The second read of x comes from the cache.
 #include "lab.h"
 
 #include <cuda_fp16.h>
@@ -10,7 +10,7 @@
 constexpr int WARP = 32;
 constexpr int MAX_THREADS = 256;
 
-// N values that are loaded and stored as one word.
+// N values that are loaded and stored in one access.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
     T value[N];
@@ -21,7 +21,7 @@ __device__ float widened(__half v) { return __half2float(v); }
 __device__ void narrow(float* to, float v) { *to = v; }
 __device__ void narrow(__half* to, float v) { *to = __float2half(v); }
 
-// The sum over the block, in every thread.
+// Returns the sum of v over the block, in every thread.
 __device__ float block_sum(float v) {
     __shared__ float partial[MAX_THREADS / WARP];
     for (int offset = WARP / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffffu, v, offset);
@@ -32,7 +32,7 @@ __device__ float block_sum(float v) {
     return sum;
 }
 
-// One row, N values at a time; N divides cols.
+// Normalises one row, N values at a time. N must divide cols.
 template <typename T, int N>
 __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) {
     typedef Pack<T, N> P;
@@ -62,7 +62,7 @@ __device__ void rmsnorm(const T* x, const T* gain, T* y, float eps, int cols) {
     constexpr int N = 16 / sizeof(T);
     x += (long long)blockIdx.x * cols;
     y += (long long)blockIdx.x * cols;
-    // Every row begins on 16 bytes when the first does and a row is a whole number of packs.
+    // If a row is a whole number of packs, every row is aligned to 16 bytes, because the first one is.
     if (cols % N == 0) {
         normalise<T, N>(x, gain, y, eps, cols);
     } else {
@@ -78,7 +78,7 @@ extern "C" __global__ void rmsnorm_f16(const __half* x, const __half* gain, __ha
     rmsnorm(x, gain, y, eps, cols);
 }
 
-// As many warps as there are 16-byte packs in a row to keep them busy, eight at most.
+// Returns the threads of a block: enough warps for one 16-byte pack per lane, from one warp to eight.
 __device__ unsigned threads_for(int cols, int pack) {
     const int warps = (cols / pack + WARP - 1) / WARP;
     return WARP * (warps < 1 ? 1 : warps > MAX_THREADS / WARP ? MAX_THREADS / WARP : warps);

@@ -1,4 +1,4 @@
-// What is right: one thread per row, plain loops, the sum in f64. Trusted, never fast.
+// The reference: its results are what is right. One thread per row, plain loops, the sum in f64. It need not be fast.
 #include "lab.h"
 
 #include <cuda_fp16.h>

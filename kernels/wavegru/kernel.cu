@@ -1,17 +1,19 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
-// All weights stay on the chip. A block has UNITS hidden units of both layers, a warp one of them (OWN on the cpu
-// device), and a thread one of the 256 tokens. A step waits for other blocks twice:
+// All weights stay on the chip. A block owns UNITS hidden units of both layers, a warp owns one of them (OWN on the cpu
+// device), and a thread owns one of the 256 tokens. In each step a block waits for the other blocks twice:
 //
-//   L0    GRU cell, input from the table       a thread four units, in every block alike
-//   L1    embedding + h0, RMS norm, GRU cell   a warp a unit; every block needs all of h1  → marked values
-//   GLU   value · σ(gate), a warp a unit; its share of the 256 logits, a thread a token     → counted sums
-//   pick  min-p and Gumbel-max                 every warp for itself, all alike
+//   phase  computes                             work split                        exchanged as
+//   L0     GRU cell, input from the table       four units per thread, in every block alike
+//   L1     embedding + h0, RMS norm, GRU cell   one unit per warp                 h1, as marked values
+//   GLU    value · σ(gate)                      one unit per warp
+//   out    this block's share of the logits     one token per thread              logits, as counted sums
+//   pick   min-p and Gumbel-max                 every warp for itself, all alike
 //
-// Layer 0 is on that path, but needs no exchange of its own. Its input is one of 256 embeddings, whose products are in a
-// table made before the first step; its products with the old state are made and exchanged while other things are waited
-// for. What remains is a few operations a unit, which every block does for all units.
-// README.md tells what a step costs and what was tried.
+// Layer 0 needs no exchange of its own. Its input is one of 256 embeddings; their products with the input weights are a
+// table, computed before the first step. Its products with the old state are computed and exchanged while the block
+// waits for h1. What remains is a few operations per unit, which every block does for all units.
+// README.md has the cost of a step and the experiments.
 #include "lab.h"
 
 using bf16 = unsigned short;  // the upper half of an f32
@@ -22,24 +24,24 @@ constexpr int V = 256;         // tokens
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
 #ifdef LAB_CPU
-constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; weights are read where they are
+constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; the weights stay in memory
 constexpr bool ON_CHIP = false;
 #else
 constexpr int BLOCKS = H / WARPS;
-constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB a block
+constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB per block
 #endif
-constexpr int UNITS = H / BLOCKS;   // a block's
-constexpr int OWN = UNITS / WARPS;  // a warp's
-constexpr int CHUNKS = H / 128;     // a warp takes a row in chunks of 32 lanes × 4 elements
-constexpr int GROUP = 8;            // units that are tabulated side by side
-constexpr int WAITING = CHUNKS < 4 ? CHUNKS : 4;  // chunks side by side where others are waited for: less code, as fast
+constexpr int UNITS = H / BLOCKS;   // of a block
+constexpr int OWN = UNITS / WARPS;  // of a warp
+constexpr int CHUNKS = H / 128;     // a warp reads a row in chunks of 32 lanes × 4 elements
+constexpr int GROUP = 8;            // units whose table entries are computed together
+constexpr int WAITING = CHUNKS < 4 ? CHUNKS : 4;  // chunks unrolled while the block waits for others: less code, as fast
 constexpr float EPSILON = 1e-5f;
 constexpr unsigned ALL = 0xffffffffu;
 static_assert(H % 128 == 0 && UNITS % WARPS == 0 && UNITS % GROUP == 0, "whole chunks, and units for every warp");
 static_assert(THREADS == V, "a thread a token");
 static_assert(BLOCKS <= 255, "what a counted sum can count");
 
-// ---- Dot products: lane l of a warp has elements 128·k + 4·l … + 3 of chunk k ----------------------
+// ---- Dot products: lane l of a warp holds elements 128·k + 4·l … + 3 of chunk k --------------------
 
 __device__ inline uint2 weights(const bf16* row, int chunk, int lane) {
     return reinterpret_cast<const uint2*>(row)[chunk * 32 + lane];
@@ -60,7 +62,7 @@ __device__ inline float dot(float4 w, float4 x, float sum) {
     return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
 }
 
-// N rows in this lane's registers.
+// This lane's part of N rows, in registers.
 template <int N>
 struct Rows {
     uint2 part[N][CHUNKS];
@@ -75,7 +77,8 @@ struct Rows {
     __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
 };
 
-// The same, widened once: twice the registers, half the instructions. Without the pins the compiler widens at each use.
+// The same, widened to f32 once: twice the registers, half the instructions. Without lab_pin the compiler would widen
+// at each use.
 template <int N>
 struct Wide {
     float4 part[N][CHUNKS];
@@ -94,14 +97,14 @@ struct Wide {
     __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
 };
 
-// A unit's rows of gates r, z, n in shared memory, or in global memory `apart` elements from one another.
+// A unit's rows of gates r, z, n, in shared or global memory; the rows are `apart` elements from one another.
 struct Stored {
     const bf16* matrix;
     size_t apart;
     __device__ inline uint2 at(int row, int k, int lane) const { return weights(matrix + row * apart, k, lane); }
 };
 
-// Rows times a vector in shared memory: the sums, in every lane.
+// Multiplies rows by a vector in shared memory. Every lane gets all sums.
 template <int UNROLL = CHUNKS, int N, class R>
 __device__ inline void multiply(const R& rows, const float* vector, int lane, float (&sums)[N]) {
 #pragma unroll
@@ -118,18 +121,18 @@ __device__ inline void multiply(const R& rows, const float* vector, int lane, fl
 
 // ---- What a step computes --------------------------------------------------------------------------
 
-// By the hardware's exponential and division: off by 3e-7 at most, and most of a gate's instructions are saved.
+// Uses the hardware's exponential and division. The error is at most 3e-7, and most of a gate's instructions are saved.
 __device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 __device__ inline float tanh_of(float x) { return 1.0f - 2.0f * sigmoid(-2.0f * x); }
 
-// A unit's new state, from the sums of its gates with their biases. PyTorch's GRUCell.
+// Returns a unit's new state from the sums of its gates with their biases, as PyTorch's GRUCell does.
 __device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
     const float c = tanh_of(n_input + sigmoid(r) * n_state);
     const float keep = sigmoid(z);
     return (1.0f - keep) * c + keep * h;
 }
 
-// A word that sorts as the float does.
+// Returns an unsigned word that has the same order as the float.
 __device__ inline unsigned ordered(float value) {
     const unsigned bits = __float_as_uint(value);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -138,7 +141,7 @@ __device__ inline float unordered(unsigned word) {
     return __uint_as_float(word & 0x80000000u ? word & 0x7fffffffu : ~word);
 }
 
-// The token that min-p and Gumbel-max pick, in every lane; the lowest of equal ones.
+// Returns the token that min-p and Gumbel-max pick, in every lane. Of equal scores the lowest token wins.
 __device__ inline int sample(const float* logits, const float* noise, float log_min_p, int lane) {
     float largest = logits[lane];
 #pragma unroll
@@ -157,7 +160,7 @@ __device__ inline int sample(const float* logits, const float* noise, float log_
     return __reduce_min_sync(ALL, token);
 }
 
-// softmax(logits)[token], in every lane.
+// Returns softmax(logits)[token], in every lane.
 __device__ inline float probability(const float* logits, int token, int lane) {
     float largest = logits[lane];
 #pragma unroll 1
@@ -171,7 +174,7 @@ __device__ inline float probability(const float* logits, int token, int lane) {
 
 // ---- Before the first step -------------------------------------------------------------------------
 
-// Brings the rows of a block's units to shared memory, unit by unit, gates r, z, n. All threads.
+// Copies the rows of a block's units to shared memory: unit by unit, gates r, z, n. All threads must call it.
 __device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
     constexpr int WORDS = H / 8;  // 16 bytes each
 #pragma unroll 1
@@ -182,11 +185,11 @@ __device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
     }
 }
 
-// Layer 0's input is one of 256 embeddings: w_ih0 · norm(embedding) for this thread's token and GROUP units, once. The
-// sums stay in shared memory: in registers each row would be code of its own, and the compiler takes its time for code.
+// Computes w_ih0 · norm(embedding) for this thread's token and GROUP units. The sums are kept in shared memory: in
+// registers each row would be unrolled code, and more code takes longer to build.
 __device__ inline void token_table(float (*sums)[3][THREADS], const bf16* embedding, const float* gain, const bf16* w,
                                    size_t unit_apart, size_t gate_apart) {
-    constexpr int PART = ON_CHIP ? 16 : 128;  // elements at a time; each part is summed by itself, which rounds less
+    constexpr int PART = ON_CHIP ? 16 : 128;  // elements at a time; each part has its own sum, so rounding errors are smaller
     float squares = 0.0f;
 #pragma unroll 1
     for (int begin = 0; begin < H; begin += PART) {
@@ -221,32 +224,33 @@ __device__ inline void token_table(float (*sums)[3][THREADS], const bf16* embedd
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
-// Scratch memory, zeros before the launch. Each exchange relies on the one after it: who has the logits of a step
-// knows that every block had read that step's h1 and state products, because their shares of the logits come from them.
+// Scratch memory, zeros before the launch. A word of one exchange may be written again after the next exchange: a block
+// that has the logits of a step knows that every block has read that step's h1 and state products, because each block's
+// share of the logits is computed from them.
 struct Work {
     float table[V][3][H];   // layer 0's input products for each token, biases added
-    float state0[2][3][H];  // marked: layer 0's state products, biases added; two in turn
+    float state0[2][3][H];  // marked: layer 0's state products, biases added; two used alternately
     float h1[H];            // marked
-    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, as additions to different places go side by side
+    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, because additions to different lines run in parallel
     unsigned arrivals;
 };
 
-// Marks change with every value that a word gets, and begin with 1.
+// The mark of a word changes with every value that is written to it. The first mark is 1.
 __device__ inline unsigned state_mark(int step) { return step / 2 + 1; }
 __device__ inline unsigned h1_mark(int step) { return step + 1; }
 
 struct Shared {
     float h0[H], h1[H];     // the present states
-    float input[H];         // gain · (embedding + h0): what layer 1 multiplies by, before the norm's scale
+    float input[H];         // gain · (embedding + h0): the input of layer 1, before the norm's scale
     float squares[THREADS];
     float glu[UNITS];
     float logits[V], noise[V];
     float products[GROUP][3][THREADS];  // before the first step
 };
 
-// `forced` is null for sampling, which writes `tokens`. Otherwise the run is teacher-forced: the input at step t is
-// forced[t - 1], and `teacher_prob` gets the probability of forced[t]. `h0` and `h1` hold the start states, and the
-// final states afterwards.
+// If `forced` is null, the launch samples and writes `tokens`. Otherwise it is teacher-forced: the input of step t is
+// forced[t - 1], and teacher_prob[t] gets the probability of forced[t]. `h0` and `h1` hold the start states on entry and
+// the final states on exit.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     wavegru(const bf16* __restrict__ embed, const float* __restrict__ rms_gain0, const float* __restrict__ rms_gain1,
             const bf16* __restrict__ w_ih0, const bf16* __restrict__ w_hh0, const bf16* __restrict__ w_ih1,
@@ -260,10 +264,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
     const int first_unit = blockIdx.x * UNITS;  // of the block
-    const int mine = warp * OWN;                // this warp's first, within the block
+    const int mine = warp * OWN;                // first unit of this warp, within the block
     constexpr size_t UNIT_APART = ON_CHIP ? 3 * H : H, GATE_APART = ON_CHIP ? H : size_t(H) * H;
 
-    // Layer 0's input weights are wanted only here: the recurrent ones take their place.
+    // Layer 0's input weights are needed only for the table. The recurrent weights replace them afterwards.
     const bf16* const ih0 = ON_CHIP ? chip : w_ih0 + size_t(first_unit) * H;
     const bf16* const hh0 = ON_CHIP ? chip : w_hh0 + size_t(first_unit) * H;
     const bf16* const hh1 = ON_CHIP ? chip + 3 * UNITS * H : w_hh1 + size_t(first_unit) * H;
@@ -290,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         shared.h1[i] = h1[i];
     }
 
-    // What stays in registers: layer 1's input weights and the GLU's, this warp's; the token's output weights.
+    // Kept in registers: this warp's rows of layer 1's input weights and of the GLU, and the token's output weights.
     Wide<3> ih1[OWN];
     Wide<2> glu[OWN];
     float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
@@ -321,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     u64 logit_before = 0;
     __syncthreads();
 
-    // Layer 0's products with its present state, biases added: what the cell of step t needs.
+    // Computes and publishes layer 0's products with its present state, biases added. The cell of step t needs them.
     const auto layer0_state_sums = [&](int t) {
 #pragma unroll
         for (int own = 0; own < OWN; ++own) {
@@ -339,8 +343,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
 
-    // A turn ends step t - 1, whose h1 is on its way, and begins step t. So the state products are there once in the code,
-    // for the start states too.
+    // One turn of the loop ends step t - 1, whose h1 is on its way, and begins step t. The code of the state products is
+    // therefore needed once only, for the start states too.
     int token = run.first_token;
     for (int t = 0;; ++t) {
         layer0_state_sums(t);
@@ -367,7 +371,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             lab_add_counted(logit_sum, share);
         }
 
-        // What needs no token, while the other blocks' shares are on their way
+        // Work that needs no token, while the other blocks' shares are on their way
         layer1_state_sums();
         if (t > 0) {
             shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t - 1, thread);
@@ -388,7 +392,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (blockIdx.x == 0 && thread == 0) tokens[t - 1] = token;
             }
         } else {
-            __syncthreads();  // the start states were read
+            __syncthreads();  // all threads have read the start states
         }
         if (t == run.steps) break;
 
@@ -440,5 +444,5 @@ LAB_LAUNCH(wavegru) {
     launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
     launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
-    launch.cooperative = 1;  // all resident at once, as they wait for one another
+    launch.cooperative = 1;  // all blocks must be resident at once, because they wait for one another
 }

@@ -1,15 +1,16 @@
-//! `lab check`: the present bytes under tools that watch each access to memory.
+//! `lab check`: runs the present bytes under tools that watch each memory access.
 
-use super::run::{end_on_signals, say_batch};
-use super::{Kernel, code, complain, open, say, say_json};
+use super::interrupt::end_on_signals;
+use super::{Kernel, code, failed, open, say, say_batch, say_json};
 use clap::Args;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::runner::execute::{self, NotRun, Told};
+use lab_core::runner::RunEvent;
+use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::store::Records;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -37,32 +38,33 @@ pub struct Options {
 pub fn main(options: &Options) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
-        Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
+        Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
     };
     let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
     if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
         let there = names(Tool::of(device));
         return failed(
-            options,
-            &format!("{} is no tool of device {device}: there are {there}", tool.name()),
+            options.json,
+            &format!("device {device} has no tool {}: its tools are {there}", tool.name()),
             Exit::Usage,
         );
     }
     match check(&project, options) {
         Ok(record) => match record.verdict.as_ref() {
             Some(verdict) => report(&project, options, &record, verdict),
-            None => failed(options, "the check came to no end", Exit::Crashed),
+            None => failed(options.json, "the check ended without a result", Exit::Crashed),
         },
-        Err(error) => failed(options, &error.to_string(), error.exit()),
+        Err(error) => failed(options.json, &error.to_string(), error.exit()),
     }
 }
 
 fn check(project: &Project, options: &Options) -> Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, tools: options.tools.clone(), ..Order::new(Reason::Check) };
-    execute::execute(project, &order, &control, |told| {
-        if let Told::Progress(_, batch) = told
+    let spec =
+        RunSpec { device: options.device, tools: options.tools.clone(), ..RunSpec::new(Reason::Check) };
+    execute::execute(project, &spec, &control, |event| {
+        if let RunEvent::Progress(_, batch) = event
             && !options.json
         {
             say_batch(&batch);
@@ -76,7 +78,7 @@ fn report(project: &Project, options: &Options, record: &Record, verdict: &Verdi
         _ => verdict.exit(),
     };
     let report = record.report();
-    // A tool's own words, else how the run ended.
+    // The tool's own summary, else how the run ended.
     let says = report.value("check").unwrap_or(&verdict.why);
     if options.json {
         say_json(&as_json(project, record, &report, exit));
@@ -108,12 +110,4 @@ fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> V
         "log": log,
         "exit_code": exit as u8,
     })
-}
-
-fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
-    if options.json {
-        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
-    }
-    complain(why);
-    code(exit)
 }

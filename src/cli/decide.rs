@@ -5,7 +5,6 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, Auto};
 use lab_core::decide::{self, Decided, Refusal};
-use lab_core::history;
 use lab_core::history::tested as trailers;
 use lab_core::message::{self, Key, Message, Trailer};
 use lab_core::project::Project;
@@ -16,10 +15,11 @@ use lab_core::runner::held_out::Asked;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
 use lab_core::store::index::Shelf;
+use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What is kept or discarded, and in which words; all that a keep is told.
+/// The options that keep and discard share.
 #[derive(Args, Debug)]
 pub struct Keep {
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub struct Keep {
     message: String,
     #[command(flatten)]
     trailers: Trailers,
-    /// Another run than the newest of the present bytes
+    /// The run to decide [default: the newest run of the present bytes]
     #[arg(long, value_name = "N")]
     run: Option<u64>,
 }
@@ -37,9 +37,13 @@ pub struct Keep {
 impl Keep {
     fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
         let project = open(self.kernel.kernel.as_deref())?;
-        // Named once: what the commit says was tested is of the run that is decided, whatever ends meanwhile.
-        let meant = || decide::meant(&project, &Shelf::open(&project)).map(|record| record.start.id);
-        let run = self.run.map(RunId).or_else(meant);
+        // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
+        // meanwhile.
+        let default = || {
+            let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
+            decide::default_run(&project, &Shelf::open(&project), present.as_ref()).map(|run| run.start.id)
+        };
+        let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &self.message, run);
         Ok((project, run, message))
     }
@@ -49,18 +53,18 @@ impl Keep {
 pub struct Discard {
     #[command(flatten)]
     what: Keep,
-    /// Also where the present bytes are newer than the verdict, or have none; they are saved first
+    /// Discard also if the present bytes are newer than the verdict or have none; they are saved first
     #[arg(long)]
     unjudged: bool,
 }
 
-/// What the commit says under its first line.
+/// The trailers of the commit message.
 #[derive(Args, Debug)]
 pub struct Trailers {
     /// Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
     #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
     trailer: Vec<Trailer>,
-    /// Leave out the Tested that is filled in from the verdict
+    /// Leave out the trailer Tested that lab fills in from the verdict
     #[arg(long)]
     no_tested: bool,
 }
@@ -74,9 +78,9 @@ impl Trailers {
         let mut shelf = Shelf::open(project);
         let record = run.and_then(|id| shelf.records().read(id).ok());
         let experiments = history::look(project, &mut shelf).experiments;
-        // Of bytes that no verdict belongs to nothing was tested.
+        // Without a verdict there is nothing to say in Tested.
         let tested = record
-            .filter(decide::judged)
+            .filter(decide::is_undecided)
             .map(|r| trailers::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
         message.with_default(Key::Tested, &tested)
@@ -85,20 +89,20 @@ impl Trailers {
 
 pub fn keep(options: &Keep) -> Result<ExitCode> {
     let (project, run, message) = options.opened()?;
-    Ok(told(&project, checked_keep(&project, run, &message)?))
+    Ok(report(&project, checked_keep(&project, run, &message)?))
 }
 
-/// What the rule says of a run is done, and said.
+/// Decides a run by rule and reports the decision.
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
     let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
     let incumbent = repo::incumbent(project).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
         Auto::Keep => match checked_keep(project, run, &message) {
-            Ok(kept) => drop(told(project, kept)),
+            Ok(kept) => drop(report(project, kept)),
             Err(error) => complain(&format!("{error:#}")),
         },
-        Auto::Discard => drop(told(project, decide::discard(project, run, &message, false))),
+        Auto::Discard => drop(report(project, decide::discard(project, run, &message, false))),
         Auto::Leave(why) => say(&format!("  left undecided: {why}")),
     }
 }
@@ -109,21 +113,18 @@ fn checked_keep(
     message: &Message,
 ) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
-    super::run::end_on_signals(control.clone())?;
-    let mut asked = Asked {
-        control: &control,
-        program: own_program(),
-        tell: &mut |_, batch| super::run::say_batch(&batch),
-    };
+    super::interrupt::end_on_signals(control.clone())?;
+    let mut asked =
+        Asked { control: &control, program: own_program(), tell: &mut |_, batch| super::say_batch(&batch) };
     Ok(decide::keep(project, run, message, &mut asked))
 }
 
 pub fn discard(options: &Discard) -> Result<ExitCode> {
     let (project, run, message) = options.what.opened()?;
-    Ok(told(&project, decide::discard(&project, run, &message, options.unjudged)))
+    Ok(report(&project, decide::discard(&project, run, &message, options.unjudged)))
 }
 
-fn told(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {
+fn report(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {
     match result {
         Ok(decided) => {
             let run = decided.run.map_or_else(|| "unjudged bytes".to_owned(), |id| format!("run {id}"));

@@ -1,4 +1,4 @@
-//! `lab describe`: an experiment in other words.
+//! `lab describe`: changes the description of an experiment.
 
 use super::{complain, here, say};
 use anyhow::Result;
@@ -17,13 +17,13 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    // Its kernel is that of the experiment.
+    // The experiment names its kernel.
     let project = Project::of_any(&here()?)?;
     match decide::describe(&project, &options.commit, &options.message) {
         Ok(described) => {
             let row = &described.row;
             say(&format!("{} is now '{}', and was '{}'", row.commit, row.description, described.before));
-            say("  the commit keeps its own message: others are built on it");
+            say("  the commit message stays as it is: a commit cannot change without its id");
             described.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }

@@ -1,6 +1,7 @@
-//! `lab doctor`: what is here and what is missing, each with its remedy.
+//! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
 use super::{here, say, screen};
+use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::project::trust;
@@ -8,14 +9,13 @@ use lab_core::repo;
 use lab_device::{self as device, Finding};
 use lab_judge::check;
 use lab_protocol::Target;
-use lab_tui::settings::{self, Settings};
-use lab_tui::theme::Wish;
+use lab_tui::theme::AppearanceChoice;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Exits with 1 where something is missing that a verdict, or a decision, needs.
+/// Exits with 1 if something is missing that a verdict or a decision needs.
 pub fn main() -> Result<ExitCode> {
     let folder = here()?;
     let essential = [git(), repository(&folder)];
@@ -39,7 +39,7 @@ pub fn main() -> Result<ExitCode> {
 }
 
 fn show(finding: &Finding) {
-    // Well is what has nothing to be done about it.
+    // ✓ only if nothing needs to be done.
     let sign = match (finding.ok, &finding.remedy) {
         (true, None) => "✓",
         (true, Some(_)) => "!",
@@ -56,7 +56,7 @@ fn show(finding: &Finding) {
     }
 }
 
-/// An error's own words end with the remedy, in a sentence or half of one.
+/// Splits an error text into the problem and the remedy, which is its second sentence or half-sentence.
 fn apart(error: &str) -> (&str, Option<&str>) {
     let at = ["; ", ". "].iter().filter_map(|end| error.find(end)).min();
     at.map_or((error, None), |at| (&error[..at], Some(&error[at + 2..])))
@@ -70,12 +70,12 @@ fn ill(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Findin
     Finding { what: what.into(), ok: false, says: says.into(), remedy: Some(remedy.into()) }
 }
 
-/// Well, but there is something to know.
+/// A finding that is no fault but worth knowing.
 fn note(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
     Finding { ok: true, ..ill(what, says, remedy) }
 }
 
-/// The library that the lab links does without; hooks and signatures need the program.
+/// The lab links libgit2 and needs the git program only for hooks and signed commits.
 fn git() -> Finding {
     match Command::new("git").arg("--version").output() {
         Ok(output) if output.status.success() => {
@@ -123,7 +123,9 @@ fn project(folder: &Path) -> Finding {
             ill("project", says, "read the harness command, then `lab trust`")
         }
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(Some(obstacle))) => ill("project", format!("{says}; keep does not work now"), obstacle),
+        (_, Ok(Some(obstacle))) => {
+            ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())
+        }
         _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
             "project",
             format!("{says}, but there is no problem.toml beside it"),
@@ -133,16 +135,23 @@ fn project(folder: &Path) -> Finding {
     }
 }
 
-/// The user's own config.
+/// The user's config.toml.
 fn settings() -> Finding {
-    let Some(file) = settings::file() else {
-        return note("settings", "no home folder is known", format!("set HOME or {}", settings::CONFIG_DIR));
+    let Some(file) = settings_files::file() else {
+        return note(
+            "settings",
+            "no home folder is known",
+            format!("set HOME or {}", settings_files::CONFIG_DIR),
+        );
     };
-    let read = Settings::read(&file).and_then(|settings| screen::choose(&settings, Wish::default()));
+    let read = settings_files::read(&file)
+        .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
     match read {
         Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
         Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),
-        Err(why) => ill("settings", why, "until then no screen opens; README.md has what may stand in it"),
+        Err(why) => {
+            ill("settings", why, "until then no screen opens; docs/configuration.md lists the settings")
+        }
     }
 }
 
@@ -150,7 +159,11 @@ fn terminal() -> Finding {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let term = env("TERM");
     if !std::io::stdout().is_terminal() {
-        return note("terminal", "stdout is none here", "the screen needs one; `lab run` does without");
+        return note(
+            "terminal",
+            "stdout is not a terminal",
+            "the screen needs a terminal; `lab run` does not",
+        );
     }
     if matches!(term.as_str(), "" | "dumb") {
         return ill(
@@ -178,8 +191,8 @@ fn terminal() -> Finding {
 }
 
 fn watching(folder: &Path) -> Finding {
-    const SLOW: &str = "saves are noticed within a second all the same";
-    // Magic numbers of statfs(2): file systems whose changes on another machine nobody tells of.
+    const SLOW: &str = "saves are still noticed, within a second";
+    // Magic numbers of statfs(2) of file systems that do not report changes made on another machine.
     const REMOTE: [(u64, &str); 6] = [
         (0x6969, "NFS"),
         (0xff53_4d42, "CIFS"),
@@ -190,7 +203,7 @@ fn watching(folder: &Path) -> Finding {
     ];
     let kind = rustix::fs::statfs(folder).map(|s| s.f_type as u64 & 0xffff_ffff).unwrap_or(0);
     if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
-        return note("watching", format!("this folder is on {name}, which tells of no change"), SLOW);
+        return note("watching", format!("this folder is on {name}, which does not report changes"), SLOW);
     }
     let limit = |name: &str| {
         let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
@@ -206,7 +219,7 @@ fn watching(folder: &Path) -> Finding {
         }
         Err(error) => ill(
             "watching",
-            format!("inotify has none left: {error}; {SLOW}"),
+            format!("inotify cannot watch this folder: {error}; {SLOW}"),
             "`sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288`",
         ),
     }

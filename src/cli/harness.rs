@@ -1,4 +1,4 @@
-//! `lab harness`: the built-in harness alone, and its two hidden children.
+//! `lab harness`: runs the built-in harness alone. Also its two hidden child processes, the compiler and the worker.
 
 use super::code;
 use clap::Args;
@@ -17,13 +17,13 @@ pub struct Options {
     /// Judge this file instead of the folder's kernel.cu
     #[arg(long)]
     kernel: Option<PathBuf>,
-    /// The path that diagnostics show
+    /// The path to show in diagnostics
     #[arg(long, value_name = "PATH")]
     shown_as: Option<String>,
     /// auto, cpu, cuda, cuda:1
     #[arg(long, default_value = "auto")]
     device: Target,
-    /// A further option for the compiler; may be given several times
+    /// An option for the compiler; may be given several times
     #[arg(long = "option", value_name = "OPTION", allow_hyphen_values = true)]
     options: Vec<String>,
     /// Architecture to build for, as in sm_90
@@ -35,57 +35,57 @@ pub struct Options {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
-    /// Check the gates on what no run has shown, and measure nothing: what `lab keep` does
+    /// Check the gates on held-out inputs and measure nothing, as `lab keep` does
     #[arg(long)]
     held_out: bool,
-    /// Instead of judging, run it under tools that watch each access to memory
+    /// Instead of judging, run the kernel under tools that watch each memory access
     #[arg(long, conflicts_with = "dump")]
     check: bool,
     /// With --check: only this tool; may be given several times
     #[arg(long = "tool", value_name = "TOOL", requires = "check")]
     tools: Vec<Tool>,
-    /// Repeat what a run with this seed drew
+    /// Use the random inputs of the run with this seed
     #[arg(long)]
     seed: Option<u64>,
     /// Compare with this kernel, or with the kernel.cu of this folder
     #[arg(long, value_name = "PATH")]
     incumbent: Option<PathBuf>,
-    /// Milliseconds that timed launches may take; with --trials a limit
+    /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
-    /// Percent within which two speeds are the same
+    /// Difference in percent up to which two speeds count as the same
     #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
     same_within: f64,
-    /// Percent of half an interval that is narrow enough
+    /// Stop measuring when the interval is no wider than ± this percentage
     #[arg(long, value_name = "PERCENT", default_value = "0.25", value_parser = percent)]
     narrow: f64,
-    /// The full discipline: so many trials, each in a new process
+    /// Measure this many trials, each in a new process
     #[arg(long)]
     trials: Option<usize>,
-    /// Timed launches of a trial
+    /// Timed launches in each trial
     #[arg(long, default_value = "100", requires = "trials")]
     iterations: usize,
     /// Untimed launches at the beginning of each process
     #[arg(long, default_value = "3", requires = "trials")]
     warm_up: usize,
-    /// Get ready, and judge when a line comes on stdin
+    /// Prepare, then judge when a line arrives on stdin
     #[arg(long, hide = true)]
     standby: bool,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no number of seconds above 0");
+    let wrong = || format!("'{text}' is not a number of seconds above 0");
     let number: f64 = text.parse().map_err(|_| wrong())?;
     Duration::try_from_secs_f64(number).ok().filter(|d| !d.is_zero()).ok_or_else(wrong)
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is no percentage from 0.01 to 50");
+    let wrong = || format!("'{text}' is not a percentage from 0.01 to 50");
     text.parse().ok().filter(|p| (0.01..=50.0).contains(p)).ok_or_else(wrong)
 }
 
 pub fn main(given: Options) -> ExitCode {
-    let mut options = lab_judge::Options::new(given.folder);
+    let mut options = lab_judge::JudgeOptions::new(given.folder);
     options.kernel = given.kernel;
     options.shown_as = given.shown_as;
     options.device = given.device;

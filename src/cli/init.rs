@@ -1,4 +1,4 @@
-//! `lab init`: writes a lab.toml for what is here, and asks nothing that it can find out.
+//! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions.
 
 use super::{here, say};
 use anyhow::{Context, Result, bail};
@@ -14,15 +14,15 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct Options {
-    /// The kernel, where there are several
+    /// The kernel, if there are several
     kernel: Option<PathBuf>,
 }
 
-/// What was found out.
+/// What `lab init` found.
 struct Found {
     /// Relative to the folder that lab.toml goes into.
     kernel: String,
-    /// A command of the user's; `None`: the built-in harness.
+    /// The user's harness command; `None` for the built-in harness.
     harness: Option<Harness>,
     notes: Vec<String>,
 }
@@ -37,11 +37,11 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     repo::work_tree(&folder)?;
     let file = folder.join(FILE);
     if file.exists() {
-        bail!("{} is there already and stays as it is; `lab trust` lets its harness run", file.display());
+        bail!("{} exists already and was not changed; `lab trust` allows its harness to run", file.display());
     }
     let found = find(&folder, options.kernel.as_deref())?;
     let text = text(&found);
-    // What is written must be what would be read.
+    // The text must parse to the same values.
     Config::parse(&text, FILE)?;
     fs::File::create_new(&file)
         .and_then(|mut new| new.write_all(text.as_bytes()))
@@ -50,12 +50,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     match &found.harness {
         Some(harness) => {
             trust::grant_file(&file)?;
-            say(&format!("  harness: `{}`, trusted because you wrote it just now", harness.command));
+            say(&format!("  harness: `{}`, trusted because this command wrote it", harness.command));
         }
-        None => say("  harness: the built-in one, with problem.toml beside the kernel"),
+        None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),
     }
     found.notes.iter().for_each(|note| say(&format!("  {note}")));
-    say("next: `lab` opens the screen, `lab run` judges once");
+    say("next: `lab` opens the screen, `lab run` judges the kernel once");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -71,7 +71,7 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<Found> {
     let script = [folder, beside].map(|f| f.join("harness.py")).into_iter().find(|path| path.is_file());
     let harness = script.map(|path| relative(&path, folder)).transpose()?.map(|script| {
         let quoted = quote(&script);
-        let with = if on_path("uv") { "uv run" } else { "python3" };
+        let with = if which::which("uv").is_ok() { "uv run" } else { "python3" };
         Harness { command: format!("{with} {quoted}"), script }
     });
     let mut notes = Vec::new();
@@ -84,7 +84,7 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<Found> {
     Ok(Found { kernel: name, harness, notes })
 }
 
-/// kernel.cu here; else the only .cu file here; else the only kernel.cu below.
+/// Finds kernel.cu in this folder, else the only .cu file in it, else the only kernel.cu below it.
 fn find_kernel(folder: &Path) -> Result<PathBuf> {
     let usual = folder.join("kernel.cu");
     if usual.is_file() {
@@ -111,7 +111,7 @@ fn kernels_below(folder: &Path, depth: u32, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let hidden = entry.file_name().to_string_lossy().starts_with('.') || entry.file_name() == "target";
-        // Links are not followed: they may lead in a circle.
+        // Links are not followed: they may form a cycle.
         let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
         if is_folder && !hidden && depth > 0 && found.len() < ENOUGH {
             kernels_below(&path, depth - 1, found);
@@ -126,10 +126,6 @@ fn relative(path: &Path, folder: &Path) -> Result<String> {
     let inside =
         inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
     Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
-}
-
-fn on_path(program: &str) -> bool {
-    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|f| f.join(program).is_file())
 }
 
 fn text(found: &Found) -> String {

@@ -1,4 +1,4 @@
-//! `lab log`: the experiments, oldest first.
+//! `lab log`: lists the experiments, oldest first.
 
 use super::{Kernel, complain, here, open, say, say_json};
 use anyhow::Result;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub struct Options {
     #[command(flatten)]
     kernel: Kernel,
-    /// The experiments of every kernel
+    /// List the experiments of every kernel
     #[arg(long)]
     all: bool,
     /// Print JSON, and nothing else, on stdout
@@ -29,7 +29,7 @@ pub struct Options {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let meant = open(options.kernel.kernel.as_deref());
-    // All of them can be told where none is meant.
+    // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
     let project = match meant {
         Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
@@ -45,7 +45,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let mut shelf = Shelf::open(&project);
     let mut history = history::look(&project, &mut shelf);
     let everything = history.experiments.len();
-    // Whose row has no record here may be of any kernel.
+    // A row without a record may belong to any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
@@ -63,7 +63,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
-        history.experiments.iter().for_each(|e| say(&in_words(e, options.all || !is_meant)));
+        history.experiments.iter().for_each(|e| say(&as_text(e, options.all || !is_meant)));
         if history.experiments.is_empty() {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
@@ -82,12 +82,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 }
 
 fn undecided(status: &Status) -> Option<u64> {
-    status.last.as_ref().filter(|r| decide::judged(r)).map(|r| r.start.id.0)
+    status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 
-fn in_words(experiment: &Experiment, with_kernel: bool) -> String {
+fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     let row = &experiment.row;
-    let figures = if row.correctness == "pass" {
+    let figures = if row.correctness.passed() {
         format!("{:>12.1} {:>10.3} us", row.throughput_sps, row.kernel_us)
     } else {
         format!("{:>12} {:>13}", "-", "-")
@@ -100,8 +100,8 @@ fn in_words(experiment: &Experiment, with_kernel: bool) -> String {
 
 fn as_json(project: &Project, experiment: &Experiment) -> Value {
     let row = &experiment.row;
-    let correct = row.correctness == "pass";
-    // Without a record the commit itself may be here.
+    let correct = row.correctness.passed();
+    // Without a record, the commit itself may hold the trailers.
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
         None => repo::trailers_of(project, &row.commit).unwrap_or_default(),

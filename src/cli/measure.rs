@@ -1,4 +1,4 @@
-//! `lab measure`: judges the present bytes with the full discipline, and says all its figures.
+//! `lab measure`: judges the present bytes with warm-up, iterations and trials, and prints all figures.
 
 use super::run::{self, Options};
 use lab_core::run::Reason;
@@ -11,14 +11,14 @@ use std::process::ExitCode;
 pub fn main(options: &Options) -> ExitCode {
     run::judged(options, Reason::Measure, |record| {
         let measured = Measured::of(record)?;
-        Some((measured.in_words(), measured.as_json()))
+        Some((measured.as_text(), measured.as_json()))
     })
 }
 
-/// What a run found out about speed, from its result lines.
+/// The speed figures of a run, from its result lines.
 struct Measured {
     throughput: Measure,
-    /// Percent; `None` where the harness gave none.
+    /// Median absolute deviation in percent; `None` if the harness printed none.
     mad: Option<String>,
     launches: Option<String>,
     trials: Option<String>,
@@ -28,7 +28,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// `None` of a run that did not pass.
+    /// `None` if the run did not pass.
     fn of(record: &Record) -> Option<Measured> {
         let throughput = record.verdict.as_ref()?.objective?;
         let report = record.report();
@@ -46,7 +46,7 @@ impl Measured {
         })
     }
 
-    fn in_words(&self) -> String {
+    fn as_text(&self) -> String {
         let mut text = format!("\n  median {}", with_ends(&self.throughput, figure));
         if let (Some(mad), Some(launches), Some(trials)) = (&self.mad, &self.launches, &self.trials) {
             text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
@@ -56,7 +56,7 @@ impl Measured {
         }
         if let Some(Comparison { ratio, speed }) = &self.comparison {
             let quads = self.quads.as_deref().unwrap_or("?");
-            text += &format!("\n  ratio {} of {quads} quads", with_ends(ratio, |r| format!("{r:.4}")));
+            text += &format!("\n  ratio {} of {quads} ABBA blocks", with_ends(ratio, |r| format!("{r:.4}")));
             text += &speed.map_or_else(String::new, |speed| format!(": {}", speed.word()));
         }
         text

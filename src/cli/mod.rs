@@ -1,13 +1,16 @@
-//! The command line: one module per subcommand.
+//! The command line: one module for each subcommand.
 
 mod check;
+mod completions;
 mod decide;
 mod describe;
 mod doctor;
 mod harness;
 mod init;
+mod interrupt;
 mod log;
 mod measure;
+mod output;
 mod probe;
 mod restore;
 mod run;
@@ -17,11 +20,11 @@ mod trust;
 mod undo;
 
 use anyhow::{Context, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
-use lab_tui::theme::Wish;
-use std::io::Write;
+use lab_tui::theme::AppearanceChoice;
+use output::{code, complain, failed, say, say_batch, say_json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -44,7 +47,7 @@ struct Looks {
     /// Colour scheme of the screen: a name, or the path of a base16 file
     #[arg(long, value_name = "NAME_OR_PATH")]
     theme: Option<String>,
-    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    /// Colours of the terminal: auto, none, 16, 256 or truecolor
     #[arg(long, value_name = "DEPTH")]
     color: Option<String>,
     /// Paint the scheme's background over the terminal's own
@@ -52,50 +55,52 @@ struct Looks {
     paint: bool,
 }
 
-impl From<Looks> for Wish {
+impl From<Looks> for AppearanceChoice {
     fn from(looks: Looks) -> Self {
-        Wish { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+        AppearanceChoice { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
     }
 }
 
 #[derive(Args, Clone, Debug)]
 struct Kernel {
-    /// The kernel, or its folder; without one that of this folder, else of lab.toml
+    /// The kernel or its folder [default: the kernel of this folder, else the one in lab.toml]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Write a lab.toml for the kernel and the harness that are here
+    /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::Options),
-    /// Judge the present bytes once
+    /// Judge the present bytes of the kernel once
     Run(run::Options),
-    /// Look for wild accesses and races in the present bytes; judges nothing
+    /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::Options),
-    /// Judge the present bytes with the full discipline: warm-up, iterations, trials as in lab.toml
+    /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
     Measure(run::Options),
-    /// Commit the bytes of the last run, and write their row
+    /// Keep the last run: commit the bytes it judged and write its row
     Keep(decide::Keep),
-    /// Put the incumbent back on disk; the attempt is kept under refs/lab
+    /// Discard the last run: put the incumbent back on disk; the attempt stays under refs/lab
     Discard(decide::Discard),
-    /// Take the last keep or discard back, as long as nothing was built on it
+    /// Undo the last keep or discard, if no later commit is built on it
     Undo(undo::Options),
-    /// Give an experiment another description: its record, its note and its row
+    /// Change the description of an experiment in its record, note and row
     Describe(describe::Options),
     /// List the experiments
     Log(log::Options),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::Options),
-    /// Look at git, compiler, driver, terminal and watching, with the remedy for what is missing
+    /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
     Doctor,
-    /// Measure what the device can do: the floor and the estimate of a kernel's time follow from it
+    /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::Options),
-    /// Let the harness command of this lab.toml run
+    /// Allow the harness command of this lab.toml to run
     Trust,
     /// List the colour schemes, or show one in this terminal
     Theme(theme::Options),
-    /// Judge one problem folder and print the run.log lines
+    /// Print a completion script for a shell
+    Completions(completions::Options),
+    /// Judge one problem folder with the built-in harness and print the run.log lines
     Harness(Box<harness::Options>),
     #[command(hide = true)]
     HarnessCompiler,
@@ -115,7 +120,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.looks.into())),
-        // These say their errors themselves: their exit codes are the protocol's.
+        // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
@@ -134,15 +139,12 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
         Some(Command::Theme(options)) => theme::main(&options),
+        Some(Command::Completions(options)) => completions::main(&options, Cli::command()),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));
         ExitCode::FAILURE
     })
-}
-
-fn code(exit: Exit) -> ExitCode {
-    ExitCode::from(exit as u8)
 }
 
 fn here() -> Result<PathBuf> {
@@ -151,18 +153,4 @@ fn here() -> Result<PathBuf> {
 
 fn open(kernel: Option<&Path>) -> Result<Project> {
     Project::open(&here()?, kernel)
-}
-
-/// One line on stdout. Nobody may be reading any more (`lab log | head`): that is no error.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
-}
-
-fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "lab: {text}");
-}
-
-/// The answer of a `--json` command: this, and nothing else, on stdout.
-fn say_json(value: &serde_json::Value) {
-    say(&format!("{value:#}"));
 }

@@ -1,4 +1,4 @@
-//! `lab probe`: what the device can do, measured anew.
+//! `lab probe`: measures the device and prints the figures.
 
 use super::{code, complain, say};
 use clap::Args;
@@ -15,9 +15,9 @@ pub struct Options {
     device: Target,
 }
 
-/// Exits with 0 where there are figures, else with 3.
+/// Exits with 0 if the device was measured, else with 3.
 pub fn main(given: &Options) -> ExitCode {
-    let mut options = lab_judge::Options::new(".");
+    let mut options = lab_judge::JudgeOptions::new(".");
     options.device = given.device;
     match probing::probe(&options) {
         Ok(probed) => {
@@ -67,9 +67,9 @@ fn show(probed: &probing::Probed) {
         say(format!("  {name:<16} {value:>16}  {note}").trim_end());
     }
     if device.emulated {
-        say("emulated: these figures say nothing about a GPU, and bound nothing");
+        say("emulated: these figures say nothing about a GPU, and no floor is derived from them");
     }
     for caveat in &probed.disturbed {
-        say(&format!("caveat: {caveat}: not kept, probe again"));
+        say(&format!("caveat: {caveat}: the figures were not stored; run `lab probe` again"));
     }
 }

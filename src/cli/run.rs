@@ -1,23 +1,23 @@
-//! `lab run`: judge the present bytes once. And the hidden `lab supervise`.
+//! `lab run`: judges the present bytes once. Also the hidden `lab supervise`, the parent of an external harness.
 
-use super::{Kernel, code, complain, open, say, say_json};
-use anyhow::Result;
+use super::interrupt::end_on_signals;
+use super::{Kernel, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
+use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::runner::execute::{self, NotRun, Told};
-use lab_core::runner::follow::Batch;
+use lab_core::runner::RunEvent;
+use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise as supervisor;
 use lab_core::store::Records;
 use lab_core::store::index::{Brief, Shelf};
 use lab_core::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::Target;
-use lab_protocol::report::parse;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Options {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
-    /// Keep what is correct and faster, discard what is slower, the same or wrong; anything else is left undecided
+    /// Keep if correct and faster, discard if slower, the same or wrong, else leave undecided
     #[arg(long, requires = "message", conflicts_with = "json")]
     decide: bool,
     /// What was tried, in one line, for --decide
@@ -42,7 +42,7 @@ pub struct Options {
 
 #[derive(Args, Debug)]
 pub struct Supervise {
-    /// The process that must live
+    /// The process whose end ends the harness
     #[arg(long)]
     parent: i32,
     command: String,
@@ -62,7 +62,7 @@ pub fn main(options: &Options) -> ExitCode {
     judged(options, Reason::Command, |_| None)
 }
 
-/// Judges, and reports with what `more` has to say of the record: lines for people, a value for programs.
+/// Judges the kernel and reports the verdict. `more` adds lines for people and a JSON value for programs.
 pub fn judged(
     options: &Options,
     reason: Reason,
@@ -70,7 +70,7 @@ pub fn judged(
 ) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
-        Err(error) => return failed(options, &format!("{error:#}"), Exit::Usage),
+        Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
     };
     match judge(&project, options, reason) {
         Ok(record) => {
@@ -80,16 +80,16 @@ pub fn judged(
             }
             exit
         }
-        Err(error) => failed(options, &error.to_string(), error.exit()),
+        Err(error) => failed(options.json, &error.to_string(), error.exit()),
     }
 }
 
 fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let order = Order { device: options.device, ..Order::new(reason) };
-    execute::execute(project, &order, &control, |told| {
-        if let Told::Progress(_, batch) = told
+    let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
+    execute::execute(project, &spec, &control, |event| {
+        if let RunEvent::Progress(_, batch) = event
             && !options.json
         {
             say_batch(&batch);
@@ -97,40 +97,9 @@ fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::R
     })
 }
 
-/// What a harness prints, as it comes.
-pub fn say_batch(batch: &Batch) {
-    if batch.skipped > 0 {
-        say(&format!("… {} lines are in run.log alone", batch.skipped));
-    }
-    // Series and histograms are for drawing; they are in run.log.
-    let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
-    let drawn = |text: &str| parse(text).is_some_and(|entry| is_drawn(entry.key));
-    batch.lines.iter().filter(|line| !drawn(&line.text)).for_each(|line| say(&line.text));
-}
-
-/// The harness is in a group of its own: Ctrl-C reaches the lab alone, and the lab ends the run.
-pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            control.end();
-        }
-    })?;
-    Ok(())
-}
-
-fn failed(options: &Options, why: &str, exit: Exit) -> ExitCode {
-    if options.json {
-        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
-    }
-    complain(why);
-    code(exit)
-}
-
 fn report(project: &Project, options: &Options, record: &Record, more: Option<(String, Value)>) -> ExitCode {
     let Some(verdict) = &record.verdict else {
-        return failed(options, "the run has no verdict", Exit::Crashed);
+        return failed(options.json, "the run has no verdict", Exit::Crashed);
     };
     let (lines, value) = more.unzip();
     if options.json {
@@ -140,13 +109,13 @@ fn report(project: &Project, options: &Options, record: &Record, more: Option<(S
         }
         say_json(&all);
     } else {
-        say(&in_words(project, record, verdict, lines.as_deref().unwrap_or_default()));
+        say(&as_text(project, record, verdict, lines.as_deref().unwrap_or_default()));
     }
     code(verdict.exit())
 }
 
-/// `more` comes between the verdict and what can be done with it.
-fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
+/// Returns the verdict as text. `more` stands between the verdict and the commands that decide it.
+fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
     let mut text = format!(
         "\n{} {}  run {} of {}",
         verdict.sign(),
@@ -158,9 +127,9 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -
         text += &format!("  {}", verdict.why);
     }
     if let Some(measure) = verdict.objective {
-        let unit = match project.config.objective.as_str() {
-            "throughput_sps" => "sps",
-            other => other,
+        let unit = match &project.config.objective {
+            Objective::Throughput => "sps",
+            other => other.name(),
         };
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
@@ -189,15 +158,15 @@ fn in_words(project: &Project, record: &Record, verdict: &Verdict, more: &str) -
     text
 }
 
-/// What names the run where a decision could be about a newer one of the same bytes: a screen that is open beside judges
-/// what is saved too.
+/// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a
+/// decision would be about the newer run.
 fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &Brief| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
     if Shelf::runs(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
 }
 
-/// A latency or a throughput is null unless the run is correct.
+/// Returns the verdict as JSON. Latency and throughput are null unless the run is correct.
 fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
     let gates: Vec<Value> = record
         .report()
@@ -205,7 +174,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         .iter()
         .map(|g| json!({ "name": g.name, "value": finite(g.value), "limit": finite(g.limit), "pass": g.passes() }))
         .collect();
-    let objective = project.config.objective.as_str();
+    let objective = &project.config.objective;
     let mut value = json!({
         "run": record.start.id,
         "kernel": record.start.kernel,
@@ -233,7 +202,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         "log": Records::new(&project.lab_dir).log(record.start.id),
         "exit_code": verdict.exit() as u8,
     });
-    if objective == "throughput_sps" {
+    if *objective == Objective::Throughput {
         value["throughput_sps"] = json!(verdict.objective.map(|m| m.value));
     }
     value

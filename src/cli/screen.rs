@@ -1,32 +1,32 @@
-//! `lab` without a subcommand, in a terminal: the screen.
+//! `lab` without a subcommand: opens the screen.
 
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
-use crate::screen::settings_worker::Cupboard;
-use crate::screen::{self, User};
+use crate::screen::settings_worker::UserFiles;
+use crate::screen::{self, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
 use lab_core::project::screen_lock;
 use lab_core::repo;
 use lab_protocol::Exit;
 use lab_tui::chart::Glyphs;
-use lab_tui::layout::{self, Layout};
+use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
-use lab_tui::settings::{self, Settings};
-use lab_tui::theme::{Catalogue, Looks, Wish};
+use lab_tui::settings::Settings;
+use lab_tui::theme::{Appearance, AppearanceChoice};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that `from` lies in. What `wish` leaves open the environment decides, then what
-/// is remembered, then the user's config, else the terminal's own colours are taken.
-pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode> {
+/// Opens the screen on the project that contains `from`. The appearance comes from `wish` (the command line), else from
+/// the environment, the remembered layout, the user's config, and last the terminal's own colours.
+pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
-    let config = settings::file();
-    // A key that means something else than its user thinks could discard for them: a wrong config opens no screen.
+    let config = settings_files::file();
+    // With a wrong config no screen opens: a key could have another action than its user expects, such as discard.
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
@@ -36,7 +36,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
             return Ok(code(Exit::Usage));
         }
     };
-    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
+    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
@@ -46,22 +46,27 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: Wish) -> Result<ExitCode
             project.kernel_name
         );
     }
-    // One screen a repository; held until the end.
+    // One screen can be open in each repository. The lock is held until the screen closes.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
     let user = user(&project, config, settings, wish)?;
     let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
-        // As a shell would say it.
+        // As shells report a signal.
         Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
         None => ExitCode::SUCCESS,
     })
 }
 
-/// What is the user's own, read before the screen opens. `wish` goes before all else.
-fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wish) -> Result<User> {
-    let file = layout::file(project).ok();
-    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), Layout::read);
+/// Reads the user's settings and layout before the screen opens. `wish` overrides both.
+fn user(
+    project: &Project,
+    config: Option<PathBuf>,
+    settings: Settings,
+    wish: AppearanceChoice,
+) -> Result<User> {
+    let file = layout_file::file(project).ok();
+    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), layout_file::read);
     let (mut layout, mut problem) = match remembered {
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
@@ -69,70 +74,68 @@ fn user(project: &Project, config: Option<PathBuf>, settings: Settings, wish: Wi
     if wish.theme.is_some() {
         layout.theme = None;
     }
-    let chosen = Wish { theme: layout.theme.clone(), ..Wish::default() };
+    let chosen = AppearanceChoice { theme: layout.theme.clone(), ..AppearanceChoice::default() };
     let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
         Ok(preferences) => preferences,
-        // A theme that is gone meanwhile.
+        // The remembered theme no longer exists.
         Err(why) => {
             (layout.theme, problem) = (None, Some(why));
             prefer(settings, wish.clone()).map_err(Error::msg)?
         }
     };
-    // Read anew each time: the config may say another depth of colour by then.
-    let (listed, listed_wish) = (config.clone(), Wish { theme: None, ..wish.clone() });
+    // Read at each call: the config may have changed.
+    let (listed, listed_wish) = (config.clone(), AppearanceChoice { theme: None, ..wish.clone() });
     let themes_wish = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
-        Wish { theme: None, ..listed_wish.clone().or(settings.wish()) }
+        AppearanceChoice { theme: None, ..listed_wish.clone().or(settings.appearance()) }
     };
-    let cupboard = Cupboard {
+    let files = UserFiles {
         config: config.clone(),
         layout: file,
         read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
         themes: Box::new(move || {
-            let Ok(Looks { depth, paint, .. }) = Looks::choose(themes_wish(), env, catalogue) else {
+            let Ok(Appearance { depth, paint, .. }) =
+                Appearance::choose(themes_wish(), env, appearance_files::find)
+            else {
                 return Vec::new();
             };
-            catalogue().entries.iter().map(|entry| (entry.name.clone(), entry.theme(depth, paint))).collect()
+            appearance_files::catalogue()
+                .entries
+                .iter()
+                .map(|entry| (entry.name.clone(), entry.theme(depth, paint)))
+                .collect()
         }),
     };
-    Ok(User { preferences, layout, problem, cupboard })
+    Ok(User { preferences, layout, problem, files })
 }
 
-/// What `wish`, the environment and the config ask for, in this terminal.
-pub fn looks(wish: Wish) -> Result<Looks> {
-    let wish = wish.or(Wish::of_environment(env).map_err(Error::msg)?);
-    let settings = read_settings(settings::file().as_deref()).map_err(Error::msg)?;
+/// The appearance for `wish`, the environment and the config, in this terminal.
+pub fn appearance(wish: AppearanceChoice) -> Result<Appearance> {
+    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
+    let settings = read_settings(settings_files::file().as_deref()).map_err(Error::msg)?;
     choose(&settings, wish).map_err(Error::msg)
 }
 
-/// The looks; what is wrong with a theme that the config names is said with its place there.
-pub fn choose(settings: &Settings, wish: Wish) -> Result<Looks, String> {
-    let plain = Wish { theme: None, ..wish.clone() };
-    Looks::choose(plain, env, catalogue)?;
+/// The appearance for `wish` and the settings. An error in a theme that config.toml names gives its line there.
+pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance, String> {
+    let plain = AppearanceChoice { theme: None, ..wish.clone() };
+    Appearance::choose(plain, env, appearance_files::find)?;
     let by_config = settings.theme_at.as_ref().filter(|_| wish.theme.is_none());
-    let chosen = Looks::choose(wish.or(settings.wish()), env, catalogue);
+    let chosen = Appearance::choose(wish.or(settings.appearance()), env, appearance_files::find);
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
-/// What the settings come to in this terminal, where `wish` says nothing else.
-fn prefer(settings: Settings, wish: Wish) -> Result<Preferences, String> {
-    let Looks { theme, .. } = choose(&settings, wish)?;
+/// The preferences in this terminal; `wish` overrides the settings.
+fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
+    let Appearance { theme, .. } = choose(&settings, wish)?;
     let glyphs = Glyphs::choose(settings.ascii, env);
     Ok(Preferences { settings, theme, glyphs })
 }
 
 fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
-    config.map_or_else(|| Ok(Settings::default()), Settings::read)
+    config.map_or_else(|| Ok(Settings::default()), settings_files::read)
 }
 
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-/// The themes there are, with those in the user's own folder.
-pub fn catalogue() -> Catalogue {
-    match settings::folder() {
-        Some(folder) => Catalogue::read(&folder.join("themes")),
-        None => Catalogue::built_in(),
-    }
 }

@@ -1,21 +1,22 @@
-//! `lab theme`: the colour schemes there are, and what one looks like in this terminal.
+//! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
 use super::{Looks, complain, say, screen};
+use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
-use lab_tui::highlight::{Cache, Highlighter, SyntaxRole};
+use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::text::{pad, printable, width};
-use lab_tui::theme::{self, Catalogue, ColorDepth, DiffRole, Origin, Theme};
+use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeOrigin};
 use ratatui::style::{Color, Modifier, Style};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct Options {
-    /// Show what this one looks like; without it all are listed
+    /// The scheme to show [default: list all]
     #[arg(value_name = "NAME_OR_PATH")]
     name: Option<String>,
-    /// Colours that the terminal shows: auto, none, 16, 256 or truecolor
+    /// Colours of the terminal: auto, none, 16, 256 or truecolor
     #[arg(long, value_name = "DEPTH")]
     color: Option<String>,
     /// Paint the scheme's background over the terminal's own
@@ -23,20 +24,20 @@ pub struct Options {
     paint: bool,
 }
 
-/// Columns of what is shown, so that a painted ground is a block.
+/// The width of the preview in columns, so that a painted background is a rectangle.
 const WIDTH: usize = 96;
 
-/// A kernel with one piece of each role.
+/// A kernel with an example of each syntax role.
 const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let Some(name) = &options.name else {
-        list(&screen::catalogue());
+        list(&appearance_files::catalogue());
         return Ok(ExitCode::SUCCESS);
     };
     let asked = Looks { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
-    let theme::Looks { theme, depth, .. } = screen::looks(asked.into())?;
-    // What is no terminal gets text alone, unless colours were asked for.
+    let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
+    // Without a terminal plain text is printed, unless colours were asked for.
     let styled = std::io::stdout().is_terminal() || options.color.is_some();
     say(&format!("{}, color {}", printable(name), if styled { depth } else { ColorDepth::None }));
     preview(&theme, if styled { painted } else { |text, _| text.to_owned() }).map_err(Error::msg)?;
@@ -48,7 +49,7 @@ fn list(catalogue: &Catalogue) {
     for entry in &catalogue.entries {
         let variant = entry.variant().map_or("", |variant| variant.word());
         let about = match (&entry.origin, &entry.scheme) {
-            (Origin::User(file), _) => file.display().to_string(),
+            (ThemeOrigin::User(file), _) => file.display().to_string(),
             (_, Some(scheme)) => scheme.author.clone(),
             (_, None) => "the terminal's own sixteen colours".to_owned(),
         };
@@ -72,7 +73,7 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
         ("focused", theme.title(true)),
         ("beside the point", theme.quiet()),
         ("selected", theme.text().patch(theme.selected())),
-        ("found", theme.found()),
+        ("found", theme.search_match()),
         ("+ added", theme.diff(DiffRole::Added)),
         ("- removed", theme.diff(DiffRole::Removed)),
     ];
@@ -84,7 +85,7 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
     let columns = words.iter().map(|(word, _)| width(word) + 2).sum();
     line(shown.map(|word| word + &painted("  ", theme.text())).concat(), columns);
     line(String::new(), 0);
-    let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut Cache::default());
+    let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
     for (index, text) in SAMPLE.lines().enumerate() {
         let mut out = painted(&format!("{:>3} ", index + 1), theme.text().patch(theme.gutter(false)));
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! `lab trust`: let the harness command of this lab.toml run.
+//! `lab trust`: allows the harness command of this lab.toml to run.
 
 use super::{here, say};
 use anyhow::{Context, Result};
@@ -7,7 +7,7 @@ use lab_core::project::trust;
 use lab_core::repo;
 use std::process::ExitCode;
 
-/// Works without a kernel: lab.toml alone is trusted.
+/// Works without a kernel: trust belongs to lab.toml alone.
 pub fn main() -> Result<ExitCode> {
     let from = here()?;
     let root = repo::work_tree(&from)?;

@@ -1,4 +1,4 @@
-//! `lab undo`: the last keep or discard is taken back.
+//! `lab undo`: takes back the last keep or discard.
 
 use super::{Kernel, complain, open, say};
 use anyhow::Result;

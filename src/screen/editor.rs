@@ -1,4 +1,4 @@
-//! Which editor, and how it is told the place to open at.
+//! Finds the user's editor and builds the command that opens a file at a line.
 
 use lab_tui::request::Spot;
 use lab_tui::settings::editor::PLACEHOLDERS;
@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// How an editor that is named without placeholders is told a line.
+/// The arguments that open a line, for editors that are configured without placeholders.
 const KNOWN: [(&str, &[&str]); 4] = [
     ("+{line} {file}", &["vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "kak", "micro", "ne"]),
     ("{file}:{line}:{column}", &["hx", "helix", "subl", "zed"]),
@@ -21,8 +21,8 @@ pub fn chosen(env: impl Fn(&str) -> Option<String>) -> String {
     set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Its command line. It may hold arguments, so the shell splits it, as git does; what stands for a placeholder is one
-/// word of it whatever the file is called.
+/// Builds the command that opens `file`. The setting may hold arguments, so the shell splits it, as git does. A
+/// placeholder becomes one word, whatever the file is called.
 pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
     let own = PLACEHOLDERS.iter().any(|word| editor.contains(word));
     let how = match spot {
@@ -37,7 +37,7 @@ pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
     command
 }
 
-/// The shell's own words for the placeholders: `$1`, `$2`, `$3`, quoted as the place asks for.
+/// Replaces the placeholders by the shell's `$1`, `$2`, `$3`, quoted as their position requires.
 fn script(how: &str) -> String {
     let mut out = String::new();
     let mut quote = None;
@@ -68,11 +68,11 @@ fn script(how: &str) -> String {
     out
 }
 
-/// What is to be said of how it ended, if anything.
+/// Returns an error message if the editor did not start or ended with an error.
 pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), String> {
     match ended.map(|status| (status.code(), status.signal())) {
         Ok((Some(0), _)) => Ok(()),
-        // The shell's words for a program that is not there, and for one that may not be run.
+        // The shell's exit codes for a program that cannot be run (126) or is not found (127).
         Ok((Some(126 | 127), _)) => Err(format!(
             "the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR, or editor in lab's config.toml"
         )),

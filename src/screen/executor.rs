@@ -1,76 +1,77 @@
-//! Carries effects out: runs through the runner, disk and git through the desk. Nothing here blocks.
+//! Carries out effects by passing each to the thread that does the work. Nothing here blocks.
 
-use crate::screen::repository_worker::{Desk, Opening};
-use crate::screen::settings_worker::{Cupboard, Drawer};
-use crate::screen::telemetry_monitor::Monitor;
-use crate::screen::view_loader::Reader;
+use crate::screen::highlighter::HighlightWorker;
+use crate::screen::repository_worker::{Opening, RepositoryWorker};
+use crate::screen::settings_worker::{SettingsWorker, UserFiles};
+use crate::screen::telemetry_monitor::TelemetryMonitor;
+use crate::screen::view_loader::ViewLoader;
 use lab_core::project::Project;
 use lab_core::runner::Runner;
+use lab_core::runner::spec::RunSpec;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::highlight;
-use lab_tui::request::Request;
+use lab_tui::reply::HighlightReply;
+use lab_tui::request::{HighlightRequest, RepositoryRequest, TelemetryRequest};
 use lab_tui::source::Which;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Dropping it ends the run that goes on and finishes a decision that is being carried out.
+/// Owns the threads. Dropping it ends the run in progress and waits for a decision in progress.
 pub struct Executor {
     runner: Runner,
-    desk: Desk,
-    reader: Reader,
-    monitor: Monitor,
-    drawer: Drawer,
-    colours: highlight::Worker<Which>,
+    repository: RepositoryWorker,
+    views: ViewLoader,
+    telemetry: TelemetryMonitor,
+    settings: SettingsWorker,
+    highlighter: HighlightWorker<Which>,
 }
 
 impl Executor {
     pub fn start(
         project: &Arc<Project>,
         opening: Opening,
-        cupboard: Cupboard,
+        files: UserFiles,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
         let sink = events.clone();
         let runner =
             Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
-        let desk = Desk::start(Arc::clone(project), opening, events.clone())?;
-        let reader = Reader::start(Arc::clone(project), events.clone())?;
+        let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
+        let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let colours = highlight::Worker::start(move |which, text, found| {
-            drop(sink.send(Event::Coloured(which, text, found)));
+        let highlighter = HighlightWorker::start(move |which, text, colours| {
+            drop(sink.send(Event::Highlighted(HighlightReply { which, text, colours })));
         })?;
-        let monitor = Monitor::start(events.clone())?;
-        let drawer = Drawer::start(cupboard, events.clone())?;
-        Ok(Executor { runner, desk, reader, monitor, drawer, colours })
+        let telemetry = TelemetryMonitor::start(events.clone())?;
+        let settings = SettingsWorker::start(files, events.clone())?;
+        Ok(Executor { runner, repository, views, telemetry, settings, highlighter })
     }
 
-    /// Further runs are of this project: lab.toml changed.
+    /// Uses this project from now on, because lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         self.runner.set_project(Arc::clone(project));
-        self.reader.adopt(project);
+        self.views.adopt(project);
     }
 
-    /// Effects on the terminal are the loop's; it hands them back.
+    /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
     pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::StartRun(reason) => self.runner.start(reason),
+            Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
             Effect::KillRun => self.runner.kill(),
-            Effect::Ask(request) => self.desk.ask(request),
-            Effect::StopKeep => self.desk.stop_keep(),
+            Effect::Repository(request) => self.repository.ask(request),
+            Effect::StopKeep => self.repository.stop_keep(),
             Effect::Refresh => {
-                self.runner.look();
-                self.desk.ask(Request::Look);
+                self.runner.check_standby();
+                self.repository.ask(RepositoryRequest::Look);
             }
-            Effect::LookAt(uuid) => self.monitor.look(uuid),
-            Effect::Colour(which, text) => self.colours.ask(which, text.into()),
-            Effect::Read(wish) => self.reader.ask(wish),
-            Effect::Remember(layout) => self.drawer.remember(*layout),
-            Effect::ReloadConfig => self.drawer.reload(),
-            Effect::ListThemes => self.drawer.list_themes(),
+            Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.look(Some(uuid)),
+            Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.look(None),
+            Effect::Highlight(HighlightRequest { which, text }) => self.highlighter.ask(which, text.into()),
+            Effect::View(request) => self.views.ask(request),
+            Effect::Settings(request) => self.settings.ask(request),
             Effect::Copy(_)
-            | Effect::Call(..)
+            | Effect::Notify(..)
             | Effect::OpenEditor(_)
             | Effect::Suspend
             | Effect::Repaint

@@ -1,7 +1,7 @@
-//! The thread that reads keys. It waits for the terminal and for an order at once, so that it costs
-//! nothing while nobody types, and can be paused, with an answer, before somebody else gets the terminal.
+//! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no processor time while
+//! nobody types. It can be paused, and confirms the pause, before an editor or the shell gets the terminal.
 
-use lab_tui::event::Event;
+use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -11,81 +11,80 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// How long crossterm looks for a key. Not nothing: asked for no time at all, it does not look. Nor more than it
-/// takes: below a millisecond it does not wait but asks again and again, and somebody else wants that processor to
-/// draw the key.
-const LOOK: Duration = Duration::from_micros(50);
+/// How long crossterm polls for a key. With a timeout of zero it does not poll at all. Below a millisecond it polls in a
+/// busy loop, which takes the processor from the thread that draws the key: so no longer than needed.
+const POLL: Duration = Duration::from_micros(50);
 
-/// So long after a key it is looked for another once more: where the first look was cut short because this thread had
-/// no processor, crossterm may hold keys that the terminal tells of no more.
-const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// This long after a key the thread polls once more. If this thread lost the processor during the first poll, crossterm
+/// may hold keys that the terminal will not report again.
+const POLL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-enum Order {
+enum Command {
     Pause(Sender<()>),
     GoOn,
 }
 
 pub struct InputThread {
-    orders: Option<Sender<Order>>,
+    commands: Option<Sender<Command>>,
     wake: Arc<OwnedFd>,
 }
 
 impl InputThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
-        let (orders, inbox) = mpsc::channel();
+        let (commands, inbox) = mpsc::channel();
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let bell = Arc::clone(&wake);
         thread::Builder::new().name("input".to_owned()).spawn(move || read(&events, &inbox, &bell))?;
-        Ok(InputThread { orders: Some(orders), wake })
+        Ok(InputThread { commands: Some(commands), wake })
     }
 
-    /// Returns when the thread has let go of the terminal.
+    /// Returns when the thread no longer reads the terminal.
     pub fn pause(&self) {
         let (done, answer) = mpsc::channel();
-        self.order(Order::Pause(done));
-        // An error means that the thread has ended, which is as good.
+        self.command(Command::Pause(done));
+        // An error means that the thread has ended: it reads the terminal no more either.
         let _ = answer.recv();
     }
 
     pub fn go_on(&self) {
-        self.order(Order::GoOn);
+        self.command(Command::GoOn);
     }
 
-    fn order(&self, order: Order) {
-        if self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok()) {
+    fn command(&self, command: Command) {
+        if self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok()) {
             self.ring();
         }
     }
 
     fn ring(&self) {
-        // It counts up to 2⁶⁴: a write can only fail where a wake-up is waiting already.
+        // The eventfd counts up to 2⁶⁴: a write can fail only if a wake-up already waits.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 }
 
 impl Drop for InputThread {
     fn drop(&mut self) {
-        drop(self.orders.take());
+        drop(self.commands.take());
         self.ring();
     }
 }
 
-/// Ends when the other side is gone, or the terminal is.
-fn read(events: &Sender<Event>, orders: &Receiver<Order>, bell: &OwnedFd) {
+/// Runs until the screen or the terminal is gone.
+fn read(events: &Sender<Event>, commands: &Receiver<Command>, bell: &OwnedFd) {
     let mut again = false;
     loop {
-        let Some(terminal) = wait(bell, again.then_some(&AGAIN)) else { return lost(events) };
-        match orders.try_recv() {
-            Ok(Order::Pause(done)) => {
+        let Some(terminal) = wait(bell, again.then_some(&POLL_AGAIN)) else { return lost(events) };
+        match commands.try_recv() {
+            Ok(Command::Pause(done)) => {
                 let _ = done.send(());
-                if !wait_for_go(orders) {
+                if !wait_for_go(commands) {
                     return;
                 }
-                // What came meanwhile was somebody else's to read.
+                // Keys typed meanwhile belonged to the other program.
                 again = false;
                 continue;
             }
-            Ok(Order::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
+            Ok(Command::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return,
         }
         if terminal || again {
@@ -98,7 +97,7 @@ fn read(events: &Sender<Event>, orders: &Receiver<Order>, bell: &OwnedFd) {
     }
 }
 
-/// Until there is something to read, which is true, or an order, or for so long; `None` where the terminal is gone.
+/// Waits for input (`Some(true)`), a command, or until `most` has passed. `None` if the terminal is gone.
 fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> Option<bool> {
     let stdin = std::io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
@@ -114,18 +113,18 @@ fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> Option<bool> {
     (!terminal.intersects(gone)).then_some(terminal.contains(PollFlags::IN))
 }
 
-/// Passes on every key that is there, and counts them; `None` where nobody listens any more.
+/// Sends every waiting key as an event and returns their number. `None` if the screen has closed.
 fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
     let mut keys = 0;
-    while event::poll(LOOK)? {
+    while event::poll(POLL)? {
         keys += 1;
         let event = match event::read()? {
-            Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Key(key),
-            Raw::Paste(text) => Event::Paste(text),
-            Raw::Mouse(mouse) => Event::Mouse(mouse),
-            Raw::FocusGained => Event::Focus(true),
-            Raw::FocusLost => Event::Focus(false),
-            // A new size is told by its signal, also while nobody types.
+            Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Input(UserInput::Key(key)),
+            Raw::Paste(text) => Event::Input(UserInput::Paste(text)),
+            Raw::Mouse(mouse) => Event::Input(UserInput::Mouse(mouse)),
+            Raw::FocusGained => Event::Terminal(TerminalEvent::Focus(true)),
+            Raw::FocusLost => Event::Terminal(TerminalEvent::Focus(false)),
+            // SIGWINCH reports a new size, also while nobody types.
             Raw::Resize(..) | Raw::Key(_) => continue,
         };
         if events.send(event).is_err() {
@@ -135,18 +134,18 @@ fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
     Ok(Some(keys))
 }
 
-/// While paused keys belong to somebody else. False where the other side is gone.
-fn wait_for_go(orders: &Receiver<Order>) -> bool {
+/// Waits for the end of a pause, in which keys belong to another program. False if the screen has closed.
+fn wait_for_go(commands: &Receiver<Command>) -> bool {
     loop {
-        match orders.recv() {
-            Ok(Order::GoOn) => return true,
-            Ok(Order::Pause(done)) => drop(done.send(())),
+        match commands.recv() {
+            Ok(Command::GoOn) => return true,
+            Ok(Command::Pause(done)) => drop(done.send(())),
             Err(_) => return false,
         }
     }
 }
 
-/// No terminal, no keys: there is nobody left to show anything to.
+/// Reports that the terminal is gone.
 fn lost(events: &Sender<Event>) {
-    let _ = events.send(Event::Hangup);
+    let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
 }

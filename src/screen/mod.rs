@@ -1,10 +1,14 @@
-//! The loop: wait for something, take in all that waits, draw once. It is the only place that
-//! reads the clock and owns the terminal.
+//! The screen's main loop and its threads. The loop waits for an event, applies all waiting events, then draws at most
+//! once. Only this module reads the clock and owns the terminal. The threads below answer the model's requests.
 
+pub mod appearance_files;
 pub mod editor;
 pub mod executor;
+pub mod highlighter;
 pub mod input;
+pub mod layout_file;
 pub mod repository_worker;
+pub mod settings_files;
 pub mod settings_worker;
 pub mod signals;
 pub mod source_files;
@@ -16,76 +20,80 @@ mod watchdog;
 use crate::screen::executor::Executor;
 use crate::screen::input::InputThread;
 use crate::screen::repository_worker::Opening;
-use crate::screen::settings_worker::Cupboard;
+use crate::screen::settings_worker::UserFiles;
 use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use jiff::tz::TimeZone;
 use lab_core::project::Project;
-use lab_tui::app::{App, Now, Setup};
-use lab_tui::effect::Effect;
-use lab_tui::event::Event;
+use lab_tui::effect::{Effect, Redraw};
+use lab_tui::event::{Event, TerminalEvent};
+use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::Layout;
-use lab_tui::panes;
+use lab_tui::model::Model;
+use lab_tui::reply::RepositoryReply;
 use lab_tui::request::Preferences;
 use lab_tui::request::Spot;
+use lab_tui::state::{Now, Setup};
 use lab_tui::status::Level;
+use lab_tui::{open, update, view};
 use rustix::process::{Signal, kill_current_process_group};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// Frames of data come no closer than this; a key is drawn at once.
+/// The shortest time between two frames that show data. A key is drawn at once.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// No more than this is taken in before a frame.
+/// At most this much time, and this many events, pass before a frame is drawn.
 const TURN: Duration = Duration::from_millis(8);
 const TURN_EVENTS: usize = 256;
 
-/// Nobody listens to the clock for a day: then nothing moves at all.
+/// How long the loop waits if the model asks for no timer.
 const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What is the user's own.
+/// The user's settings and files, read before the screen opens.
 pub struct User {
     pub preferences: Preferences,
     pub layout: Layout,
-    /// What was wrong with the remembered layout.
+    /// Why the remembered layout was not used.
     pub problem: Option<String>,
-    pub cupboard: Cupboard,
+    pub files: UserFiles,
 }
 
-/// How the screen ended: the number of the signal that asked for it, if one did.
+/// How the screen ended: `signal` is the number of the signal that asked for it, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub signal: Option<i32>,
 }
 
-/// Opens the screen and stays until it is closed. The terminal is given back in any case.
+/// Opens the screen and returns when it is closed. The terminal is restored in any case.
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     let (events, inbox) = mpsc::channel();
     install_panic_hook(events.clone());
-    let mut app = App::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
-    app.adopt(user.preferences);
-    app.recall(user.layout);
+    let mut model = Model::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
+    model.adopt(user.preferences);
+    model.restore_layout(user.layout);
     if let Some(problem) = user.problem {
-        app.say(Level::Warning, problem);
+        model.say(Level::Warning, problem);
     }
     let guard = Guard::enter()?;
     let mut screen = Screen {
-        app,
+        model,
         guard,
         inbox,
         project: Arc::clone(&project),
         opened: Instant::now(),
         drawn: None,
+        redraw: Redraw::AtOnce,
         signal: None,
         resumed: false,
     };
-    // The first frame comes before anything that could be slow.
+    // The first frame is drawn before anything that could be slow.
     screen.draw()?;
-    let threads = Threads::start(&project, opening, user.cupboard, &events)?;
+    let threads = Threads::start(&project, opening, user.files, &events)?;
     let stayed = screen.stay(&threads);
-    // First the terminal, so that nobody looks at a dead screen while the last work is finished.
+    // The terminal is restored first, so that the user need not wait for the last work.
     screen.guard.leave();
     threads.signals.give_back();
     drop(threads);
@@ -104,27 +112,29 @@ impl Threads {
     fn start(
         project: &Arc<Project>,
         opening: Opening,
-        cupboard: Cupboard,
+        files: UserFiles,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
         Ok(Threads {
             signals: SignalThread::start(events.clone())?,
             input: InputThread::start(events.clone())?,
-            executor: Executor::start(project, opening, cupboard, events)?,
+            executor: Executor::start(project, opening, files, events)?,
             events: events.clone(),
         })
     }
 }
 
 struct Screen {
-    app: App,
+    model: Model,
     guard: Guard,
     inbox: Receiver<Event>,
     project: Arc<Project>,
     opened: Instant,
     drawn: Option<Instant>,
+    /// What the events since the last frame ask for.
+    redraw: Redraw,
     signal: Option<i32>,
-    /// The SIGCONT that follows a suspension of our own was seen to already.
+    /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
 }
 
@@ -134,17 +144,19 @@ impl Screen {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let app = &mut self.app;
-        self.guard.set_modes(app.modes())?;
-        self.guard.draw(|frame| panes::draw(frame, app))?;
-        app.dirty = false;
-        app.urgent = false;
+        self.guard.set_modes(self.model.appearance.modes())?;
+        let mut geometry = FrameGeometry::default();
+        self.guard.draw(|frame| geometry = view(&self.model, frame))?;
+        let now = self.now();
+        // The model stores where everything is. This asks for nothing else.
+        let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
+        self.redraw = Redraw::No;
         self.drawn = Some(Instant::now());
         Ok(())
     }
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
-        for effect in self.app.open() {
+        for effect in open(&mut self.model) {
             threads.executor.carry_out(effect);
         }
         loop {
@@ -152,7 +164,7 @@ impl Screen {
             if self.take_in(event, threads)? {
                 return Ok(());
             }
-            if self.app.dirty && (self.app.urgent || self.frame_is_due()) {
+            if self.redraw == Redraw::AtOnce || (self.redraw == Redraw::NextFrame && self.frame_is_due()) {
                 self.draw()?;
             }
         }
@@ -162,65 +174,66 @@ impl Screen {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME)
     }
 
-    /// Sleeps until something happens, a frame is due, or the app wants its clock.
+    /// Waits for an event, the next frame, or the timer that the model asked for.
     fn wait(&self) -> Event {
-        let frame = self.drawn.filter(|_| self.app.dirty).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
-        let clock = self.app.wakes_at().map(|at| at.saturating_sub(self.now()));
+        let is_changed = self.redraw != Redraw::No;
+        let frame = self.drawn.filter(|_| is_changed).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
+        let clock = self.model.wakes_at().map(|at| at.saturating_sub(self.now()));
         let patience = [frame, clock].into_iter().flatten().min().unwrap_or(IDLE);
         match self.inbox.recv_timeout(patience) {
             Ok(event) => event,
-            // The loop itself holds a sender, so it is the time that ran out.
+            // The loop itself holds a sender, so the channel is open and the time has run out.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Event::Tick,
         }
     }
 
-    /// Takes in this event and what waits behind it; true where the screen is to close.
+    /// Applies this event and those that wait behind it. Returns true if the screen is to close.
     fn take_in(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         let began = Instant::now();
         let mut next = Some(event);
         let mut taken = 0;
-        let was_dirty = self.app.dirty;
-        let mut is_dirty = was_dirty;
         while let Some(event) = next.take() {
             let was_quiet = matches!(event, Event::Tick);
             if self.update(event, threads)? {
                 return Ok(true);
             }
-            // An event that changed nothing must not undo that an earlier one did.
-            is_dirty |= self.app.dirty;
             taken += 1;
-            if self.app.urgent || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
+            if self.redraw == Redraw::AtOnce || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
                 break;
             }
             next = self.inbox.try_recv().ok();
         }
-        self.app.dirty = is_dirty;
         Ok(false)
     }
 
     fn update(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         match &event {
-            Event::Project(Ok(project)) => {
+            Event::Repository(RepositoryReply::Project(Ok(project))) => {
                 self.project = Arc::clone(project);
                 threads.executor.adopt(project);
             }
-            Event::Terminate(signal) => self.signal = Some(*signal),
-            Event::Hangup => self.signal = Some(signal_hook::consts::SIGHUP),
-            Event::Continued if std::mem::take(&mut self.resumed) => return Ok(false),
-            // Somebody else stopped us, and a shell has had the terminal since.
-            Event::Continued => self.guard.leave(),
-            // Also where it is the known size again: the terminal was another for a moment, and forgot cells.
-            Event::Resize => self.guard.repaint(),
+            Event::Terminal(TerminalEvent::Terminate(signal)) => self.signal = Some(*signal),
+            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(signal_hook::consts::SIGHUP),
+            Event::Terminal(TerminalEvent::Continued) if std::mem::take(&mut self.resumed) => {
+                return Ok(false);
+            }
+            // Another process stopped this one, and a shell has had the terminal since.
+            Event::Terminal(TerminalEvent::Continued) => self.guard.leave(),
+            // Also if the size is the same as before: the terminal had another size for a moment and lost cells.
+            Event::Terminal(TerminalEvent::Resize) => self.guard.repaint(),
             _ => {}
         }
         let now = self.now();
-        for effect in self.app.update(event, now) {
+        let update = update(&mut self.model, event, now);
+        // An event that changed nothing must not hide the change of an earlier one.
+        self.redraw = self.redraw.max(update.redraw);
+        for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
                 Some(Effect::Copy(text)) => self.guard.copy(&text)?,
-                Some(Effect::Call(how, text)) => {
+                Some(Effect::Notify(how, text)) => {
                     self.guard.call(how, &text, std::env::var_os("TMUX").is_some())?;
                 }
                 Some(Effect::OpenEditor(spot)) => self.edit(spot, threads)?,
@@ -230,13 +243,13 @@ impl Screen {
         Ok(false)
     }
 
-    /// Gives the terminal to the shell. The whole group stops, or a `cargo run` around this process
-    /// would go on waiting and the shell would never know.
+    /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run` around this process would
+    /// go on and the shell would not notice.
     fn suspend(&mut self, threads: &Threads) -> io::Result<()> {
         threads.input.pause();
         self.guard.leave();
         kill_current_process_group(Signal::STOP)?;
-        // Stopped here, until SIGCONT.
+        // The process is stopped here until SIGCONT.
         self.resumed = true;
         self.guard.come_back()?;
         threads.input.go_on();
@@ -247,15 +260,17 @@ impl Screen {
         threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
-        let set = self.app.settings.editor.clone();
+        let set = self.model.appearance.settings.editor.clone();
         let editor = set.unwrap_or_else(|| editor::chosen(|name| std::env::var(name).ok()));
         let mut command = editor::command(&editor, &self.project.kernel, spot);
         let ended = command.status();
         threads.signals.lend(false);
         self.guard.come_back()?;
         threads.input.go_on();
-        // The channel lives as long as the screen.
-        let _ = threads.events.send(Event::EditorClosed(editor::complaint(&editor, ended)));
+        // The loop holds the receiver, so this cannot fail.
+        let _ = threads
+            .events
+            .send(Event::Terminal(TerminalEvent::EditorClosed(editor::complaint(&editor, ended))));
         Ok(())
     }
 }

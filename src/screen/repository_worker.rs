@@ -1,5 +1,5 @@
-//! The thread that reads and writes disk and git for the screen: one request after the other, so
-//! that a look at the repository never sees half a decision.
+//! The repository worker: the thread that reads and writes disk and git for the screen. It answers one request after
+//! the other, so a look at the repository never sees half a decision.
 
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
@@ -16,91 +16,92 @@ use lab_core::store::Records;
 use lab_core::store::index::Shelf;
 use lab_core::watch::{self, Put, Watcher};
 use lab_core::{decide, history, repo, status};
-use lab_tui::event::{Event, Facts, LastLog, PutBack};
-use lab_tui::request::Request;
+use lab_tui::event::Event;
+use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::request::RepositoryRequest;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Commits that the git log shows at most.
+/// The git log shows at most this many commits.
 const COMMITS: usize = 500;
 
-/// Lines of an old run's log that are read at most.
+/// At most this many lines of an old run's log are read.
 const LOG_LINES: usize = 20_000;
 
-/// The watcher's thread broke.
-const DEAF: &str = "nothing watches the kernel any more: start the lab anew";
+/// The error where the watcher has panicked.
+const WATCHER_GONE: &str = "the file watcher has stopped, so nothing was put on disk: restart `lab`";
 
-/// How the project was opened, to open it again when lab.toml changes.
+/// The arguments the project was opened with. The worker opens it again with them when lab.toml changes.
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub from: PathBuf,
     pub kernel: Option<PathBuf>,
 }
 
-pub struct Desk {
-    requests: Option<Sender<Request>>,
+pub struct RepositoryWorker {
+    requests: Option<Sender<RepositoryRequest>>,
     keep: Arc<Mutex<Keep>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The check before a keep, to be ended from another thread.
+/// The held-out check before a keep. Another thread can end it.
 #[derive(Default)]
 struct Keep {
-    going_on: Option<Arc<Control>>,
-    /// The screen is being left: none is begun any more.
-    over: bool,
+    running: Option<Arc<Control>>,
+    /// The screen closes: no further check starts.
+    closing: bool,
 }
 
 fn lock(keep: &Mutex<Keep>) -> MutexGuard<'_, Keep> {
     keep.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Desk {
+impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
         let shelf = Shelf::new(&project);
-        let mut clerk = Clerk { project, opening, events, watcher: None, keep: keep.clone(), shelf };
-        let thread = thread::Builder::new().name("desk".to_owned()).spawn(move || {
-            // Before anything is watched: it may put a kernel on disk.
-            if let Err(why) = decide::mend(&clerk.project) {
-                let _ = clerk.events.send(Event::Watch(watch::WatchEvent::Problem(in_words(why))));
+        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), shelf };
+        let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
+            // First, because this may put a kernel on disk, which the watcher must not report as a save.
+            if let Err(why) = decide::mend(&worker.project) {
+                let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(in_one_line(why))));
             }
-            // Before the first look: a save between the two must not be missed.
-            clerk.watch();
+            // Before the first look, so that a save between the two is not missed.
+            worker.watch();
             let mut waiting = VecDeque::new();
             while let Some(request) = next(&inbox, &mut waiting) {
-                let answer = clerk.answer(request);
-                if clerk.events.send(answer).is_err() {
+                let answer = worker.answer(request);
+                if worker.events.send(Event::Repository(answer)).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Desk { requests: Some(requests), keep, thread: Some(thread) })
+        Ok(RepositoryWorker { requests: Some(requests), keep, thread: Some(thread) })
     }
 
-    /// Ends the check that goes on before a keep, if any.
+    /// Ends the held-out check before a keep, if one runs.
     pub fn stop_keep(&self) {
-        if let Some(control) = &lock(&self.keep).going_on {
+        if let Some(control) = &lock(&self.keep).running {
             control.end();
         }
     }
 
-    pub fn ask(&self, request: Request) {
+    pub fn ask(&self, request: RepositoryRequest) {
         if let Some(requests) = &self.requests {
-            // Where the desk broke, the screen was told by the panic hook.
+            // The channel is closed only after the worker has panicked, and the panic hook has reported that.
             let _ = requests.send(request);
         }
     }
 }
 
-impl Drop for Desk {
-    /// A decision that is being carried out is finished first; one that is still being checked is not made.
+impl Drop for RepositoryWorker {
+    /// Waits for a decision that is being carried out. A keep that is still being checked is cancelled.
     fn drop(&mut self) {
-        lock(&self.keep).over = true;
+        lock(&self.keep).closing = true;
         self.stop_keep();
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
@@ -109,16 +110,19 @@ impl Drop for Desk {
     }
 }
 
-/// The next request. Of several looks that wait, one is enough: the last.
-fn next(inbox: &mpsc::Receiver<Request>, waiting: &mut VecDeque<Request>) -> Option<Request> {
+/// Returns the next request. Of several waiting looks only the last is answered.
+fn next(
+    inbox: &mpsc::Receiver<RepositoryRequest>,
+    waiting: &mut VecDeque<RepositoryRequest>,
+) -> Option<RepositoryRequest> {
     if waiting.is_empty() {
         waiting.push_back(inbox.recv().ok()?);
     }
     waiting.extend(inbox.try_iter());
-    if let Some(last) = waiting.iter().rposition(|r| *r == Request::Look) {
+    if let Some(last) = waiting.iter().rposition(|r| *r == RepositoryRequest::Look) {
         let mut at = 0;
         waiting.retain(|request| {
-            let keep = *request != Request::Look || at == last;
+            let keep = *request != RepositoryRequest::Look || at == last;
             at += 1;
             keep
         });
@@ -126,17 +130,17 @@ fn next(inbox: &mpsc::Receiver<Request>, waiting: &mut VecDeque<Request>) -> Opt
     waiting.pop_front()
 }
 
-struct Clerk {
+struct Worker {
     project: Arc<Project>,
     opening: Opening,
     events: Sender<Event>,
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
-    /// What is known of all runs: a look reads only what is new.
+    /// The index of all runs. A look reads only what changed since the last one.
     shelf: Shelf,
 }
 
-impl Clerk {
+impl Worker {
     fn watch(&mut self) {
         let events = self.events.clone();
         let sink = Arc::new(move |event| drop(events.send(Event::Watch(event))));
@@ -149,47 +153,51 @@ impl Clerk {
         }
     }
 
-    fn answer(&mut self, request: Request) -> Event {
+    fn answer(&mut self, request: RepositoryRequest) -> RepositoryReply {
         let project = &*self.project;
         match request {
-            Request::Look => {
+            RepositoryRequest::Look => {
                 self.shelf.refresh();
                 let history = history::look(project, &mut self.shelf);
                 let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
-                Event::Facts(Box::new(Facts {
-                    status: status::look(project, &self.shelf).map_err(in_words),
-                    log: log.map_err(in_words),
+                RepositoryReply::Overview(Box::new(Overview {
+                    status: status::look(project, &self.shelf).map_err(in_one_line),
+                    log: log.map_err(in_one_line),
                     history: Ok(history),
                 }))
             }
-            Request::Log(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
-            Request::Discard { run, message, confirmed } => {
-                Event::Decided(self.discard(run, message, confirmed))
+            RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
+            RepositoryRequest::Keep { run, message } => RepositoryReply::Decided(self.keep(run, &message)),
+            RepositoryRequest::Discard { run, message, confirmed } => {
+                RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
-            Request::Undoable => {
+            RepositoryRequest::Undoable => {
                 self.shelf.refresh();
-                Event::Undoable(decide::undoable(project, &self.shelf))
+                RepositoryReply::Undoable(decide::undoable(project, &self.shelf))
             }
-            Request::Undo(run) => Event::Undone(self.undo(run)),
-            Request::Describe { commit, description } => {
-                Event::Described(decide::describe(project, &commit, &description))
+            RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
+            RepositoryRequest::Describe { commit, description } => {
+                RepositoryReply::Described(decide::describe(project, &commit, &description))
             }
-            Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_words)),
-            Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_words)),
-            Request::Reopen => self.reopen(),
+            RepositoryRequest::Restore(commit) => {
+                RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
+            }
+            RepositoryRequest::Trust => {
+                RepositoryReply::Trusted(trust::grant(project).map(drop).map_err(in_one_line))
+            }
+            RepositoryRequest::Reopen => self.reopen(),
         }
     }
 
-    fn reopen(&mut self) -> Event {
+    fn reopen(&mut self) -> RepositoryReply {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
                 self.shelf = Shelf::new(&self.project);
                 self.watch();
-                Event::Project(Ok(Arc::clone(&self.project)))
+                RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
-            Err(why) => Event::Project(Err(in_words(why))),
+            Err(why) => RepositoryReply::Project(Err(in_one_line(why))),
         }
     }
 
@@ -197,22 +205,24 @@ impl Clerk {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut keep = lock(&self.keep);
-            if keep.over {
+            if keep.closing {
                 control.end();
             }
-            keep.going_on = Some(control.clone());
+            keep.running = Some(control.clone());
         }
         let mut asked = Asked {
             control: &control,
             program: order::own_program(),
-            tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
+            tell: &mut |run, batch| {
+                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))))
+            },
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);
-        lock(&self.keep).going_on = None;
+        lock(&self.keep).running = None;
         came
     }
 
-    /// Puts bytes on disk, which the watcher must not take for a save.
+    /// Puts the incumbent on disk. The watcher is told, so that it does not report a save.
     fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
@@ -220,61 +230,65 @@ impl Clerk {
             let put = decided.is_ok().then(|| repo::bytes_of(&project, "HEAD").ok()).flatten();
             (decided, put)
         };
-        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+        self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
-    /// Likewise.
+    /// Takes a decision back. The watcher is told of the bytes that this puts on disk.
     fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
             let undone = decide::undo(&project, Some(run));
-            // Of a keep nothing is put on disk.
+            // Undoing a keep puts nothing on disk.
             let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
             let put = from.and_then(|undone| repo::bytes_of(&project, &undone.commit).ok());
             (undone, put)
         };
-        self.unnoticed(act).unwrap_or_else(|| Err(Refusal::No(DEAF.to_owned())))
+        self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
-    /// Likewise. Which bytes they are the next look is told, so that they can be judged.
-    fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
+    /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can have it judged.
+    fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
         let project = Arc::clone(&self.project);
         let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
             let bytes = repo::bytes_of(&project, &restored.commit)?;
             let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
-            Ok((PutBack { restored, blob }, bytes))
+            Ok((RestoredKernel { restored, blob }, bytes))
         };
         let act = move || match put_back() {
             Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
             Err(error) => (Err(error), None),
         };
-        self.unnoticed(act).unwrap_or_else(|| Err(anyhow::anyhow!(DEAF)))
+        self.without_a_save(act).unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
     }
 
-    /// Does what puts bytes on disk; `None` where the watcher is gone.
-    fn unnoticed<T: Send + 'static>(&self, act: impl FnOnce() -> (T, Put) + Send + 'static) -> Option<T> {
+    /// Runs `act`, which puts bytes on disk, so that the watcher does not report them as a save. `None` if the watcher
+    /// has stopped.
+    fn without_a_save<T: Send + 'static>(
+        &self,
+        act: impl FnOnce() -> (T, Put) + Send + 'static,
+    ) -> Option<T> {
         match &self.watcher {
             Some(watcher) => watcher.expect(act),
             None => Some(act().0),
         }
     }
 
-    /// A log that cannot be read is an empty one: the record is what counts.
-    fn load_log(&self, run: RunId) -> LastLog {
+    /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
+    fn load_log(&self, run: RunId) -> RunLog {
         let records = Records::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
-        // Diagnostics are in the log only.
+        // Compiler diagnostics are in the log only, not in the record.
         for line in lines.iter().filter(|line| !line.result) {
             report.push_line(&line.text);
         }
-        LastLog { run, lines, report: Arc::new(report) }
+        RunLog { run, lines, report: Arc::new(report) }
     }
 }
 
-/// An error and what it came from, in one line.
-fn in_words(error: anyhow::Error) -> String {
+/// The error and its causes, in one line.
+fn in_one_line(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
 
@@ -283,14 +297,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_looks_one_is_taken_and_nothing_else_is_lost() {
+    fn of_several_waiting_looks_only_the_last_is_answered() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::Log(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in [
+            RepositoryRequest::Look,
+            RepositoryRequest::Log(RunId(1)),
+            RepositoryRequest::Look,
+            RepositoryRequest::Look,
+            RepositoryRequest::Trust,
+        ] {
             send.send(request).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = VecDeque::new();
-        let order: Vec<Request> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Request::Log(RunId(1)), Request::Look, Request::Trust]);
+        let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        assert_eq!(
+            order,
+            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
+        );
     }
 }

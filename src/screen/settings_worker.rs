@@ -1,9 +1,10 @@
-//! The thread with the user's own things: it reads config.toml when it changes, lists the themes, and writes down
-//! the layout. None of it is anybody else's business, and a home on a slow disk delays no look and no key.
+//! The settings worker: the thread that reads config.toml when it changes, lists the themes and writes the layout.
+//! A home folder on a slow disk therefore delays no key and no look at the repository.
 
+use crate::screen::layout_file;
 use lab_tui::event::Event;
-use lab_tui::layout::Layout;
-use lab_tui::request::Preferences;
+use lab_tui::reply::SettingsReply;
+use lab_tui::request::{Preferences, SettingsRequest};
 use lab_tui::theme::Theme;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::io;
@@ -12,72 +13,62 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A file that is being written is read once it has been quiet for so long.
+/// config.toml is read once it has not changed for this long.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Where the user's things lie and how they are read; made once, on the command line's side.
-pub struct Cupboard {
-    /// config.toml; it need not be there.
+/// The user's files and how they are read. The command line makes this value once.
+pub struct UserFiles {
+    /// The path of config.toml, which need not exist.
     pub config: Option<PathBuf>,
     pub layout: Option<PathBuf>,
     pub read: Box<dyn Fn() -> Result<Preferences, String> + Send>,
-    /// Every theme there is, by its name.
+    /// Lists every theme by its name.
     pub themes: Box<dyn Fn() -> Vec<(String, Theme)> + Send>,
 }
 
 #[derive(Debug)]
-enum Order {
-    /// Something happened to the config.
+enum Command {
+    /// config.toml changed.
     Changed,
-    /// The user asks for it to be read.
-    Reload,
-    ListThemes,
-    Remember(Box<Layout>),
+    Request(SettingsRequest),
     End,
 }
 
-pub struct Drawer {
-    orders: Sender<Order>,
+pub struct SettingsWorker {
+    commands: Sender<Command>,
     thread: Option<JoinHandle<()>>,
-    /// Ends with the drawer.
+    /// Watches config.toml until the worker is dropped.
     _watcher: Option<RecommendedWatcher>,
 }
 
-impl Drawer {
-    pub fn start(cupboard: Cupboard, events: Sender<Event>) -> io::Result<Self> {
-        let (orders, inbox) = mpsc::channel();
-        let watcher = cupboard.config.as_deref().and_then(|file| watch(file, orders.clone()));
+impl SettingsWorker {
+    pub fn start(files: UserFiles, events: Sender<Event>) -> io::Result<Self> {
+        let (commands, inbox) = mpsc::channel();
+        let watcher = files.config.as_deref().and_then(|file| watch(file, commands.clone()));
         let thread = thread::Builder::new()
-            .name("drawer".to_owned())
-            .spawn(move || work(&cupboard, &events, &inbox))?;
-        Ok(Drawer { orders, thread: Some(thread), _watcher: watcher })
+            .name("settings".to_owned())
+            .spawn(move || work(&files, &events, &inbox))?;
+        Ok(SettingsWorker { commands, thread: Some(thread), _watcher: watcher })
     }
 
-    pub fn reload(&self) {
-        let _ = self.orders.send(Order::Reload);
-    }
-
-    pub fn list_themes(&self) {
-        let _ = self.orders.send(Order::ListThemes);
-    }
-
-    pub fn remember(&self, layout: Layout) {
-        let _ = self.orders.send(Order::Remember(Box::new(layout)));
+    pub fn ask(&self, request: SettingsRequest) {
+        let _ = self.commands.send(Command::Request(request));
     }
 }
 
-impl Drop for Drawer {
-    /// What is to be remembered is written first.
+impl Drop for SettingsWorker {
+    /// Writes the layouts that still wait, then ends the thread.
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::End);
+        let _ = self.commands.send(Command::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// The folder is watched: editors replace the file. Where it cannot be, there is the action `reload-config`.
-fn watch(file: &Path, orders: Sender<Order>) -> Option<RecommendedWatcher> {
+/// Watches the folder of config.toml, because editors replace the file. `None` if it cannot be watched: then the action
+/// `reload-config` reads it.
+fn watch(file: &Path, commands: Sender<Command>) -> Option<RecommendedWatcher> {
     let folder = file.parent()?;
     let name = file.file_name()?.to_owned();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -85,7 +76,7 @@ fn watch(file: &Path, orders: Sender<Order>) -> Option<RecommendedWatcher> {
             !event.kind.is_access() && event.paths.iter().any(|path| path.file_name() == Some(&name))
         };
         if event.is_ok_and(|event| is_it(&event)) {
-            let _ = orders.send(Order::Changed);
+            let _ = commands.send(Command::Changed);
         }
     })
     .ok()?;
@@ -93,39 +84,41 @@ fn watch(file: &Path, orders: Sender<Order>) -> Option<RecommendedWatcher> {
     Some(watcher)
 }
 
-fn work(cupboard: &Cupboard, events: &Sender<Event>, orders: &Receiver<Order>) {
+fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<Command>) {
     let mut waiting = None;
     loop {
-        let Some(order) = waiting.take().or_else(|| orders.recv().ok()) else { return };
-        let answer = match order {
-            Order::Changed => {
-                match settle(orders) {
-                    Some(Order::Changed) | None => {}
-                    // It may be to end; the config is read before it.
+        let Some(command) = waiting.take().or_else(|| commands.recv().ok()) else { return };
+        let answer = match command {
+            Command::Changed => {
+                match settle(commands) {
+                    Some(Command::Changed) | None => {}
+                    // Another command, perhaps the last one. The config is read before it.
                     other => waiting = other,
                 }
-                Event::Preferences(Box::new((cupboard.read)()), false)
+                SettingsReply::Preferences { read: Box::new((files.read)()), asked: false }
             }
-            Order::Reload => Event::Preferences(Box::new((cupboard.read)()), true),
-            Order::ListThemes => Event::Themes((cupboard.themes)()),
-            Order::Remember(layout) => {
-                // A memory that cannot be kept is missed at the next opening, and not before.
-                let _ = cupboard.layout.as_ref().map(|file| layout.write(file));
+            Command::Request(SettingsRequest::Reload) => {
+                SettingsReply::Preferences { read: Box::new((files.read)()), asked: true }
+            }
+            Command::Request(SettingsRequest::ListThemes) => SettingsReply::Themes((files.themes)()),
+            Command::Request(SettingsRequest::SaveLayout(layout)) => {
+                // A layout that cannot be written is missing the next time the screen opens; it stops nothing now.
+                let _ = files.layout.as_ref().map(|file| layout_file::write(&layout, file));
                 continue;
             }
-            Order::End => return,
+            Command::End => return,
         };
-        if events.send(answer).is_err() {
+        if events.send(Event::Settings(answer)).is_err() {
             return;
         }
     }
 }
 
-/// Waits until the config is left alone; the order that came between, if one did.
-fn settle(orders: &Receiver<Order>) -> Option<Order> {
+/// Waits until config.toml has not changed for [`QUIET`]. Returns the other command that came meanwhile, if any.
+fn settle(commands: &Receiver<Command>) -> Option<Command> {
     loop {
-        match orders.recv_timeout(QUIET) {
-            Ok(Order::Changed) => {}
+        match commands.recv_timeout(QUIET) {
+            Ok(Command::Changed) => {}
             Ok(other) => return Some(other),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
         }

@@ -1,8 +1,8 @@
-//! Signals become events. While an editor has the terminal, a stop of the whole group stops this
-//! process too, or the shell would wait for it. While the screen closes, a signal does what it does
-//! to any process: somebody does not want to wait for the last work.
+//! Turns signals into events. While an editor has the terminal, SIGTSTP to the process group stops this process too;
+//! otherwise the shell would wait for it. While the screen closes, every signal has its default effect, because the user
+//! does not want to wait for the last work.
 
-use lab_tui::event::Event;
+use lab_tui::event::{Event, TerminalEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
@@ -17,7 +17,7 @@ pub struct SignalThread {
     whose: Arc<AtomicU8>,
 }
 
-/// Whose the terminal is.
+/// Who has the terminal: the screen, an editor, or nobody because the screen is closed.
 const OURS: u8 = 0;
 const LENT: u8 = 1;
 const GIVEN_BACK: u8 = 2;
@@ -31,21 +31,21 @@ impl SignalThread {
         let thread = thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 let event = match (signal, terminal.load(Ordering::SeqCst)) {
-                    // What is drawn next is drawn in the terminal's size anyway.
+                    // The next frame is drawn in the current size anyway.
                     (SIGWINCH, LENT | GIVEN_BACK) => continue,
-                    (SIGWINCH, _) => Event::Resize,
+                    (SIGWINCH, _) => TerminalEvent::Resize,
                     (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
                         let _ = emulate_default_handler(signal);
                         continue;
                     }
-                    // Ctrl-C in an editor that left the terminal in its usual mode is the editor's.
+                    // Ctrl-C in an editor that did not set raw mode is meant for the editor.
                     (SIGINT, LENT) => continue,
-                    (SIGTSTP, _) => Event::Suspend,
-                    (SIGCONT, _) => Event::Continued,
-                    (SIGHUP, _) => Event::Hangup,
-                    (other, _) => Event::Terminate(other),
+                    (SIGTSTP, _) => TerminalEvent::Suspend,
+                    (SIGCONT, _) => TerminalEvent::Continued,
+                    (SIGHUP, _) => TerminalEvent::Hangup,
+                    (other, _) => TerminalEvent::Terminate(other),
                 };
-                if events.send(event).is_err() {
+                if events.send(Event::Terminal(event)).is_err() {
                     return;
                 }
             }
@@ -53,12 +53,12 @@ impl SignalThread {
         Ok(SignalThread { handle, thread: Some(thread), whose })
     }
 
-    /// Whether somebody else, an editor, has the terminal.
+    /// Says whether an editor has the terminal.
     pub fn lend(&self, lent: bool) {
         self.whose.store(if lent { LENT } else { OURS }, Ordering::SeqCst);
     }
 
-    /// The screen is closed; only work that has begun is finished.
+    /// Gives signals their default effect: the screen is closed and only finishes work in progress.
     pub fn give_back(&self) {
         self.whose.store(GIVEN_BACK, Ordering::SeqCst);
     }

@@ -1,4 +1,5 @@
-//! Reads what the view shows: disk, git and diffs, so not for the screen's own thread.
+//! Reads kernel.cu and the text it is compared with, for the view Source. It reads disk and git, so the view loader calls
+//! it, not the screen's thread.
 
 use anyhow::Context;
 use lab_core::project::Project;

@@ -1,82 +1,82 @@
-//! The thread that reads a GPU's state while somebody looks at it, once a second. Nobody looks: it sleeps.
+//! The telemetry monitor: the thread that reads a GPU's state once a second while the view Device is shown. Otherwise
+//! it sleeps.
 
-use lab_device::telemetry as gauge;
-use lab_device::telemetry::Telemetry as Gauge;
+use lab_device::telemetry::{self, Telemetry};
 use lab_tui::event::Event;
-use lab_tui::request::Heard;
+use lab_tui::reply::DeviceReading;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Between two readings.
+/// The time between two readings.
 const PERIOD: Duration = Duration::from_secs(1);
 
-pub struct Monitor {
-    /// The GPU to look at, or none.
-    orders: Option<Sender<Option<String>>>,
+pub struct TelemetryMonitor {
+    /// The UUID of the GPU to read, or `None` to stop reading.
+    requests: Option<Sender<Option<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Monitor {
+impl TelemetryMonitor {
     pub fn start(events: Sender<Event>) -> io::Result<Self> {
-        let (orders, heard) = mpsc::channel();
-        let tell = move |heard| events.send(Event::Device(Box::new(heard))).is_ok();
+        let (requests, heard) = mpsc::channel();
+        let tell = move |heard| events.send(Event::Telemetry(Box::new(heard))).is_ok();
         let thread = thread::Builder::new()
-            .name("monitor".to_owned())
-            .spawn(move || follow(&heard, &gauge::of_gpu, tell))?;
-        Ok(Monitor { orders: Some(orders), thread: Some(thread) })
+            .name("telemetry".to_owned())
+            .spawn(move || follow(&heard, &telemetry::of_gpu, tell))?;
+        Ok(TelemetryMonitor { requests: Some(requests), thread: Some(thread) })
     }
 
-    /// Looks at this GPU from now on; at none where there is none.
+    /// Reads this GPU from now on. `None` stops the readings.
     pub fn look(&self, uuid: Option<String>) {
-        if let Some(orders) = &self.orders {
-            // Where the monitor broke, the screen was told by the panic hook.
-            let _ = orders.send(uuid);
+        if let Some(requests) = &self.requests {
+            // The channel is closed only after the monitor has panicked, and the panic hook has reported that.
+            let _ = requests.send(uuid);
         }
     }
 }
 
-impl Drop for Monitor {
+impl Drop for TelemetryMonitor {
     fn drop(&mut self) {
-        drop(self.orders.take());
+        drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Gauge>, String>;
+type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Telemetry>, String>;
 
-/// `tell` is false once nobody listens any more.
-fn follow(orders: &Receiver<Option<String>>, open: Open, tell: impl Fn(Heard) -> bool) {
-    // Kept while nobody looks: to open a gauge takes tens of milliseconds.
-    let mut known: Option<(String, Box<dyn Gauge>)> = None;
+/// Answers requests until `tell` returns false, because the screen has closed.
+fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(DeviceReading) -> bool) {
+    // Kept while no readings are wanted: opening it takes tens of milliseconds.
+    let mut known: Option<(String, Box<dyn Telemetry>)> = None;
     let mut looking: Option<String> = None;
     loop {
-        let order = match &looking {
-            Some(_) => orders.recv_timeout(PERIOD),
-            None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let request = match &looking {
+            Some(_) => requests.recv_timeout(PERIOD),
+            None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
-        match order {
+        match request {
             Ok(wanted) if wanted == looking => continue,
             Ok(wanted) => looking = wanted,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         let Some(uuid) = looking.clone() else { continue };
-        let mut gauge = match known.take().filter(|(of, _)| *of == uuid) {
-            Some((_, gauge)) => Ok(gauge),
+        let mut telemetry = match known.take().filter(|(of, _)| *of == uuid) {
+            Some((_, telemetry)) => Ok(telemetry),
             None => open(&uuid),
         };
-        let slowdown_c = gauge.as_ref().ok().and_then(|gauge| gauge.slowdown_c());
-        let reading = gauge.as_mut().map(|gauge| gauge.read(true)).map_err(|why| why.clone());
-        match gauge {
-            Ok(gauge) => known = Some((uuid.clone(), gauge)),
+        let slowdown_c = telemetry.as_ref().ok().and_then(|telemetry| telemetry.slowdown_c());
+        let reading = telemetry.as_mut().map(|telemetry| telemetry.read(true)).map_err(|why| why.clone());
+        match telemetry {
+            Ok(telemetry) => known = Some((uuid.clone(), telemetry)),
             // It will not come back by itself; another look asks again.
             Err(_) => looking = None,
         }
-        if !tell(Heard { uuid, reading, slowdown_c }) {
+        if !tell(DeviceReading { uuid, reading, slowdown_c }) {
             return;
         }
     }
@@ -90,7 +90,7 @@ mod tests {
 
     struct Fixed;
 
-    impl Gauge for Fixed {
+    impl Telemetry for Fixed {
         fn read(&mut self, _: bool) -> Reading {
             Reading { temperature_c: Some(41), ..Reading::default() }
         }
@@ -101,10 +101,10 @@ mod tests {
     }
 
     /// What is heard of these GPUs, one look after the other, until nobody listens.
-    fn heard(looks: &[&str], open: Open) -> Vec<Heard> {
-        let (orders, inbox) = mpsc::channel();
+    fn heard(looks: &[&str], open: Open) -> Vec<DeviceReading> {
+        let (requests, inbox) = mpsc::channel();
         for uuid in looks {
-            orders.send(Some((*uuid).to_owned())).expect("the inbox is here");
+            requests.send(Some((*uuid).to_owned())).expect("the inbox is here");
         }
         let all = RefCell::new(Vec::new());
         follow(&inbox, open, |heard| {

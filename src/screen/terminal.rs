@@ -1,5 +1,5 @@
-//! Owns the terminal's modes: raw input, the alternate screen, bracketed paste, the cursor. They are
-//! given back exactly once, whichever way the screen ends.
+//! Owns the terminal's modes: raw input, the alternate screen, bracketed paste, the cursor. They are restored exactly
+//! once, however the screen ends.
 
 use crate::screen::watchdog::Watchdog;
 use lab_tui::event::Event;
@@ -21,29 +21,29 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Whether the modes are ours now. The panic hook asks it too, so it belongs to the process.
+/// Whether the screen has set its modes. It is static because the panic hook reads it too.
 static OURS: AtomicBool = AtomicBool::new(false);
 
-/// For the time in which they are ours.
+/// Runs while the screen has set its modes.
 static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 
-/// A frame is written as one piece, so that it reaches the terminal as one.
+/// The buffer takes a whole frame, so that one write sends it.
 const FRAME_BYTES: usize = 256 * 1024;
 
-/// Presses, releases, the wheel, and motion while a button is down, in SGR form (xterm's control sequences,
-/// "Mouse Tracking"). Motion without a button would be a flood that nobody needs.
+/// Reports presses, releases, the wheel, and motion while a button is down, in SGR form (xterm's control sequences,
+/// "Mouse Tracking"). Motion without a button is not needed and would be many events.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 pub struct Guard {
     terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     modes: Modes,
-    /// What is on the terminal is not known any more: the next frame is drawn whole.
+    /// The content of the terminal is unknown: the next frame is drawn whole.
     is_forgotten: bool,
 }
 
 impl Guard {
-    /// Takes the terminal. The error says what to do where there is none.
+    /// Sets the screen's modes. The error says what to do if there is no terminal.
     pub fn enter() -> io::Result<Self> {
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
@@ -51,15 +51,15 @@ impl Guard {
         Ok(Guard { terminal, modes: Modes::default(), is_forgotten: false })
     }
 
-    /// Draws one frame; a terminal that knows synchronized updates shows it at once and whole.
+    /// Draws one frame. A terminal that supports synchronized updates shows it in one step.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        let drawn = self.forget_what_was().and_then(|()| self.terminal.draw(render).map(|_| ()));
+        let drawn = self.redraw_if_forgotten().and_then(|()| self.terminal.draw(render).map(|_| ()));
         let closed = execute!(self.terminal.backend_mut(), EndSynchronizedUpdate);
         drawn.and(closed)
     }
 
-    /// Has the terminal report this from now on, also after it was lent.
+    /// Has the terminal report these events from now on, also after an editor had it.
     pub fn set_modes(&mut self, modes: Modes) -> io::Result<()> {
         if modes == self.modes {
             return Ok(());
@@ -77,12 +77,12 @@ impl Guard {
         }
     }
 
-    /// Puts text on the clipboard of the user's terminal (OSC 52), wherever that is.
+    /// Puts text on the clipboard of the user's terminal (OSC 52), also over ssh.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Calls the user: the bell, or OSC 9 with a text, through tmux where that is between.
+    /// Notifies the user by the bell, or by OSC 9 with a text; wraps OSC 9 for tmux if `in_tmux`.
     pub fn call(&mut self, how: Notify, text: &str, in_tmux: bool) -> io::Result<()> {
         let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
         let out = self.terminal.backend_mut();
@@ -95,12 +95,12 @@ impl Guard {
         out.flush()
     }
 
-    /// Gives the terminal to somebody else: an editor, the shell.
+    /// Restores the terminal for an editor or the shell.
     pub fn leave(&mut self) {
         restore();
     }
 
-    /// Takes it back. The next frame is drawn whole.
+    /// Sets the screen's modes again. The next frame is drawn whole.
     pub fn come_back(&mut self) -> io::Result<()> {
         take()?;
         if self.modes != Modes::default() {
@@ -115,9 +115,9 @@ impl Guard {
         self.is_forgotten = true;
     }
 
-    /// Within the frame, or an empty screen would be seen before it. Not by `clear()`: that asks the terminal where
-    /// its cursor is, and the answer would have to come through the input thread.
-    fn forget_what_was(&mut self) -> io::Result<()> {
+    /// Has ratatui draw every cell. It happens within the synchronized update, so no empty screen is seen. `clear()` is
+    /// not used: it asks the terminal for the cursor's position, and the answer would reach the input thread.
+    fn redraw_if_forgotten(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.is_forgotten) {
             let size = self.terminal.size()?;
             self.terminal.resize(size.into())?;
@@ -142,14 +142,14 @@ fn take() -> io::Result<()> {
     taken.inspect_err(|_| restore())
 }
 
-/// Gives back what is ours. Errors are left aside: the terminal may be gone, and there is no more
-/// that could be done about it.
+/// Restores the terminal if the screen has set its modes. Errors are ignored: the terminal may be gone, and nothing more
+/// can be done.
 fn restore() {
     if !OURS.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = io::stdout();
-    // Said whether they were on or not: this may be a panic, which knows no guard.
+    // Sent whether they were on or not: in a panic the guard's state is not known.
     let _ = out.write_all(MOUSE_OFF.as_bytes());
     let _ = execute!(out, EndSynchronizedUpdate, DisableFocusChange, DisableBracketedPaste);
     let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
@@ -158,14 +158,14 @@ fn restore() {
     set_watchdog(None);
 }
 
-/// The one before, if any, ends.
+/// Replaces the watchdog; the previous one ends.
 fn set_watchdog(watchdog: Option<Watchdog>) {
-    // A panic elsewhere leaves nothing half done here.
+    // The mutex guards a plain value, which is whole even after a panic.
     *WATCHDOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = watchdog;
 }
 
-/// A panic of this thread, the one that draws, gives the terminal back before the message is
-/// printed. A panic of any other thread must not: the screen goes on, and shows it.
+/// If this thread, which draws, panics, the hook restores the terminal before the message is printed. If another thread
+/// panics, the screen goes on and shows the message.
 pub fn install_panic_hook(events: Sender<Event>) {
     let drawing = std::thread::current().id();
     let before = std::panic::take_hook();
@@ -181,7 +181,7 @@ pub fn install_panic_hook(events: Sender<Event>) {
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let what = text.unwrap_or("no message");
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
-        // Nobody listens any more where the screen is closing.
+        // Sending fails only while the screen closes.
         let _ = events.send(Event::WorkerDied { name, message: format!("{what}{place}") });
     }));
 }

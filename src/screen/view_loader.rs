@@ -1,93 +1,97 @@
-//! The thread that reads for the views what is too much to hold: beside the desk, so that nobody who looks
-//! around waits for a keep. Of several wishes of one kind that wait, the latest counts.
+//! The view loader: the thread that reads what a view shows and the model does not hold (whole experiments, commits,
+//! the graph, kernel.cu). It runs beside the repository worker, so a view does not wait for a keep. Of several waiting
+//! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;
 use lab_core::history::details as whole;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks};
-use lab_tui::event::{Event, GraphPage};
-use lab_tui::request::ViewRequest as Wish;
+use lab_tui::event::Event;
+use lab_tui::reply::{GraphPage, ViewReply};
+use lab_tui::request::ViewRequest;
 use std::io;
 use std::mem::discriminant;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Commits of one page of the graph.
+/// The number of commits in one page of the graph.
 pub const PAGE: usize = 300;
 
-pub struct Reader {
-    wishes: Option<Sender<Wish>>,
+pub struct ViewLoader {
+    requests: Option<Sender<ViewRequest>>,
     project: Arc<Mutex<Arc<Project>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Reader {
+impl ViewLoader {
     pub fn start(project: Arc<Project>, events: Sender<Event>) -> io::Result<Self> {
-        let (wishes, inbox) = mpsc::channel();
+        let (requests, inbox) = mpsc::channel();
         let project = Arc::new(Mutex::new(project));
         let of = Arc::clone(&project);
-        let thread = thread::Builder::new().name("reader".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("view loader".to_owned()).spawn(move || {
             let mut waiting = Vec::new();
             let mut walk = None;
-            while let Some(wish) = next(&inbox, &mut waiting) {
+            while let Some(request) = next(&inbox, &mut waiting) {
                 let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                if events.send(answer(&project, wish, &mut walk)).is_err() {
+                if events.send(Event::View(answer(&project, request, &mut walk))).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Reader { wishes: Some(wishes), project, thread: Some(thread) })
+        Ok(ViewLoader { requests: Some(requests), project, thread: Some(thread) })
     }
 
-    /// lab.toml changed: further answers are of this project.
+    /// Reads from this project from now on, because lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         *self.project.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(project);
     }
 
-    pub fn ask(&self, wish: Wish) {
-        if let Some(wishes) = &self.wishes {
-            // Where the reader broke, the screen was told by the panic hook.
-            let _ = wishes.send(wish);
+    pub fn ask(&self, request: ViewRequest) {
+        if let Some(requests) = &self.requests {
+            // The channel is closed only after the loader has panicked, and the panic hook has reported that.
+            let _ = requests.send(request);
         }
     }
 }
 
-impl Drop for Reader {
-    /// What is being read is finished first: that is a matter of milliseconds.
+impl Drop for ViewLoader {
+    /// Waits for the request in progress, which takes milliseconds.
     fn drop(&mut self) {
-        drop(self.wishes.take());
+        drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// The next wish, oldest kind first. `None` once nobody can wish any more.
-fn next(inbox: &Receiver<Wish>, waiting: &mut Vec<Wish>) -> Option<Wish> {
+/// Returns the next request, the kind that has waited longest first. `None` once the screen has closed.
+fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option<ViewRequest> {
     if waiting.is_empty() {
         waiting.push(inbox.recv().ok()?);
     }
-    for wish in inbox.try_iter() {
-        waiting.retain(|known| discriminant(known) != discriminant(&wish));
-        waiting.push(wish);
+    for request in inbox.try_iter() {
+        waiting.retain(|known| discriminant(known) != discriminant(&request));
+        waiting.push(request);
     }
     (!waiting.is_empty()).then(|| waiting.remove(0))
 }
 
-/// `walk` is the one through the graph, as far as it has come.
-fn answer(project: &Project, wish: Wish, walk: &mut Option<Graph>) -> Event {
-    match wish {
-        Wish::Source(asked) => Event::Source(Box::new(source_files::read(project, asked))),
-        Wish::Whole(key, around) => Event::Whole(Box::new(whole::whole(project, &key, around.lines()))),
-        Wish::Compare(keys, around) => {
-            Event::Compared(Box::new(whole::compare(project, keys, around.lines())))
+/// `walk` is the walk through the graph, as far as it has been read.
+fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> ViewReply {
+    match request {
+        ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
+        ViewRequest::Details(key, around) => {
+            ViewReply::Details(Box::new(whole::whole(project, &key, around.lines())))
         }
-        Wish::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
-        Wish::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
-        Wish::Commit(id, around) => {
+        ViewRequest::Compare(keys, around) => {
+            ViewReply::Comparison(Box::new(whole::compare(project, keys, around.lines())))
+        }
+        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
+        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
+        ViewRequest::Commit(id, around) => {
             let details = repo::commit_details(project, &id, around.lines()).map_err(in_words);
-            Event::Commit(id, Box::new(details))
+            ViewReply::Commit(id, Box::new(details))
         }
     }
 }
@@ -121,11 +125,11 @@ mod tests {
         let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(Wish::Whole(key(commit), Around::Near)).expect("the inbox is here");
+            send.send(ViewRequest::Details(key(commit), Around::Near)).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();
-        let order: Vec<Wish> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Wish::Whole(key("c"), Around::Near)]);
+        let order: Vec<ViewRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        assert_eq!(order, [ViewRequest::Details(key("c"), Around::Near)]);
     }
 }

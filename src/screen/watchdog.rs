@@ -1,13 +1,13 @@
-//! Gives the terminal back where the screen was ended so that it could not: by SIGKILL, or for want
-//! of memory. A small shell waits at the end of a pipe that nobody writes to; it closes with this
-//! process, however that ends. Where `sh` or `stty` is missing the screen does without.
+//! Restores the terminal if the screen is killed by SIGKILL or for lack of memory and cannot do it. A small shell waits
+//! on a pipe that nobody writes to. The kernel closes the pipe when this process ends, and the shell then restores the
+//! modes. Without `sh` or `stty` the screen runs without this help.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// `$1` is how the terminal was. A shell that has its terminal back already has set its own modes,
-/// and those stand: only while output is raw are they still the screen's.
+/// `$1` holds the modes from before. A shell that already has its terminal back has set its own modes, which stay. Only
+/// while output is raw are the modes still the screen's.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM TTOU
 read -r nothing
@@ -17,7 +17,7 @@ esac
 printf '\033[?2026l\033[?1006l\033[?1002l\033[?1000l\033[?1004l\033[?2004l\033[?1049l\033[?25h' >/dev/tty
 "#;
 
-/// The name that a list of processes shows.
+/// The name in a list of processes.
 const NAME: &str = "lab-terminal-watchdog";
 
 pub struct Watchdog {
@@ -25,15 +25,15 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// To be called while the terminal still has the modes that it is to have again.
+    /// Call this while the terminal still has the modes to be restored.
     pub fn start() -> io::Result<Self> {
         let modes = Command::new("stty").arg("-g").stdin(Stdio::inherit()).stderr(Stdio::null()).output()?;
         let modes = String::from_utf8_lossy(&modes.stdout).trim().to_owned();
         if modes.is_empty() {
             return Err(io::Error::other("stty does not know this terminal"));
         }
-        // A group of its own: what is sent to the screen's group is not for it. Every pipe of the
-        // standard library is closed on exec, so that no other child holds this one open.
+        // In a process group of its own, so that signals to the screen's group do not reach it. Pipes of the standard
+        // library are closed on exec, so no other child holds this one open.
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, NAME, &modes])
             .stdin(Stdio::piped())
@@ -46,7 +46,7 @@ impl Watchdog {
 }
 
 impl Drop for Watchdog {
-    /// Before its pipe closes: it has nothing to do.
+    /// Ends the shell before its pipe closes: there is nothing to restore.
     fn drop(&mut self) {
         let _ = self.shell.kill();
         let _ = self.shell.wait();

@@ -67,7 +67,7 @@ fn a_merge_going_on() {
     lab.git("commit -qm main");
     lab.sh("git merge other").is(1);
     lab.write("kernel.cu", "// better\n");
-    refuses(&lab, "a merge is going on: finish it, or leave it with `git merge --abort`", |lab| {
+    refuses(&lab, "a merge is in progress: finish it, or leave it with `git merge --abort`", |lab| {
         lab.write("conflict", "both\n");
         lab.git("add conflict");
         lab.git("commit -qm merged");

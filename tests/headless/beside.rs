@@ -52,10 +52,10 @@ fn a_run_of_the_same_bytes_that_goes_on_is_no_reason_to_refuse() {
 fn while_the_only_run_of_the_bytes_goes_on_nothing_is_decided() {
     let lab = gated();
     let only = waiting(&lab);
-    lab.lab("keep -m early").is(1).says("run 1 still goes on");
+    lab.lab("keep -m early").is(1).says("run 1 is in progress");
     lab.lab("discard -m early")
         .is(1)
-        .says("no verdict belongs to the present bytes of kernel.cu (run 1 still goes on)");
+        .says("no verdict belongs to the present bytes of kernel.cu (run 1 is in progress)");
     let_go(&lab);
     finish(only).is(0);
     lab.lab("keep -m late").is(0).says("keep run 1");

@@ -36,7 +36,19 @@ fn what_cannot_be_checked_is_said() {
     let lab = rmsnorm();
     lab.lab("check --tool memcheck")
         .is(64)
-        .says("memcheck is no tool of device cpu: there are address, race");
+        .says("device cpu has no tool memcheck: its tools are address, race");
     lab.lab("check --tool valgrind").is(64).says("unknown tool 'valgrind'");
     assert!(!lab.path(".lab/runs").exists());
+}
+
+/// Builds are cached for all folders of a user, so a build must not remember the folder that it was made in.
+#[test]
+fn a_second_clone_with_the_same_kernel_names_its_own_file() {
+    for _ in 0..2 {
+        let lab = rmsnorm();
+        lab.write(KERNEL, lab.read(KERNEL).replacen("    __syncthreads();\n", "", 1));
+        let told = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+        let found = told["findings"].as_array().unwrap();
+        assert!(!found.is_empty() && found.iter().all(|f| f["file"] == KERNEL), "{told}");
+    }
 }

@@ -7,7 +7,7 @@ fn the_circle() {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1000.0);
-    lab.lab("init").is(0).says("`uv run harness.py`, trusted because you wrote it just now");
+    lab.lab("init").is(0).says("`uv run harness.py`, trusted because this command wrote it");
 
     let run = lab.lab("run --json").is(0).json();
     assert_eq!((run["run"].as_u64(), run["outcome"].as_str()), (Some(1), Some("pass")));
@@ -56,7 +56,10 @@ fn the_circle() {
 
     // Any experiment comes back, the discarded one too, by the commit that its row names.
     let discarded = log["experiments"][1]["commit"].as_str().unwrap();
-    lab.lab(&format!("restore {discarded}")).is(0).says("kernel.cu is now that of").says("two at once");
+    lab.lab(&format!("restore {discarded}"))
+        .is(0)
+        .says("kernel.cu now holds the bytes of")
+        .says("two at once");
     assert_eq!(lab.read("kernel.cu"), "// the second\n");
     lab.lab("restore 3").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the third\n");
@@ -261,8 +264,8 @@ fn init_finds_out_what_is_here() {
     std::fs::create_dir_all(lab.path("sub/deep")).unwrap();
     lab.write("sub/deep/kernel.cu", "// x\n");
     lab.write("sub/deep/problem.toml", "");
-    lab.lab("init").is(0).says("kernel sub/deep/kernel.cu").says("the built-in one");
-    lab.lab("init").is(1).says("is there already and stays as it is");
+    lab.lab("init").is(0).says("kernel sub/deep/kernel.cu").says("the built-in harness");
+    lab.lab("init").is(1).says("exists already and was not changed");
     std::fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.write("a.cu", "// a\n");
     lab.write("b.cu", "// b\n");
@@ -311,7 +314,7 @@ fn doctor_has_a_remedy_for_everything() {
         told.out.contains("! git           the git program does not run\n                → install git"),
         "{told:?}"
     );
-    assert!(told.out.contains("! terminal      stdout is none here\n                → "), "{told:?}");
+    assert!(told.out.contains("! terminal      stdout is not a terminal\n                → "), "{told:?}");
     let compiler = told.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
     assert!(compiler.is_some_and(|l| l.starts_with("                → install one")), "{told:?}");
 }

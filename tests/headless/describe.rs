@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, finish};
 use lab_core::ledger::{self, Edit};
-use lab_core::run::experiment::{Row, Status};
+use lab_core::run::experiment::{Correctness, Row, Status};
 use std::path::Path;
 
 /// Run 1 was kept, run 2 discarded.
@@ -24,7 +24,7 @@ fn a_description_is_told_better() {
     lab.lab("describe HEAD -m 'tiles of 32'")
         .is(0)
         .says("is now 'tiles of 32', and was 'first'")
-        .says("the commit keeps its own message");
+        .says("the commit message stays as it is");
     assert_eq!(lab.read("results.tsv"), by_hand.replace("\tfirst\n", "\ttiles of 32\n"));
     assert_eq!(lab.git("log -1 --format=%s"), "first\n");
     let note = lab.git("notes --ref=lab show HEAD");
@@ -79,7 +79,7 @@ fn row(at: usize) -> Row {
         commit: format!("{at:07x}"),
         throughput_sps: 1.0,
         kernel_us: 1.0,
-        correctness: "pass".into(),
+        correctness: Correctness::Pass,
         status: Status::Keep,
         description: "new".into(),
     }

@@ -78,6 +78,40 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
 }
 
 #[test]
+fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
+    let lab = wavegru();
+    let before = lab.head();
+    // The pool's seeds are small numbers; a held-out seed is not.
+    edit(
+        &lab,
+        "const int picked = sample(logits, run, t);",
+        "if (run.seed_high) *(volatile int*)nullptr = 1;\n    const int picked = sample(logits, run, t);",
+    );
+    told(&lab, "run").is(0).says("● PASS");
+    let refused = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    assert!(refused.out.contains("before it is kept"), "{refused:?}");
+    let of_run = record(&lab, 1);
+    assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("crash"));
+    assert!(of_run["decision"].is_null());
+    let again = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    assert!(!again.out.contains("before it is kept"), "a second seed was tried: {again:?}");
+    assert_eq!(lab.head(), before);
+}
+
+#[test]
+fn a_held_out_check_that_could_not_start_is_no_outcome() {
+    let lab = wavegru();
+    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
+    told(&lab, "run").is(0);
+    // Its files cannot be written there.
+    lab.write(".lab/runs/1/held-out", "");
+    told(&lab, "keep -m 'later'").is(1).says("the held-out check could not run: ");
+    assert!(record(&lab, 1)["held_out"].is_null());
+    fs::remove_file(lab.path(".lab/runs/1/held-out")).unwrap();
+    told(&lab, "keep -m 'later'").is(0).says("keep run 1");
+}
+
+#[test]
 fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let lab = wavegru();
     let before = lab.head();

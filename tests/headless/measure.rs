@@ -7,7 +7,7 @@ use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::execute::execute;
 use lab_core::runner::process::Control;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use std::path::Path;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
@@ -45,8 +45,8 @@ fn edited() -> Lab {
 
 fn run(lab: &Lab, reason: Reason) -> (Record, String) {
     let project = Project::open(&lab.repo, None).unwrap();
-    let order = Order { program: lab.path("../bin/judge"), ..Order::new(reason) };
-    let record = execute(&project, &order, &Control::new().unwrap(), |_| {}).unwrap();
+    let spec = RunSpec { program: lab.path("../bin/judge"), ..RunSpec::new(reason) };
+    let record = execute(&project, &spec, &Control::new().unwrap(), |_| {}).unwrap();
     let log = lab.read(&format!(".lab/runs/{}/run.log", record.start.id));
     (record, log)
 }

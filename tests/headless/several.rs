@@ -73,17 +73,17 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
     lab.lab("run p2").is(0);
     lab.lab("discard p2 -m tried").is(0);
     let tried = lab.lab("log p2 --json").json()["experiments"][0]["commit"].as_str().unwrap().to_owned();
-    lab.lab(&format!("restore {tried}")).is(0).says("p2/kernel.cu is now that of");
+    lab.lab(&format!("restore {tried}")).is(0).says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// tried\n");
     lab.write("p2/kernel.cu", "// on disk\n");
-    let told = lab.lab("restore 1").is(0).says("p2/kernel.cu is now that of");
+    let told = lab.lab("restore 1").is(0).says("p2/kernel.cu now holds the bytes of");
     // What was on disk comes back by the command that was told.
     let (_, command) = told.out.split_once("(`lab ").unwrap();
-    lab.lab(command.split_once('`').unwrap().0).is(0).says("p2/kernel.cu is now that of");
+    lab.lab(command.split_once('`').unwrap().0).is(0).says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// on disk\n");
     // A name like HEAD means the kernel one works on; a kernel that is named is the one.
     lab.write("kernel.cu", "// changed\n");
-    lab.lab("restore HEAD").is(0).says("kernel.cu is now that of");
+    lab.lab("restore HEAD").is(0).says("kernel.cu now holds the bytes of");
     assert_eq!(
         (lab.read("kernel.cu"), lab.read("p2/kernel.cu")),
         ("// the first\n".into(), "// on disk\n".into())
@@ -91,7 +91,7 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
     lab.lab(&format!("restore {tried} kernel.cu"))
         .is(0)
         .says("already")
-        .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that back"));
+        .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that kernel on disk"));
 }
 
 /// No lab.toml at the root, and no kernel there: that of kernels/x has to be named.
@@ -125,12 +125,12 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     let discarded = lab.lab("discard kernels/x -m tried").is(0);
     let restore = told_command(&discarded, "restore");
     lab.write("kernels/x/kernel.cu", "// on disk\n");
-    let restored = lab.lab(&restore).is(0).says("kernels/x/kernel.cu is now that of");
+    let restored = lab.lab(&restore).is(0).says("kernels/x/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// tried\n");
     // Bytes that were saved say whose they are, too; and so does the number of the run.
     lab.lab(&told_command(&restored, "restore")).is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
-    lab.lab("restore 1").is(0).says("kernels/x/kernel.cu is now that of");
+    lab.lab("restore 1").is(0).says("kernels/x/kernel.cu now holds the bytes of");
     lab.lab("restore HEAD").is(1).says("no kernel.cu in");
     lab.lab("describe 1 -m better").is(0).says("is now 'better', and was 'tried'");
     lab.lab("log --all").is(0).says("kernels/x/kernel.cu  better");

@@ -2,11 +2,12 @@
 //! built-in harness is a script here.
 
 use crate::lab::{Lab, until};
+use lab_core::inputs;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
-use lab_core::runner::spec::Order;
+use lab_core::runner::spec::RunSpec;
 use lab_core::runner::standby::Standby;
 use lab_core::runner::{RunEvent, Runner};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -141,11 +142,11 @@ fn another_device_or_project_is_not_what_it_stood_by_for() {
 fn a_commit_makes_another_incumbent_and_another_judge_stands_by() {
     let bench = Bench::new(WAITS);
     let first = bench.standby(1);
-    bench.runner().look();
+    bench.runner().check_standby();
     bench.lab.git("add kernel.cu problem.toml");
     bench.lab.git("commit -qm first");
     // The screen hears of it and has the runner look.
-    bench.runner().look();
+    bench.runner().check_standby();
     assert_ne!(bench.standby(2), first);
     until("the old one is gone", || test_kill_process(first).is_err());
     bench.save("// two\n");
@@ -205,6 +206,10 @@ fn an_external_harness_is_never_started_ahead() {
     let lab = Lab::new();
     lab.harness("echo started >> started");
     let project = Project::open(&lab.repo, None).unwrap();
-    assert!(Standby::start(&project, &Order::new(Reason::Saved)).unwrap().is_none());
+    assert!(
+        Standby::start(&project, &RunSpec::new(Reason::Saved), &inputs::read(&project).unwrap())
+            .unwrap()
+            .is_none()
+    );
     assert!(!lab.path("started").exists());
 }

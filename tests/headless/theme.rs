@@ -17,7 +17,7 @@ fn schemes_are_listed_with_the_users_own() {
     ] {
         assert!(told.out.contains(line), "{line} in {}", told.out);
     }
-    assert!(told.err.contains("wrong.yaml: line 1: 'red' is no colour such as d3d8df"), "{}", told.err);
+    assert!(told.err.contains("wrong.yaml: line 1: 'red' is not a colour such as d3d8df"), "{}", told.err);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_name_that_nobody_gave_is_met_with_the_nearest() {
 fn a_theme_of_the_config_that_is_not_there_is_said_with_its_place() {
     let lab = Lab::empty();
     lab.sh("mkdir -p ~/.config/lab && echo 'theme = \"nrod\"' > ~/.config/lab/config.toml").is(0);
-    let said = "config.toml:1:9: there is no theme 'nrod' (did you mean nord?): it is one of ansi";
+    let said = "config.toml:1:9: there is no theme 'nrod' (did you mean nord?): choose one of ansi";
     let doctor = lab.lab("doctor").out;
     assert!(doctor.contains(said), "{doctor}");
     // What is named goes before it.

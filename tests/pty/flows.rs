@@ -40,7 +40,7 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
     let mut lab = bench.open();
     lab.see("1,000 sps");
     bench.save_by_rename("wrong\n");
-    lab.see("✗ FAIL").see("c commit (needs a passing verdict)");
+    lab.see("✗ FAIL").see("c keep (needs a passing verdict)");
     lab.press("d").see("What did you try?");
     lab.press("not this way\r").see("run 2 discarded").see("● PASS");
     assert_eq!(bench.kernel(), "speed 1000\n");
@@ -110,7 +110,7 @@ fn what_is_done_beside_the_screen_is_seen() {
     lab.see("made by hand");
     let lock = bench.repo().join(".git/index.lock");
     std::fs::write(&lock, "").unwrap();
-    lab.see("c commit (git's index");
+    lab.see("c keep (git's index");
     std::fs::remove_file(&lock).unwrap();
     lab.wait("no lock", |screen| !screen.contents().contains("git's index"));
     bench.lab(&["run"]);
@@ -118,7 +118,7 @@ fn what_is_done_beside_the_screen_is_seen() {
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps").see("run 3 · saved");
     bench.lab(&["keep", "-m", "kept beside"]);
-    lab.see("2,000  kept beside").see("c commit (kept already)");
+    lab.see("2,000  kept beside").see("c keep (kept already)");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }

@@ -27,14 +27,14 @@ fn the_config_holds_and_its_changes_are_taken_up() {
     let bench = Bench::new();
     bench.config("[keys]\nkeep = \"K\"\n");
     let mut lab = bench.open();
-    lab.see("● PASS").see("K commit");
+    lab.see("● PASS").see("K keep");
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps");
     bench.config("mouse = true\n[keys]\nkeep = \"k\"\nup = \"up\"\n");
-    lab.see("k commit");
+    lab.see("k keep");
     lab.wait("the mouse is heard", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
     bench.config("mouse = true\n[keys]\nkepe = \"k\"\n");
-    lab.see("unknown action 'kepe' (did you mean keep?)").see("k commit");
+    lab.see("unknown action 'kepe' (did you mean keep?)").see("k keep");
     lab.press("k").see("What did you try?");
     lab.press("twice as fast\r").see("run 2 kept as");
     lab.press("q");
@@ -123,7 +123,7 @@ fn the_layout_is_there_again_and_a_damaged_one_is_left_aside() {
     let file = fs::read_dir(layouts).unwrap().next().unwrap().unwrap().path();
     fs::write(&file, "{").unwrap();
     let mut lab = bench.open();
-    lab.see("▸1 Bench").see("the remembered layout is ignored");
+    lab.see("▸1 Bench").see("the saved layout is ignored");
     lab.press("2").see("▸2 Source");
     lab.press("q");
     assert_eq!(lab.end(), 0);

@@ -1,6 +1,6 @@
 //! Source in colour: what each piece of a sample is, and what that looks like in each depth of colour.
 
-use lab_tui::highlight::{Cache, Highlighter, SyntaxRole};
+use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
 use ratatui::style::{Color, Style};
 
@@ -25,7 +25,7 @@ fn letter(role: SyntaxRole) -> char {
 
 #[test]
 fn a_kernel_is_read_as_cuda() {
-    let found = Highlighter::new().unwrap().highlight(SAMPLE.as_bytes(), &mut Cache::default());
+    let found = Highlighter::new().unwrap().highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
     let mut picture = String::new();
     for (index, line) in SAMPLE.lines().enumerate() {
         let mut marks = vec![' '; line.len()];
@@ -77,7 +77,7 @@ fn the_same_scheme_colours_signals_and_source_in_each_depth() {
             row(&format!("{role:?}").to_lowercase(), &|theme| theme.syntax(role));
         }
         for role in [DiffRole::Added, DiffRole::RemovedPart] {
-            row("behind", &|theme| theme.diff_ground(role));
+            row("behind", &|theme| theme.diff_background(role));
         }
     }
     let picture: Vec<&str> = picture.lines().map(str::trim_end).collect();

@@ -1,5 +1,6 @@
 //! lab.toml, and what is true without one.
 
+use crate::objective::Objective;
 use anyhow::{Context, Result, bail};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub struct Config {
     pub harness: Option<String>,
     pub device: Target,
     /// The result line that is the measure.
-    pub objective: String,
+    pub objective: Objective,
     pub goal: Goal,
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
@@ -101,7 +102,7 @@ impl Default for Config {
             kernel: None,
             harness: None,
             device: Target::Auto,
-            objective: "throughput_sps".into(),
+            objective: Objective::default(),
             goal: Goal::Maximize,
             time_limit_s: 60.0,
             output_limit_mib: 64,

@@ -5,6 +5,7 @@ use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
 use std::collections::HashSet;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ pub enum KernelError {
 }
 
 /// One file of the set, as it was when it was read.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Source {
     pub file: InputFile,
     pub path: PathBuf,
@@ -40,14 +41,28 @@ pub struct Source {
     pub bytes: Option<Vec<u8>>,
 }
 
-#[derive(Clone, Debug)]
+/// All of them, read and hashed once. The value travels from the watcher to the run and its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// The kernel first.
     pub sources: Vec<Source>,
     pub fingerprint: Fingerprint,
 }
 
+impl fmt::Debug for Source {
+    /// Shows the number of bytes instead of the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes.as_ref().map(Vec::len);
+        write!(f, "{} ({bytes:?} bytes, {:?})", self.path.display(), self.file.hash)
+    }
+}
+
 impl Inputs {
+    /// Whether the kernel among them is this project's.
+    pub fn is_of(&self, project: &Project) -> bool {
+        self.sources.first().is_some_and(|kernel| kernel.path == plain(&project.kernel))
+    }
+
     pub fn kernel(&self) -> &[u8] {
         self.sources.first().and_then(|s| s.bytes.as_deref()).unwrap_or_default()
     }

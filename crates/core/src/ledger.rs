@@ -9,7 +9,7 @@ mod edit;
 pub use edit::{Edit, replace};
 
 use crate::project::Project;
-use crate::run::experiment::{Row, Status};
+use crate::run::experiment::{Row, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
 use std::fs::{File, OpenOptions};
@@ -94,7 +94,7 @@ fn fields(row: &Row) -> [String; 6] {
         row.commit.clone(),
         format!("{:?}", row.throughput_sps),
         format!("{:?}", row.kernel_us),
-        row.correctness.clone(),
+        row.correctness.to_string(),
         row.status.word().to_owned(),
         description(&row.description),
     ]
@@ -175,17 +175,14 @@ fn row(fields: &[&str]) -> Result<Row> {
         number
             .with_context(|| format!("{column} '{}' is no number; the row is left out", sanitise::text(text)))
     };
-    let status =
-        [Status::Keep, Status::Discard, Status::Crash].into_iter().find(|s| s.word() == status.trim());
-    if !matches!(correctness.trim(), "pass" | "fail") {
-        return Err(anyhow!("correctness is neither pass nor fail; the row is left out"));
-    }
+    let left_out = |column: &str, why: UnknownWord| anyhow!("{column} is {why}; the row is left out");
+    let correctness = correctness.trim().parse().map_err(|why| left_out("correctness", why))?;
     Ok(Row {
         commit: sanitise::text(commit),
         throughput_sps: number(throughput, COLUMNS[1])?,
         kernel_us: number(kernel_us, COLUMNS[2])?,
-        correctness: correctness.trim().to_owned(),
-        status: status.context("status is none of keep, discard, crash; the row is left out")?,
+        correctness,
+        status: status.trim().parse().map_err(|why| left_out("status", why))?,
         description: sanitise::text(description),
     })
 }
@@ -195,6 +192,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::edit::edited;
     use super::*;
+    use crate::run::experiment::{Correctness, Status};
     use proptest::prelude::*;
 
     fn sample(description: &str) -> Row {
@@ -202,7 +200,7 @@ mod tests {
             commit: "a1b2c3d".into(),
             throughput_sps: 42013.5,
             kernel_us: 23.8,
-            correctness: "pass".into(),
+            correctness: Correctness::Pass,
             status: Status::Keep,
             description: description.into(),
         }
@@ -262,7 +260,7 @@ mod tests {
                 commit,
                 throughput_sps,
                 kernel_us,
-                correctness: if pass { "pass".into() } else { "fail".into() },
+                correctness: pass.into(),
                 status,
                 description,
             },

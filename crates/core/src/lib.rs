@@ -10,6 +10,7 @@ pub mod history;
 pub mod inputs;
 pub mod ledger;
 pub mod message;
+pub mod objective;
 pub mod project;
 pub mod repo;
 pub mod run;

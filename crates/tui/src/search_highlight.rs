@@ -33,7 +33,7 @@ pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
         let mut at = begin;
         let mut put = |until: usize, is_found: bool| {
             if at < until {
-                let style = if is_found { span.style.patch(theme.found()) } else { span.style };
+                let style = if is_found { span.style.patch(theme.search_match()) } else { span.style };
                 spans.push(Span::styled(text[at..until].to_owned(), style));
                 at = until;
             }
@@ -64,7 +64,7 @@ mod tests {
         let theme = Theme::plain();
         let line = |parts: &[&str]| Line::from_iter(parts.iter().map(|part| (*part).to_owned()));
         let seen = |line: &Line| -> Vec<(String, bool)> {
-            line.spans.iter().map(|s| (s.content.to_string(), s.style == theme.found())).collect()
+            line.spans.iter().map(|s| (s.content.to_string(), s.style == theme.search_match())).collect()
         };
         let marked = mark(line(&["one wa", "rp a", " row"]), "Warp", &theme);
         assert_eq!(marked.to_string(), "one warp a row", "a capital finds only itself");

@@ -7,7 +7,7 @@
 //! Each variant is judged DRAWS times (6), and draws other runs of the pool each time. With words, only the
 //! variants whose names contain one of them.
 
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_judge::{compiler, worker};
 use lab_protocol::report::Report;
@@ -62,7 +62,7 @@ fn main() -> Result<ExitCode, String> {
         "harness-worker" => return Ok(worker::main()),
         _ => {}
     }
-    let mut options = Options::new(&folder);
+    let mut options = JudgeOptions::new(&folder);
     options.device = words.next().ok_or("which device?")?.parse()?;
     let draws: u64 = words.next().map_or(Ok(6), |w| w.parse().map_err(|_| "DRAWS is a number"))?;
     let only: Vec<String> = words.collect();
@@ -109,7 +109,7 @@ fn worse(a: f64, b: f64) -> f64 {
 }
 
 /// One judgement, whatever its verdict; an error where it did not come to its gates.
-fn verify(options: &Options) -> Result<Report, String> {
+fn verify(options: &JudgeOptions) -> Result<Report, String> {
     let log = Log::default();
     judge(options.clone(), log.clone());
     let bytes = log.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

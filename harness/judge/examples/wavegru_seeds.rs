@@ -4,8 +4,8 @@
 //!
 //!     cargo run --release -p lab-judge --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
 
-use lab_judge::problem::wavegru::config::Config;
-use lab_judge::problem::wavegru::reference::{Model, Reference, Sampling, Start};
+use lab_judge::problem::wavegru::config::WaveGruConfig;
+use lab_judge::problem::wavegru::reference::{ReferenceModel, ReferenceOutput, SamplingParams, StartState};
 use lab_judge::problem::wavegru::weights::Weights;
 use std::path::PathBuf;
 
@@ -16,10 +16,11 @@ fn main() -> Result<(), String> {
         |default| words.next().map_or(Ok(default), |w| w.parse().map_err(|_| "FIRST and COUNT are numbers"));
     let (first, count): (u64, u64) = (number(1)?, number(32)?);
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let config = Config::read(&path, &text).map_err(|e| e.to_string())?;
+    let config = WaveGruConfig::read(&path, &text).map_err(|e| e.to_string())?;
 
-    let starts: Vec<Start> = (first..first + count).map(|seed| Start::draw(config.hidden, seed)).collect();
-    let model = Model::new(&Weights::draw(config.hidden, config.weight_seed));
+    let starts: Vec<StartState> =
+        (first..first + count).map(|seed| StartState::draw(config.hidden, seed)).collect();
+    let model = ReferenceModel::new(&Weights::draw(config.hidden, config.weight_seed));
     let long = references(&model, &starts, &config, config.steps);
     let short = references(&model, &starts, &config, config.steps_cpu);
 
@@ -41,8 +42,13 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-fn references(model: &Model, starts: &[Start], config: &Config, steps: usize) -> Vec<Reference> {
-    let sampling = Sampling {
+fn references(
+    model: &ReferenceModel,
+    starts: &[StartState],
+    config: &WaveGruConfig,
+    steps: usize,
+) -> Vec<ReferenceOutput> {
+    let sampling = SamplingParams {
         steps,
         first_token: config.first_token,
         temperature: config.temperature,
@@ -59,6 +65,6 @@ fn references(model: &Model, starts: &[Start], config: &Config, steps: usize) ->
     })
 }
 
-fn keeps_its_promises(reference: &Reference) -> bool {
+fn keeps_its_promises(reference: &ReferenceOutput) -> bool {
     (3.0..=6.5).contains(&reference.entropy) && reference.min_p_changed >= 10
 }

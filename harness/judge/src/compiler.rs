@@ -1,8 +1,9 @@
-//! The compiler process and its client: it builds, holds no device, and can be ended when a build
-//! never does.
+//! The compiler process, and the judge's client for it.
+//!
+//! The compiler builds kernels and holds no device. It is a process of its own, so that a build that never ends can be killed.
 
 use crate::outcome::Stop;
-use crate::process::child::{self, Child, Forward, Program};
+use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
 use crate::process::{child_exit, lifetime};
@@ -15,136 +16,148 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Finding and loading a compiler.
-const OPEN: Duration = Duration::from_secs(60);
+/// How long finding and loading a compiler may take, and preparing for a build.
+const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize, Deserialize)]
-enum Request {
-    /// `parent`: process id of the judge.
-    Open {
-        target: Target,
-        parent: i32,
-    },
-    /// To get ready for builds like this one.
-    Warm(BuildRequest),
+enum CompilerRequest {
+    /// Opens the compiler for a target. `parent` is the process id of the judge.
+    Open { target: Target, parent: i32 },
+    /// Prepares for builds like this one.
+    WarmUp(BuildRequest),
+    /// Builds.
     Build(BuildRequest),
 }
 
 #[derive(Serialize, Deserialize)]
-enum Reply {
+enum CompilerReply {
     /// The builder's version.
     Opened(String),
-    Warmed,
+    WarmedUp,
     Built(Built),
 }
 
-type Answer = Result<Reply, DeviceError>;
+type CompilerAnswer = Result<CompilerReply, DeviceError>;
 
-/// The judge's end of a compiler process.
+/// The judge's client for a compiler process.
 pub struct Compiler {
     connection: Connection,
-    opening: u64,
-    version: Option<String>,
-    /// A request to get ready whose answer nobody has waited for yet.
-    warming: Option<u64>,
+    /// The number of the request to open; `None` once its answer was read.
+    opening: Option<Result<u64, FrameError>>,
+    version: String,
+    /// The number of a request to warm up whose answer was not read yet.
+    warming_up: Option<u64>,
     time_limit: Duration,
 }
 
 impl Compiler {
-    /// Starts the process, which loads its compiler while the caller does other things. It lives
-    /// no longer than the calling thread. No build may take longer than `time_limit`.
+    /// Starts the process, which loads its compiler while the caller does other things. It lives no longer than the calling thread.
+    /// No build may take longer than `time_limit`.
     pub fn start(
         program: &Program,
         target: Target,
         time_limit: Duration,
-        forward: Forward,
+        forward: LineSink,
     ) -> Result<Compiler, Stop> {
         let (child, stream) = Child::start(program, forward).map_err(|e| {
             Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
         })?;
         let mut connection = Connection::new(stream, Some(child));
-        let request = Request::Open { target, parent: std::process::id() as i32 };
-        // Where the child is gone already, the answer that fails to come says so.
-        let opening = connection.ask(&request, &[], OPEN).unwrap_or(0);
-        Ok(Compiler { connection, opening, version: None, warming: None, time_limit })
+        let request = CompilerRequest::Open { target, parent: std::process::id() as i32 };
+        let opening = Some(connection.ask(&request, &[], PREPARE_LIMIT));
+        Ok(Compiler { connection, opening, version: String::new(), warming_up: None, time_limit })
     }
 
-    pub fn lives(&mut self) -> bool {
-        self.connection.lives()
+    /// Returns whether the process has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.connection.is_alive()
     }
 
-    /// Compiler and version; waits until it is loaded.
+    /// Waits until the compiler is loaded, and returns its name and version.
     pub fn version(&mut self) -> Result<&str, Stop> {
-        if self.version.is_none() {
-            let answer =
-                self.connection.answer::<Answer>(self.opening, 0, OPEN).map_err(|e| self.failed(e, OPEN));
-            match answer?.0 {
-                Ok(Reply::Opened(version)) => self.version = Some(version),
-                Ok(_) => return Err(self.failed(unexpected(), OPEN)),
-                Err(error) => return Err(Stop::Lab(error.to_string())),
+        if let Some(asked) = self.opening.take() {
+            let number = asked.map_err(|e| self.failed(e, PREPARE_LIMIT))?;
+            match self.answer(number, PREPARE_LIMIT)? {
+                CompilerReply::Opened(version) => self.version = version,
+                CompilerReply::WarmedUp | CompilerReply::Built(_) => {
+                    return Err(self.failed(wrong_kind(), PREPARE_LIMIT));
+                }
             }
         }
-        Ok(self.version.as_deref().unwrap_or(""))
+        Ok(&self.version)
     }
 
-    /// Lets the process get ready for builds like this one, while the caller does other things.
-    pub fn warm(&mut self, request: &BuildRequest) -> Result<(), Stop> {
-        self.warmed()?;
-        let number = self.connection.ask(&Request::Warm(request.clone()), &[], OPEN);
-        self.warming = Some(number.map_err(|e| self.failed(e, OPEN))?);
+    /// Lets the process prepare for builds like this one, while the caller does other things.
+    pub fn warm_up(&mut self, request: &BuildRequest) -> Result<(), Stop> {
+        self.wait_for_warm_up()?;
+        let request = CompilerRequest::WarmUp(request.clone());
+        let number = self.connection.ask(&request, &[], PREPARE_LIMIT);
+        self.warming_up = Some(number.map_err(|e| self.failed(e, PREPARE_LIMIT))?);
         Ok(())
     }
 
-    /// Waits until it is ready.
-    pub fn warmed(&mut self) -> Result<(), Stop> {
+    fn wait_for_warm_up(&mut self) -> Result<(), Stop> {
         self.version()?;
-        let Some(number) = self.warming.take() else { return Ok(()) };
-        let answer = self.connection.answer::<Answer>(number, 0, OPEN).map_err(|e| self.failed(e, OPEN))?;
-        match answer.0 {
-            Ok(Reply::Warmed) => Ok(()),
-            _ => Err(self.failed(unexpected(), OPEN)),
+        let Some(number) = self.warming_up.take() else { return Ok(()) };
+        match self.answer(number, PREPARE_LIMIT)? {
+            CompilerReply::WarmedUp => Ok(()),
+            CompilerReply::Opened(_) | CompilerReply::Built(_) => {
+                Err(self.failed(wrong_kind(), PREPARE_LIMIT))
+            }
         }
     }
 
+    /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended or took longer than the time
+    /// limit, and [`Stop::Lab`] if there is no compiler.
     pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
-        self.warmed()?;
+        self.wait_for_warm_up()?;
         let limit = self.time_limit;
-        let request = Request::Build(request.clone());
-        let number = self.connection.ask(&request, &[], OPEN).map_err(|e| self.failed(e, OPEN))?;
-        match self.connection.answer::<Answer>(number, 0, limit).map_err(|e| self.failed(e, limit))?.0 {
-            Ok(Reply::Built(built)) => Ok(built),
-            Ok(_) => Err(self.failed(unexpected(), limit)),
-            Err(error) => Err(Stop::Lab(error.to_string())),
+        let request = CompilerRequest::Build(request.clone());
+        let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
+        let number = asked.map_err(|e| self.failed(e, PREPARE_LIMIT))?;
+        match self.answer(number, limit)? {
+            CompilerReply::Built(built) => Ok(built),
+            CompilerReply::Opened(_) | CompilerReply::WarmedUp => Err(self.failed(wrong_kind(), limit)),
         }
     }
 
-    /// After a failure of the wire the process is of no more use.
+    fn answer(&mut self, number: u64, limit: Duration) -> Result<CompilerReply, Stop> {
+        let answer = self.connection.answer::<CompilerAnswer>(number, 0, limit);
+        let (answer, _) = answer.map_err(|e| self.failed(e, limit))?;
+        answer.map_err(|error| Stop::Lab(error.to_string()))
+    }
+
+    /// Turns a failure of the connection into the reason to stop. The process is of no use after it.
     fn failed(&mut self, error: FrameError, limit: Duration) -> Stop {
         match error {
             FrameError::Closed => {
-                Stop::Crash(format!("the compiler process {}", self.connection.how_it_ended()))
+                Stop::Crash(format!("the compiler process {}", self.connection.describe_end()))
             }
             FrameError::TimedOut => {
                 self.connection.end();
                 let limit = limit.as_secs_f64();
                 Stop::Crash(format!("the build did not end within {limit} s: the compiler was ended"))
             }
-            other => {
+            FrameError::Invalid(what) => {
                 self.connection.end();
-                Stop::Lab(format!("the compiler process sent what is no answer: {other}"))
+                Stop::Lab(format!("the compiler process sent an invalid answer: {what}"))
+            }
+            FrameError::Io(error) => {
+                self.connection.end();
+                Stop::Lab(format!("the connection to the compiler process failed: {error}"))
             }
         }
     }
 }
 
-fn unexpected() -> FrameError {
-    FrameError::Garbled("an answer of the wrong kind".into())
+fn wrong_kind() -> FrameError {
+    FrameError::Invalid("an answer of the wrong kind".into())
 }
 
-/// The compiler process: builds for the judge that started it until that ends.
+/// Runs the compiler process: builds for the judge that started it, until the judge ends.
 pub fn main() -> ExitCode {
-    // SIGTERM rather than SIGKILL: the host compiler has children, which must end with it.
-    let served = lifetime::end_own_group_on_signals()
+    // The death of the judge arrives as SIGTERM rather than SIGKILL, so that the host compiler's children can be killed too.
+    let served = lifetime::kill_own_group_on_signals()
         .and_then(|()| child::adopt(Signal::TERM))
         .map_err(FrameError::Io)
         .and_then(serve);
@@ -152,23 +165,26 @@ pub fn main() -> ExitCode {
 }
 
 fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
-    let Some((number, Request::Open { target, parent }, _)) = rpc::next(&mut stream)? else { return Ok(()) };
+    let Some((number, CompilerRequest::Open { target, parent }, _)) = rpc::next(&mut stream)? else {
+        return Ok(());
+    };
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
     let mut builder = match lab_device::builder(target) {
         Ok(builder) => CachedBuilder::new(builder),
-        Err(error) => return framing::send(&mut stream, &(number, Answer::Err(error)), &[]),
+        Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),
     };
-    framing::send(&mut stream, &(number, Answer::Ok(Reply::Opened(builder.version()))), &[])?;
+    let opened = CompilerAnswer::Ok(CompilerReply::Opened(builder.version()));
+    framing::send(&mut stream, &(number, opened), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
-        let answer: Answer = match request {
-            Request::Open { .. } => return Err(unexpected()),
-            Request::Warm(request) => {
+        let answer: CompilerAnswer = match request {
+            CompilerRequest::Open { .. } => return Err(wrong_kind()),
+            CompilerRequest::WarmUp(request) => {
                 builder.warm(&request);
-                Ok(Reply::Warmed)
+                Ok(CompilerReply::WarmedUp)
             }
-            Request::Build(request) => builder.build(&request).map(Reply::Built),
+            CompilerRequest::Build(request) => builder.build(&request).map(CompilerReply::Built),
         };
         framing::send(&mut stream, &(number, answer), &[])?;
     }

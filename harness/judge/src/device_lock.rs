@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// How a device is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum DeviceUse {
     /// Nobody else may launch meanwhile.
     Measuring,
     /// Others may launch too, but nobody may measure.
@@ -41,7 +41,7 @@ pub struct DeviceLock {
 
 /// Holds it until it is dropped.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "held, never read")] File);
+pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] File);
 
 impl DeviceLock {
     /// `None` on the emulated device, whose times mean nothing.
@@ -57,7 +57,7 @@ impl DeviceLock {
     }
 
     /// `None` where somebody holds it so that this use must wait.
-    pub fn try_take(&self, wanted: Use) -> Result<Option<Held>, Stop> {
+    pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
         let mut failed = None;
         for place in &self.places {
             match try_at(place, wanted) {
@@ -73,10 +73,10 @@ impl DeviceLock {
     /// for. `None` where patience was not enough.
     pub fn take(
         &self,
-        wanted: Use,
+        wanted: DeviceUse,
         patience: Duration,
         busy: impl FnOnce() -> io::Result<()>,
-    ) -> Result<Option<Held>, Stop> {
+    ) -> Result<Option<LockGuard>, Stop> {
         let deadline = Instant::now() + patience;
         let mut busy = Some(busy);
         loop {
@@ -94,10 +94,10 @@ impl DeviceLock {
     }
 
     /// For launches that nobody waits for: shares it once it is free, unless something else is `due` before.
-    pub fn take_at_leisure(&self, mut due: impl FnMut() -> bool) -> Option<Held> {
+    pub fn take_while_idle(&self, mut due: impl FnMut() -> bool) -> Option<LockGuard> {
         while !due() {
             std::thread::sleep(GAP);
-            match self.try_take(Use::Launching) {
+            match self.try_take(DeviceUse::Launching) {
                 Ok(Some(held)) => return Some(held),
                 Ok(None) => {}
                 // What waits for the device's turn will say it.
@@ -108,13 +108,13 @@ impl DeviceLock {
     }
 }
 
-fn try_at(place: &Path, wanted: Use) -> io::Result<Option<Held>> {
+fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
     // Somebody may remove the file between opening and locking it: then it locks nothing.
     for _ in 0..8 {
         let file = open(place)?;
         let locked = match wanted {
-            Use::Measuring => file.try_lock(),
-            Use::Launching => file.try_lock_shared(),
+            DeviceUse::Measuring => file.try_lock(),
+            DeviceUse::Launching => file.try_lock_shared(),
         };
         match locked {
             Ok(()) => {}
@@ -123,7 +123,7 @@ fn try_at(place: &Path, wanted: Use) -> io::Result<Option<Held>> {
         }
         let (mine, there) = (file.metadata()?, std::fs::symlink_metadata(place));
         if there.is_ok_and(|there| (there.dev(), there.ino()) == (mine.dev(), mine.ino())) {
-            return Ok(Some(Held(file)));
+            return Ok(Some(LockGuard(file)));
         }
     }
     Err(io::Error::other("it is removed again and again"))
@@ -168,7 +168,7 @@ mod tests {
         (lock, place)
     }
 
-    fn is_free(lock: &DeviceLock, wanted: Use) -> bool {
+    fn is_free(lock: &DeviceLock, wanted: DeviceUse) -> bool {
         lock.try_take(wanted).unwrap().is_some()
     }
 
@@ -177,48 +177,48 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (lock, _) = here(folder.path());
         let other = DeviceLock::in_folders("GPU-another", &[folder.path()]);
-        let measuring = lock.try_take(Use::Measuring).unwrap().unwrap();
-        assert!(!is_free(&lock, Use::Measuring) && !is_free(&lock, Use::Launching));
-        assert!(is_free(&other, Use::Measuring), "another device's lock is another one");
+        let measuring = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
+        assert!(!is_free(&lock, DeviceUse::Measuring) && !is_free(&lock, DeviceUse::Launching));
+        assert!(is_free(&other, DeviceUse::Measuring), "another device's lock is another one");
         drop(measuring);
-        let launching = lock.try_take(Use::Launching).unwrap().unwrap();
-        assert!(is_free(&lock, Use::Launching) && !is_free(&lock, Use::Measuring));
+        let launching = lock.try_take(DeviceUse::Launching).unwrap().unwrap();
+        assert!(is_free(&lock, DeviceUse::Launching) && !is_free(&lock, DeviceUse::Measuring));
         drop(launching);
-        assert!(is_free(&lock, Use::Measuring));
+        assert!(is_free(&lock, DeviceUse::Measuring));
     }
 
     #[test]
     fn who_waits_is_told_once_and_not_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let (lock, _) = here(folder.path());
-        let held = lock.try_take(Use::Measuring).unwrap().unwrap();
+        let held = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         let mut told = 0;
         let mut tell = || {
             told += 1;
             Ok(())
         };
-        assert!(lock.take(Use::Measuring, Duration::from_millis(20), &mut tell).unwrap().is_none());
-        assert!(lock.take_at_leisure(|| true).is_none(), "an order that is due does not wait");
+        assert!(lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut tell).unwrap().is_none());
+        assert!(lock.take_while_idle(|| true).is_none(), "an order that is due does not wait");
         let waiting = {
             let lock = lock.clone();
-            std::thread::spawn(move || lock.take(Use::Measuring, Duration::from_secs(60), || Ok(())))
+            std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())))
         };
         drop(held);
         let second = waiting.join().unwrap().unwrap();
         assert!(second.is_some() && told == 1);
         drop(second);
-        assert!(lock.take_at_leisure(|| false).is_some());
+        assert!(lock.take_while_idle(|| false).is_some());
     }
 
     #[test]
     fn another_users_file_is_locked_without_writing_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let (lock, place) = here(folder.path());
-        assert!(is_free(&lock, Use::Measuring));
+        assert!(is_free(&lock, DeviceUse::Measuring));
         let mode = fs::metadata(&place).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o644, "all may read it, whatever the umask");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o444)).unwrap();
-        assert!(is_free(&lock, Use::Measuring));
+        assert!(is_free(&lock, DeviceUse::Measuring));
     }
 
     #[test]
@@ -227,21 +227,21 @@ mod tests {
         let lock = DeviceLock::in_folders(NAME, &[public.path(), own.path()]);
         let treasure = own.path().join("treasure");
         symlink(&treasure, &lock.places[0]).unwrap();
-        assert!(is_free(&lock, Use::Measuring));
+        assert!(is_free(&lock, DeviceUse::Measuring));
         assert!(!treasure.exists() && lock.places[1].is_file(), "the user's own folder holds it instead");
         fs::remove_file(&lock.places[0]).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &lock.places[0], rustix::fs::FileType::Fifo, Mode::RUSR, 0)
             .unwrap();
-        assert!(is_free(&lock, Use::Measuring));
+        assert!(is_free(&lock, DeviceUse::Measuring));
     }
 
     #[test]
     fn a_removed_file_locks_nothing_any_more() {
         let folder = tempfile::tempdir().unwrap();
         let (lock, place) = here(folder.path());
-        let held = lock.try_take(Use::Measuring).unwrap().unwrap();
+        let held = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         fs::remove_file(&place).unwrap();
-        assert!(is_free(&lock, Use::Measuring), "it is made anew");
+        assert!(is_free(&lock, DeviceUse::Measuring), "it is made anew");
         drop(held);
     }
 }

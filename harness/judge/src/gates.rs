@@ -29,7 +29,7 @@ impl Tolerance {
 
 /// A cell that is wrong: its place, and what is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct CellMismatch {
     pub index: usize,
     pub got: f64,
     pub want: f64,
@@ -37,7 +37,7 @@ pub struct Cell {
 
 /// What came of comparing one tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Comparison {
+pub struct TensorComparison {
     pub cells: usize,
     /// The largest error in units of the tolerance.
     pub error: f64,
@@ -51,12 +51,12 @@ pub struct Comparison {
     pub not_finite: usize,
     /// Of these: cells that the kernel never wrote.
     pub unwritten: usize,
-    pub first_mismatch: Option<Cell>,
-    pub first_not_finite: Option<Cell>,
-    pub first_unwritten: Option<Cell>,
+    pub first_mismatch: Option<CellMismatch>,
+    pub first_not_finite: Option<CellMismatch>,
+    pub first_unwritten: Option<CellMismatch>,
 }
 
-impl Comparison {
+impl TensorComparison {
     /// The fraction of cells over the tolerance.
     pub fn mismatched_fraction(&self) -> f64 {
         if self.cells == 0 { 0.0 } else { self.mismatched as f64 / self.cells as f64 }
@@ -70,9 +70,9 @@ impl Comparison {
     }
 
     /// Two neighbouring stretches of one tensor.
-    fn join(mut self, next: Comparison) -> Comparison {
+    fn join(mut self, next: TensorComparison) -> TensorComparison {
         self.counts.join(&next.counts);
-        Comparison {
+        TensorComparison {
             cells: self.cells + next.cells,
             error: self.error.max(next.error),
             worst: if next.error > self.error { next.worst } else { self.worst },
@@ -94,14 +94,14 @@ pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
 }
 
 /// Compares two tensors of the same type and length, on all cores where that pays.
-pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> Comparison {
+pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> TensorComparison {
     /// Fewer cells than this are compared before a thread has started.
     const WORTH_A_THREAD: usize = 1 << 18;
     let cells = got.len().max(want.len()) / dtype.size();
     if got.len() != want.len() {
         // The worker's client hands over whole buffers only; should it ever not, that fails.
         let error = f64::INFINITY;
-        return Comparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
+        return TensorComparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
@@ -118,19 +118,25 @@ pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> 
             })
             .collect();
         let done = running.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
-        done.fold(Comparison::default(), Comparison::join)
+        done.fold(TensorComparison::default(), TensorComparison::join)
     })
 }
 
-fn compare_stretch(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance, start: usize) -> Comparison {
+fn compare_stretch(
+    dtype: Dtype,
+    got: &[u8],
+    want: &[u8],
+    tolerance: &Tolerance,
+    start: usize,
+) -> TensorComparison {
     let size = dtype.size();
-    let mut sum = Comparison { cells: got.len() / size, ..Comparison::default() };
+    let mut sum = TensorComparison { cells: got.len() / size, ..TensorComparison::default() };
     let mut exponents = [0; EXPONENTS];
     for (i, (g, w)) in got.chunks_exact(size).zip(want.chunks_exact(size)).enumerate() {
         if g == w {
             continue;
         }
-        let cell = Cell { index: start + i, got: dtype.decode(g), want: dtype.decode(w) };
+        let cell = CellMismatch { index: start + i, got: dtype.decode(g), want: dtype.decode(w) };
         let is_unwritten = dtype.is_poison(g);
         let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
         exponents[exponent_of(error)] += 1;
@@ -166,7 +172,7 @@ mod tests {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    fn check(got: &[f32], want: &[f32], tolerance: &Tolerance) -> Comparison {
+    fn check(got: &[f32], want: &[f32], tolerance: &Tolerance) -> TensorComparison {
         compare(Dtype::F32, &f32s(got), &f32s(want), tolerance)
     }
 
@@ -183,7 +189,7 @@ mod tests {
     fn the_first_wrong_cell_is_named() {
         let sum = check(&[1.0, 1.3, 9.0], &[1.0, 1.0, 1.0], &LOOSE);
         assert_eq!(sum.mismatched, 2);
-        assert_eq!(sum.first_mismatch, Some(Cell { index: 1, got: f64::from(1.3f32), want: 1.0 }));
+        assert_eq!(sum.first_mismatch, Some(CellMismatch { index: 1, got: f64::from(1.3f32), want: 1.0 }));
         assert!(!sum.passes(&LOOSE));
     }
 

@@ -7,6 +7,7 @@
 //! `lab check` ([`check`]), and the [`judge`], which uses all of them and alone writes result lines.
 #![forbid(unsafe_code)]
 
+mod atomic_file;
 pub mod check;
 pub mod compiler;
 pub mod device_lock;
@@ -20,9 +21,10 @@ pub mod probe;
 pub mod problem;
 pub mod process;
 mod sink;
+mod sync;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;
 pub mod worker;
 
-pub use options::Options;
+pub use options::JudgeOptions;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What is judged, and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct JudgeOptions {
     /// The problem's folder.
     pub folder: PathBuf,
     /// The bytes to judge; `None` is `folder/kernel.cu`.
@@ -45,10 +45,10 @@ pub struct Options {
     pub worker: Program,
 }
 
-impl Options {
+impl JudgeOptions {
     /// Everything but the folder as it is without a lab.toml.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Options {
+        JudgeOptions {
             folder: folder.into(),
             kernel: None,
             shown_as: None,

@@ -6,29 +6,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Hands out writers to one sink from several threads.
 #[derive(Clone)]
-pub struct Shared {
+pub struct SharedSink {
     sink: Arc<Mutex<Box<dyn Write + Send>>>,
     /// Of the run; every writer tells by it when a stage began.
     pub clock: Clock,
 }
 
-impl Shared {
+impl SharedSink {
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Shared { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
+        SharedSink { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
     }
 
     /// A writer whose lines arrive whole: [`Writer`] flushes at the end of each.
     pub fn writer(&self) -> Writer {
-        Writer::new(Lines { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
+        Writer::new(LineBuffer { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
     }
 }
 
-struct Lines {
+struct LineBuffer {
     held: Vec<u8>,
     sink: Arc<Mutex<Box<dyn Write + Send>>>,
 }
 
-impl Write for Lines {
+impl Write for LineBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.held.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -44,7 +44,7 @@ impl Write for Lines {
 
 /// A sink that keeps everything back until it is released.
 #[derive(Clone)]
-pub struct Held(Arc<Mutex<Holding>>);
+pub struct HeldSink(Arc<Mutex<Holding>>);
 
 struct Holding {
     /// `None` once it was released.
@@ -52,9 +52,9 @@ struct Holding {
     sink: Box<dyn Write + Send>,
 }
 
-impl Held {
+impl HeldSink {
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Held(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
+        HeldSink(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
     }
 
     /// Lets through what was kept, and from now on everything.
@@ -80,7 +80,7 @@ impl Held {
     }
 }
 
-impl Write for Held {
+impl Write for HeldSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut holding = self.lock();
         match &mut holding.kept {
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn what_is_held_comes_first_when_it_is_released() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let held = Held::new(writer);
-        let mut out = Shared::new(held.clone()).writer();
+        let held = HeldSink::new(writer);
+        let mut out = SharedSink::new(held.clone()).writer();
         out.line("stage", "build").unwrap();
         held.release().unwrap();
         out.line("correctness", "pass").unwrap();
@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn what_was_discarded_never_comes() {
         let (mut reader, writer) = io::pipe().unwrap();
-        let held = Held::new(writer);
-        let mut out = Shared::new(held.clone()).writer();
+        let held = HeldSink::new(writer);
+        let mut out = SharedSink::new(held.clone()).writer();
         out.line("stage", "build").unwrap();
         assert!(held.discard());
         held.release().unwrap();

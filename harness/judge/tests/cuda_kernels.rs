@@ -1,5 +1,5 @@
-//! The kernels in harness/judge/tests/kernels, each by the whole judge on a GPU. They need a CUDA device and NVRTC; where
-//! either is missing they say so.
+//! Judges the kernels in harness/judge/tests/kernels with the whole judge on a GPU. Needs a CUDA device and NVRTC, so every test
+//! is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used)]
 
 #[path = "kernels/cases.rs"]
@@ -10,37 +10,33 @@ mod support;
 
 use lab_device::cuda;
 use lab_protocol::Target;
-use std::io::Write;
 
+/// Judges every kernel of one of the folders on the first CUDA device.
 fn judge_all(kind: &str) {
-    let missing = match cuda::builder() {
-        _ if !cuda::available() => Some("no CUDA device".to_owned()),
-        Ok(_) => None,
-        Err(error) => Some(format!("NVRTC is not here ({error})")),
-    };
-    match missing {
-        // Not by eprintln, which the test runner would keep to itself.
-        Some(what) => drop(writeln!(std::io::stderr(), "skipped: {what}")),
-        None => cases::judge_all(kind, Target::Cuda(0)),
-    }
+    cuda::builder().expect("these tests need NVRTC");
+    cases::judge_all(kind, Target::Cuda(0));
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn honest_kernels_pass() {
     judge_all("honest");
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn wrong_kernels_fail_by_the_gate_that_is_meant_for_them() {
     judge_all("wrong");
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn cheating_kernels_gain_nothing() {
     judge_all("cheating");
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn harmful_kernels_end_as_a_verdict() {
     judge_all("harmful");
 }

@@ -1,16 +1,15 @@
 //! The verdict on speed on a real GPU, through the judge and its processes: a small WaveGRU against
-//! itself, and against a copy that takes 2 % longer. Without a CUDA device or NVRTC they say so.
+//! itself, and against a copy that takes 2 % longer. Needs a CUDA device and NVRTC, so every test is
+//! ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used, dead_code)]
 
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_device::cuda;
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::{Measure, Report, Speed};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use support::{Folder, Judged};
@@ -37,19 +36,6 @@ h0_max_diff = 1e-5
 h1_max_diff = 1.5e-5
 "#;
 
-fn gpu() -> bool {
-    let why = if cuda::available() {
-        cuda::builder().err().map(|e| e.to_string())
-    } else {
-        Some("no CUDA device".into())
-    };
-    if let Some(why) = &why {
-        // Not by eprintln, which the test runner would keep to itself.
-        let _ = writeln!(std::io::stderr(), "skipped: {why}");
-    }
-    why.is_none()
-}
-
 /// The kernel, held up at its start for so many nanoseconds.
 fn held_up(nanoseconds: f64) -> String {
     let spin = format!(
@@ -70,7 +56,7 @@ fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
     let path = folder.path().join("candidate.cu");
     std::fs::write(&path, kernel).unwrap();
     let options = folder.options();
-    support::run(Options {
+    support::run(JudgeOptions {
         device: Target::Cuda(0),
         kernel: Some(path),
         incumbent: incumbent.map(PathBuf::from),
@@ -94,10 +80,8 @@ fn launch_nanoseconds(report: &Report) -> f64 {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_not() {
-    if !gpu() {
-        return;
-    }
     let folder = folder();
     let own = folder.path().join("kernel.cu");
     let same = judge(&folder, KERNEL, Some(&own));
@@ -114,14 +98,12 @@ fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_n
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn an_incumbent_that_is_no_use_leaves_a_caveat_and_the_candidate_its_figure() {
-    if !gpu() {
-        return;
-    }
     let folder = folder();
     let cases = [
         ("no kernel at all", "int x = ;".to_owned(), "it does not build"),
-        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "it is wrong itself"),
+        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "its own results are wrong"),
     ];
     for (what, text, why) in cases {
         let incumbent = folder.path().join("incumbent.cu");

@@ -1,12 +1,12 @@
-//! A real GPU's state, its probe and the bounds that follow. They need a CUDA device, NVRTC and NVML; where one
-//! is missing they say so.
+//! A real GPU's telemetry, its probe and the bounds that follow from the probe. Needs a CUDA device, NVRTC and NVML, so every
+//! test is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, DeviceInfo, ExecutionOrder, Image, cuda};
-use lab_judge::device_lock::{DeviceLock, Use};
+use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::Correctness;
 use lab_judge::probe::bounds::{self, Cache, Demand};
-use lab_judge::probe::{self, Figures};
+use lab_judge::probe::{self, DeviceFigures};
 use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
 use lab_protocol::report::{Report, Writer};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Not by eprintln, which the test runner would keep to itself.
+/// Writes to stderr directly, because the test runner captures what `eprintln!` writes.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -27,15 +27,9 @@ fn my_turn() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The probe, built for this architecture; `None`, said aloud, without NVRTC.
-fn build(folder: &Path, arch: &str) -> Option<Image> {
-    let mut builder = match cuda::builder() {
-        Ok(builder) => builder,
-        Err(error) => {
-            say(&format!("skipped: NVRTC is not here ({error})"));
-            return None;
-        }
-    };
+/// Builds the probe for this architecture.
+fn build(folder: &Path, arch: &str) -> Image {
+    let mut builder = cuda::builder().expect("these tests need NVRTC");
     let source = folder.join("probe.cu");
     std::fs::write(&source, probe::SOURCE).unwrap();
     let request = BuildRequest {
@@ -49,21 +43,18 @@ fn build(folder: &Path, arch: &str) -> Option<Image> {
         cache_dir: folder.join("cache"),
     };
     let built = builder.build(&request).unwrap();
-    Some(built.image.unwrap_or_else(|| panic!("{}", built.log)))
+    built.image.unwrap_or_else(|| panic!("{}", built.log))
 }
 
-/// A worker with the probe loaded; `None`, said aloud, where there is no GPU.
-fn gpu() -> Option<(Worker, ModuleId, (tempfile::TempDir, MutexGuard<'static, ()>))> {
+/// A worker on the first CUDA device with the probe loaded, and what must outlive it: the probe's folder and the lock that
+/// keeps the other tests waiting.
+fn gpu() -> (Worker, ModuleId, (tempfile::TempDir, MutexGuard<'static, ()>)) {
     let turn = my_turn();
-    if !cuda::available() {
-        say("skipped: no CUDA device");
-        return None;
-    }
     let mut worker = Worker::on_a_thread(|| cuda::open(0), Duration::from_secs(60)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let image = build(folder.path(), &worker.info().arch.clone())?;
+    let image = build(folder.path(), &worker.info().arch.clone());
     let module = worker.load(&image.path).unwrap();
-    Some((worker, module, (folder, turn)))
+    (worker, module, (folder, turn))
 }
 
 fn word(value: u32) -> LaunchArg {
@@ -78,8 +69,8 @@ fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg]
 }
 
 /// Measured once for all tests of this process.
-fn figures(worker: &mut Worker, module: ModuleId) -> Figures {
-    static FIGURES: OnceLock<Figures> = OnceLock::new();
+fn figures(worker: &mut Worker, module: ModuleId) -> DeviceFigures {
+    static FIGURES: OnceLock<DeviceFigures> = OnceLock::new();
     *FIGURES.get_or_init(|| {
         let began = Instant::now();
         let figures = probe::measure(worker, module, &mut || false).unwrap().unwrap();
@@ -89,17 +80,17 @@ fn figures(worker: &mut Worker, module: ModuleId) -> Figures {
 }
 
 #[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn the_probe_builds_without_a_gpu() {
     let _turn = my_turn();
     let folder = tempfile::tempdir().unwrap();
-    if let Some(image) = build(folder.path(), "sm_90") {
-        assert!(image.path.is_file());
-    }
+    assert!(build(folder.path(), "sm_90").path.is_file());
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_state_is_read_while_a_kernel_runs() {
-    let Some((mut worker, module, _kept)) = gpu() else { return };
+    let (mut worker, module, _kept) = gpu();
     let watch = TelemetryMonitor::open(worker.info()).unwrap();
     let out = worker.buffer("out", 4).unwrap();
     let shape = [2 * worker.info().sms, 1024];
@@ -109,10 +100,7 @@ fn the_state_is_read_while_a_kernel_runs() {
     while busy < 0.5 {
         busy += launch(&mut worker, module, "probe_fma", &args, shape);
     }
-    let course = match watch.finish() {
-        Ok(course) => course.unwrap(),
-        Err(why) => return say(&format!("skipped: {why}")),
-    };
+    let course = watch.finish().unwrap().unwrap();
     for (key, value) in course.lines() {
         say(&format!("{key}: {value}"));
     }
@@ -127,10 +115,12 @@ fn the_state_is_read_while_a_kernel_runs() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_probes_figures_are_plausible() {
-    let Some((mut worker, module, _kept)) = gpu() else { return };
+    let (mut worker, module, _kept) = gpu();
     let info = worker.info().clone();
-    let Figures { copy, l2, fma, tensor, l2_round_trip, launch, exchange } = figures(&mut worker, module);
+    let DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange } =
+        figures(&mut worker, module);
     assert!(info.uuid.len() == 40 && info.l2_bytes >= 1 << 20, "{info:?}");
     // What no GPU that this is for lies outside of.
     assert!((2e11..2e13).contains(&copy) && l2 > copy, "copy {copy:e}, L2 {l2:e}");
@@ -147,7 +137,12 @@ fn the_probes_figures_are_plausible() {
     }
 }
 
-fn judged(figures: &Figures, info: &DeviceInfo, demand: &Demand, seconds: f64) -> (Correctness, Report) {
+fn judged(
+    figures: &DeviceFigures,
+    info: &DeviceInfo,
+    demand: &Demand,
+    seconds: f64,
+) -> (Correctness, Report) {
     let (reader, writer) = io::pipe().unwrap();
     let mut out = Writer::new(writer);
     let demands = std::slice::from_ref(demand);
@@ -159,8 +154,9 @@ fn judged(figures: &Figures, info: &DeviceInfo, demand: &Demand, seconds: f64) -
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_floor_refuses_a_faked_time_and_no_honest_one() {
-    let Some((mut worker, module, _kept)) = gpu() else { return };
+    let (mut worker, module, _kept) = gpu();
     let info = worker.info().clone();
     let figures = figures(&mut worker, module);
 
@@ -187,8 +183,9 @@ fn the_floor_refuses_a_faked_time_and_no_honest_one() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_flushed_cache_makes_a_launch_slower() {
-    let Some((mut worker, module, _kept)) = gpu() else { return };
+    let (mut worker, module, _kept) = gpu();
     let info = worker.info().clone();
     let bytes = 8usize << 20;
     let (from, out) = (worker.buffer("from", bytes).unwrap(), worker.buffer("out", 4).unwrap());
@@ -210,13 +207,14 @@ fn a_flushed_cache_makes_a_launch_slower() {
 }
 
 #[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_lock_is_the_gpus_own() {
-    let Some((worker, _, _kept)) = gpu() else { return };
+    let (worker, _, _kept) = gpu();
     let folder = tempfile::tempdir().unwrap();
     let lock = DeviceLock::of(worker.info(), folder.path()).unwrap();
     let twin =
         DeviceLock::of(&DeviceInfo { name: "another name".into(), ..worker.info().clone() }, folder.path());
-    let held = lock.take(Use::Measuring, Duration::from_secs(60), || Ok(())).unwrap();
+    let held = lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())).unwrap();
     assert!(held.is_some());
-    assert!(twin.unwrap().try_take(Use::Launching).unwrap().is_none(), "it is named by the identifier");
+    assert!(twin.unwrap().try_take(DeviceUse::Launching).unwrap().is_none(), "it is named by the identifier");
 }

@@ -7,6 +7,7 @@
 
 mod exit;
 pub mod report;
+mod signal;
 mod target;
 pub mod telemetry;
 #[cfg(any(test, feature = "testing"))]
@@ -14,5 +15,6 @@ pub mod testing;
 mod tool;
 
 pub use exit::Exit;
+pub use signal::FatalSignal;
 pub use target::Target;
 pub use tool::{Tool, tool_names};

@@ -10,7 +10,7 @@ use lab_protocol::report::{Measure, Report, Speed};
 use lab_tui::chart::Glyphs;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
-use lab_tui::theme::{ColorDepth, Theme, said_depth};
+use lab_tui::theme::{ColorDepth, Theme, parse_color_depth};
 use std::time::Duration;
 
 /// The moment in which every story begins.
@@ -26,7 +26,7 @@ pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
 }
 
 fn depth(settings: &Settings) -> ColorDepth {
-    let said = settings.color.as_deref().map(|color| said_depth(color).unwrap());
+    let said = settings.color.as_deref().map(|color| parse_color_depth(color).unwrap());
     said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 
@@ -57,7 +57,7 @@ pub fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
         commit: commit.into(),
         throughput_sps: if value.is_nan() { 0.0 } else { value },
         kernel_us: if value > 0.0 { 1e6 / value } else { 0.0 },
-        correctness: if status == Word::Crash || value.is_nan() { "fail" } else { "pass" }.into(),
+        correctness: (status != Word::Crash && !value.is_nan()).into(),
         status,
         description: description.into(),
     }

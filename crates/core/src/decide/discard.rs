@@ -1,14 +1,16 @@
 //! Discard: kernel.cu is the incumbent's again, and the attempt stays under `refs/lab/`.
 
 use super::finish::{finish, intend};
+use super::policy::{Discard, allowed};
 use super::restore::{NOT_REPLACED, ON_DISK, put_back, save};
-use super::{Decided, Refusal, begin, judged, judged_bytes, newer, no, pick, present, said, saved_note};
+use super::{Decided, Refusal, begin, judged_bytes, pick, present, said, saved_note, snapshot};
 use crate::disk::space as room;
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::verdict::Outcome;
+use crate::store::index::Shelf;
 use crate::{inputs, repo};
 use std::result::Result as StdResult;
 
@@ -24,43 +26,16 @@ pub fn discard(
     let message = said(message)?;
     let records = &deciding.records;
     let name = &project.kernel_name;
-    let Some(incumbent) = repo::incumbent(project)? else {
-        return no(format!(
-            "HEAD does not hold {name}, so there is nothing to put back: keep it first, or delete it yourself"
-        ));
-    };
-    let present = present(project)?;
-    let picked = pick(project, records, run)?;
-    let goes_on = picked.as_ref().filter(|record| record.verdict.is_none()).map(|record| record.start.id);
-    let record = picked.filter(judged);
-    let same =
-        present.as_deref().map(|b| repo::blob_id(project, name, b)).transpose()?.as_ref() == Some(&incumbent);
-    let Some(mut record) = record else {
-        if same {
-            return no(format!("{name} is the incumbent's: there is nothing to discard"));
-        }
-        if !confirmed {
-            let goes_on = goes_on.map(|id| format!(" (run {id} still goes on)")).unwrap_or_default();
-            return Err(Refusal::Ask(format!(
-                "no verdict belongs to the present bytes of {name}{goes_on}: `lab discard{} -m TEXT --unjudged` saves them \
-                 and puts the incumbent back all the same, without a row",
-                project.argument
-            )));
-        }
-        return discard_unjudged(project, present.as_deref(), message);
-    };
-    if record.start.blob == incumbent {
-        return no(format!(
-            "run {} judged the incumbent's own bytes: there is nothing to discard",
-            record.start.id
-        ));
+    let on_disk = present(project)?;
+    let shelf = Shelf::open(project);
+    let inputs = inputs::read(project);
+    let picked = pick(project, records, &shelf, run, &inputs)?;
+    let discard = allowed(&snapshot(project, &shelf, &inputs, picked.as_ref())?).discard?;
+    if !confirmed && let Some(question) = discard.question(name, &project.argument) {
+        return Err(Refusal::Ask(question));
     }
-    if !confirmed && let Some(newer) = newer(&record, &inputs::read(project)) {
-        return Err(Refusal::Ask(format!(
-            "{newer}: `lab discard{} -m TEXT --unjudged` discards run {} all the same, and saves the present bytes",
-            project.argument, record.start.id
-        )));
-    }
+    let record = picked.filter(|_| !matches!(discard, Discard::Unjudged { .. }));
+    let Some(mut record) = record else { return discard_unjudged(project, on_disk.as_deref(), message) };
     let bytes = judged_bytes(records, &record)?;
     let status = match record.verdict.as_ref().map(|v| v.outcome) {
         Some(Outcome::Crash) => Status::Crash,
@@ -79,11 +54,11 @@ pub fn discard(
     let mut notes =
         vec![format!("the attempt is kept as {} (`lab restore {}`)", kept.reference, repo::short(&kept.id))];
     // What was judged is kept already; only newer bytes need saving besides.
-    let saved = match present.as_deref() {
+    let saved = match on_disk.as_deref() {
         Some(newer) if newer != bytes => Some(save(project, newer, ON_DISK)?),
         _ => None,
     };
-    put_back(project, "HEAD", present.as_deref())?;
+    put_back(project, "HEAD", on_disk.as_deref())?;
     notes.extend(saved.map(|kept| saved_note(kept.id)));
     notes.extend(link_note(project));
     if repo::staged(project).unwrap_or(false) {

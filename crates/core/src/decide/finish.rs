@@ -115,7 +115,7 @@ fn row(record: &Record, commit: &str) -> Row {
         commit: repo::short(commit).to_owned(),
         throughput_sps: verdict.and_then(|v| v.objective).map_or(0.0, |m| m.value),
         kernel_us: verdict.and_then(|v| v.kernel_us).unwrap_or(0.0),
-        correctness: if passed { "pass".into() } else { "fail".into() },
+        correctness: passed.into(),
         status,
         description: record.decision.as_ref().map_or_else(String::new, |d| d.description.clone()),
     }

@@ -5,6 +5,7 @@
 //! that ends halfway can say what is missing and add it.
 
 pub mod auto;
+pub mod policy;
 
 mod describe;
 mod discard;
@@ -12,28 +13,31 @@ mod finish;
 mod intent;
 mod keep;
 mod restore;
+mod snapshot;
 mod undo;
 
 pub use describe::{Described, describe};
 pub use discard::discard;
 pub use finish::{append_missing, missing};
 pub use intent::mend;
-pub use keep::{keep, may_keep};
+pub use keep::keep;
+pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use restore::{Restored, restore};
+pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};
 
-use crate::inputs::{self, Inputs, KernelError};
+use crate::inputs::{Inputs, KernelError};
 use crate::message::Message;
 use crate::project::Project;
 use crate::repo;
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
-use crate::run::verdict::Outcome;
 use crate::store::Records;
 use crate::store::decision_lock::Deciding;
-use crate::store::index::{Brief, Shelf};
+use crate::store::index::Shelf;
 use anyhow::{Context, Result};
+use policy::Candidate;
 use std::fs;
 use std::result::Result as StdResult;
 
@@ -56,7 +60,10 @@ pub enum Refusal {
     /// It can be done, once confirmed: call again with `confirmed`.
     #[error("{0}")]
     Ask(String),
-    /// It cannot be done now; the text ends with what to do.
+    /// The rules do not allow it now.
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
+    /// It cannot be done now for another reason; the text ends with what to do.
     #[error("{0}")]
     No(String),
     #[error("{0:#}")]
@@ -67,63 +74,23 @@ fn no<T>(why: impl Into<String>) -> StdResult<T, Refusal> {
     Err(Refusal::No(why.into()))
 }
 
-/// In words, where the present bytes are not the ones that were judged.
-pub fn newer(record: &Record, present: &StdResult<Inputs, KernelError>) -> Option<String> {
-    present.as_ref().map_or_else(|error| Some(error.to_string()), |inputs| changed_since(record, inputs))
+/// The verdict belongs to the run's bytes, and nothing was decided about it.
+pub fn is_undecided(record: &Record) -> bool {
+    Candidate::from(record).is_undecided()
 }
 
-fn changed_since(record: &Record, present: &Inputs) -> Option<String> {
-    let id = record.start.id;
-    (present.fingerprint != record.start.fingerprint).then(|| {
-        let names = inputs::differences(&record.inputs, &present.files());
-        format!("{} changed after the verdict of run {id}", names.join(", "))
-    })
-}
-
-/// A verdict belongs to the run's bytes, and nothing was decided about it.
-pub fn judged(record: &Record) -> bool {
-    let void = record.verdict.as_ref().is_none_or(|v| v.outcome == Outcome::Void);
-    !void && record.decision.as_ref().is_none_or(|d| d.commit.is_none())
-}
-
-/// The run that is meant; without a name that of [`meant`].
-fn pick(project: &Project, records: &Records, run: Option<RunId>) -> StdResult<Option<Record>, Refusal> {
+/// The run that a decision is about: the one that was named, else [`default_run`].
+fn pick(
+    project: &Project,
+    records: &Records,
+    shelf: &Shelf,
+    run: Option<RunId>,
+    present: &StdResult<Inputs, KernelError>,
+) -> Result<Option<Record>> {
     match run {
-        Some(id) => {
-            let record = records.read(id)?;
-            if record.start.is_check() {
-                return no(format!("run {id} was a check: it judged nothing that could be decided"));
-            }
-            let kernel = &record.start.kernel;
-            if *kernel != project.kernel_name {
-                return no(format!(
-                    "run {id} judged {kernel}, not {}: name that kernel",
-                    project.kernel_name
-                ));
-            }
-            Ok(Some(record))
-        }
-        None => Ok(meant(project, &Shelf::open(project))),
+        Some(id) => records.read(id).map(Some),
+        None => Ok(default_run(project, shelf, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
     }
-}
-
-/// The run that a decision without a number is about: the newest that judged exactly the present bytes. Another of the
-/// same bytes that still goes on (of a screen that is open beside) is waited for only where none has ended. Of bytes that
-/// nothing judged it is the last run, and its decision will say what is newer.
-pub fn meant(project: &Project, shelf: &Shelf) -> Option<Record> {
-    let present = inputs::read(project).ok().map(|inputs| inputs.fingerprint);
-    let ours = |b: &Brief| b.judges(project) && Some(&b.fingerprint) == present.as_ref();
-    // Without an ending its lab died before it.
-    let told = |b: &Brief| b.ending.is_some() && b.outcome() != Some(Outcome::Void);
-    let judged = shelf.find(|b| ours(b) && told(b));
-    judged.or_else(|| shelf.find(|b| ours(b) && b.verdict.is_none())).or_else(|| last(project, shelf))
-}
-
-/// The last run of this kernel. One that came to nothing (a newer save ended it) is passed over
-/// for the last verdict before it, if there is any.
-pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
-    let ours = |b: &Brief| b.judges(project);
-    shelf.find(|b| ours(b) && b.outcome() != Some(Outcome::Void)).or_else(|| shelf.find(ours))
 }
 
 /// Takes the lock, and finishes first what a lab that ended halfway began.

@@ -2,18 +2,19 @@
 //! it: a commit that HEAD leaves stays under `refs/lab/undone/`, what is on disk is saved before it is replaced, and the
 //! record remembers the decision that was taken back.
 
+use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
 use super::restore::restore_with;
-use super::{Refusal, begin, no, present};
+use super::{Refusal, begin, no, present, snapshot};
 use crate::decide::intent::Unfinished;
 use crate::disk::space as room;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
-use crate::repo::{self, short};
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::{Decision, Record};
 use crate::store::decision_lock::Deciding;
 use crate::store::index::Shelf;
+use crate::{inputs, repo};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -47,34 +48,28 @@ pub fn undoable(project: &Project, shelf: &Shelf) -> StdResult<Undoable, String>
 }
 
 fn look(project: &Project, shelf: &Shelf) -> Result<StdResult<Undoable, String>> {
-    let decided = shelf.newest().filter(|b| b.judges(project));
-    let decided = decided.filter_map(|b| Some((b, b.decision.as_ref().filter(|d| d.commit.is_some())?)));
-    let Some((brief, decision)) = decided.max_by_key(|(_, d)| d.decided) else {
-        return Ok(Err(format!("nothing was decided about {} yet", project.kernel_name)));
-    };
-    let commit = decision.commit.clone().unwrap_or_default();
-    let (run, name) = (brief.id, &project.kernel_name);
-    if let Some(obstacle) = repo::obstacle(project)? {
-        return Ok(Err(obstacle));
+    let mut snapshot = snapshot(project, shelf, &inputs::read(project), None)?;
+    if let Some(last) = &mut snapshot.last_decision
+        && last.made == Some(true)
+    {
+        last.later_work = match repo::built_on(project, &last.commit)? {
+            Some(work) => LaterWork::Found(work),
+            None => LaterWork::None,
+        };
     }
-    let subject = format!("run {run} ({}, '{}')", short(&commit), decision.description);
-    let question = match (decision.status, decision.made) {
-        (Status::Keep, Some(true)) => {
-            if let Some(why) = repo::built_on(project, &commit)? {
-                return Ok(Err(format!("{subject} cannot be undone: {why}")));
-            }
-            format!(
-                "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
-            )
-        }
-        (Status::Keep, Some(false)) => {
+    if let Err(why) = allowed(&snapshot).undo {
+        return Ok(Err(why.to_string()));
+    }
+    let Some(last) = snapshot.last_decision else {
+        return Ok(Err(NotAllowed::NothingDecided { kernel: snapshot.kernel }.to_string()));
+    };
+    let (subject, name) = (last.subject(), &project.kernel_name);
+    let question = match (last.status, last.made) {
+        (Status::Keep, Some(true)) => format!(
+            "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
+        ),
+        (Status::Keep, _) => {
             format!("undo the keep of {subject}: its row is taken out; it made no commit, so HEAD stays")
-        }
-        (Status::Keep, None) => {
-            return Ok(Err(format!(
-                "an older lab kept {subject}, and did not note whether it made the commit: `git reset --soft HEAD^` \
-                 takes a commit back by hand"
-            )));
         }
         (Status::Discard | Status::Crash, _) => {
             format!(
@@ -82,7 +77,7 @@ fn look(project: &Project, shelf: &Shelf) -> Result<StdResult<Undoable, String>>
             )
         }
     };
-    let (status, description) = (decision.status, decision.description.clone());
+    let LastDecision { run, status, description, commit, .. } = last;
     Ok(Ok(Undoable { run, status, description, commit, question }))
 }
 

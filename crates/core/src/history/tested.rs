@@ -1,6 +1,7 @@
 //! What the trailer `Tested:` says of a run, from its verdict.
 
 use crate::config::{Config, Goal};
+use crate::objective::Objective;
 use crate::run::experiment::{Experiment, Status};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
@@ -27,9 +28,9 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         Outcome::Void => parts.push("no verdict".to_owned()),
     }
     if let Some(measure) = verdict.objective.filter(|_| !verdict.emulated) {
-        let unit = match config.objective.as_str() {
-            "throughput_sps" => "samples/s",
-            other => other,
+        let unit = match &config.objective {
+            Objective::Throughput => "samples/s",
+            other => other.name(),
         };
         let ends = measure.low.zip(measure.high);
         let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));
@@ -75,7 +76,7 @@ fn plain(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::run::RunId;
-    use crate::run::experiment::Row;
+    use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
     use crate::store::tests::record;
     use lab_protocol::report::{Measure, Speed};
@@ -105,7 +106,7 @@ mod tests {
                 commit: commit.into(),
                 throughput_sps: value,
                 kernel_us: 1.0,
-                correctness: "pass".into(),
+                correctness: Correctness::Pass,
                 status: Status::Keep,
                 description: String::new(),
             },

@@ -2,7 +2,7 @@
 
 use crate::disk::space as room;
 use crate::repo::checkout::refuse_link;
-use crate::repo::{Project, blob_in, busy, filters as form, head_commit, open, verify_write as proof};
+use crate::repo::{Project, blob_in, filters as form, head_commit, open, verify_write as proof};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
@@ -18,33 +18,6 @@ pub struct Committed {
     pub already: bool,
     /// What a person should know besides.
     pub notes: Vec<String>,
-}
-
-/// Why no commit can be made now, whatever the bytes; ends with what to do.
-pub fn obstacle(project: &Project) -> Result<Option<String>> {
-    let repo = open(project)?;
-    if let Some(what) = busy(&repo) {
-        return Ok(Some(format!(
-            "a {what} is going on: finish it, or leave it with `git {what} {}`",
-            if what == "bisect" { "reset" } else { "--abort" }
-        )));
-    }
-    let locked = ["index.lock", "HEAD.lock"].map(|name| repo.path().join(name));
-    if let Some(lock) = locked.into_iter().find(|lock| lock.exists()) {
-        return Ok(Some(format!(
-            "git's index is locked: another git command is at work; try again when it is done. If none runs, \
-             remove {}",
-            lock.display()
-        )));
-    }
-    if author(&repo).is_none() {
-        return Ok(Some(
-            "git does not know your name: `git config --global user.name \"Your Name\"` and `git config --global \
-             user.email you@example.com`"
-                .into(),
-        ));
-    }
-    Ok(None)
 }
 
 /// Commits `bytes` as the kernel. `blob` is the id they were judged under.
@@ -293,7 +266,7 @@ pub(super) fn mode_on_disk(path: &Path) -> FileMode {
 }
 
 /// As git has it: the environment first, then the configuration.
-fn author(repo: &Repository) -> Option<Signature<'static>> {
+pub(super) fn author(repo: &Repository) -> Option<Signature<'static>> {
     signature(repo, "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
 }
 

@@ -13,24 +13,26 @@ mod graph;
 mod incumbent;
 mod log;
 mod notes;
+mod obstacle;
 mod refs;
 mod uncommit;
 mod verify_write;
 
 pub use checkout::{bytes_of, link_target, put_back, staged};
-pub use commit::{Committed, commit_kernel, obstacle};
+pub use commit::{Committed, commit_kernel};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exclude::{exclude, tracked};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, note, noted_of_kernel};
+pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{Kept, keep_discarded, keep_undone, kept_aside, save};
 pub use uncommit::{built_on, leads_to_head, step_back};
 
 use crate::project::Project;
 use anyhow::{Context, Result, anyhow, bail};
-use git2::{ErrorCode, Oid, Repository, RepositoryState};
+use git2::{ErrorCode, Oid, Repository};
 use std::path::{Path, PathBuf};
 
 /// Where HEAD is.
@@ -40,8 +42,8 @@ pub struct Head {
     pub branch: Option<String>,
     /// Full id; `None` on an unborn branch.
     pub commit: Option<String>,
-    /// A merge, rebase, … that goes on, in a word.
-    pub busy: Option<String>,
+    /// The merge, rebase, … that is in progress.
+    pub operation: Option<Operation>,
 }
 
 impl Head {
@@ -100,7 +102,7 @@ pub fn head(project: &Project) -> Result<Head> {
     Ok(Head {
         branch: branch(),
         commit: head_commit(&repo)?.map(|c| c.id().to_string()),
-        busy: busy(&repo).map(str::to_owned),
+        operation: obstacle::operation(&repo),
     })
 }
 
@@ -156,18 +158,4 @@ pub fn resolve(project: &Project, name: &str) -> Result<(String, String)> {
     let commit = find(&repo, name)?;
     let subject = log::subject(&commit);
     Ok((commit.id().to_string(), subject))
-}
-
-fn busy(repo: &Repository) -> Option<&'static str> {
-    match repo.state() {
-        RepositoryState::Clean => None,
-        RepositoryState::Merge => Some("merge"),
-        RepositoryState::Revert | RepositoryState::RevertSequence => Some("revert"),
-        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some("cherry-pick"),
-        RepositoryState::Bisect => Some("bisect"),
-        RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
-            Some("rebase")
-        }
-        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some("am"),
-    }
 }

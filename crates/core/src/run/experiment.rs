@@ -6,13 +6,16 @@ use crate::run::verdict::{Change, Verdict};
 use jiff::Timestamp;
 use lab_protocol::report::Measure;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
-/// The word in results.tsv.
+/// How a run was decided; its word stands in results.tsv.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Keep,
     Discard,
+    /// Discarded, and the run had crashed.
     Crash,
 }
 
@@ -26,6 +29,78 @@ impl Status {
     }
 }
 
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Status {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let all = [Status::Keep, Status::Discard, Status::Crash];
+        all.into_iter()
+            .find(|status| status.word() == text)
+            .ok_or(UnknownWord("none of keep, discard, crash"))
+    }
+}
+
+/// Whether a result was correct; its word stands in results.tsv.
+///
+/// ```
+/// use lab_core::run::experiment::Correctness;
+///
+/// assert_eq!("pass".parse(), Ok(Correctness::Pass));
+/// assert_eq!(Correctness::Fail.to_string(), "fail");
+/// assert!("ok".parse::<Correctness>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Correctness {
+    Pass,
+    Fail,
+}
+
+impl Correctness {
+    pub fn word(self) -> &'static str {
+        match self {
+            Correctness::Pass => "pass",
+            Correctness::Fail => "fail",
+        }
+    }
+
+    pub fn passed(self) -> bool {
+        self == Correctness::Pass
+    }
+}
+
+impl From<bool> for Correctness {
+    fn from(passed: bool) -> Self {
+        if passed { Correctness::Pass } else { Correctness::Fail }
+    }
+}
+
+impl fmt::Display for Correctness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Correctness {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let all = [Correctness::Pass, Correctness::Fail];
+        all.into_iter().find(|c| c.word() == text).ok_or(UnknownWord("neither pass nor fail"))
+    }
+}
+
+/// A word of a row that is not one of those it may be. Reads `none of keep, discard, crash`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnknownWord(&'static str);
+
 /// One row of results.tsv: the six columns, in their order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -34,8 +109,7 @@ pub struct Row {
     /// Samples per second, or the objective that lab.toml names; 0.0 of a crash.
     pub throughput_sps: f64,
     pub kernel_us: f64,
-    /// `pass` or `fail`.
-    pub correctness: String,
+    pub correctness: Correctness,
     pub status: Status,
     pub description: String,
 }
@@ -91,7 +165,7 @@ impl From<&Verdict> for Measured {
 impl Experiment {
     /// The figure, where it counts: of a correct result that was no crash.
     pub fn figure(&self) -> Option<f64> {
-        let counts = self.row.status != Status::Crash && self.row.correctness == "pass";
+        let counts = self.row.status != Status::Crash && self.row.correctness.passed();
         Some(self.row.throughput_sps).filter(|_| counts)
     }
 

@@ -104,4 +104,6 @@ pub enum Ending {
     Superseded,
     /// It could not be started.
     NotStarted,
+    /// The lab could not wait for it, so nobody knows how it ended. The lab ended its process group.
+    Unknown,
 }

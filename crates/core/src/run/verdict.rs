@@ -4,11 +4,13 @@ mod change;
 
 pub use change::Change;
 
+use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::report::{Measure, Report, Severity};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -56,7 +58,35 @@ pub struct Verdict {
     pub change: Option<Change>,
     /// The times are of an emulated device and say nothing about a GPU.
     pub emulated: bool,
+    /// Why a passing run has no objective. `None` in the records of an older lab, and of a run that was to measure
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<Unmeasured>,
+    /// What makes the figures less than they seem, one sentence each.
     pub caveats: Vec<String>,
+}
+
+/// Why a correct run has no objective.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unmeasured {
+    /// The harness printed no line of this key.
+    NoLine { objective: String },
+    /// The harness printed something else than a finite number.
+    NotANumber { objective: String, value: String },
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmeasured::NoLine { objective } => {
+                write!(f, "{UNMEASURED}: the harness printed no {objective} line")
+            }
+            Unmeasured::NotANumber { objective, value } => {
+                write!(f, "{UNMEASURED}: {objective}: '{value}' is no number")
+            }
+        }
+    }
 }
 
 /// What a verdict is made of.
@@ -67,7 +97,7 @@ pub struct Facts<'a> {
     pub external: bool,
     /// Paths that changed while an external harness ran.
     pub changed: &'a [String],
-    pub objective: &'a str,
+    pub objective: &'a Objective,
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
     /// The last line that was printed: what a crash has to say for itself.
@@ -81,15 +111,16 @@ pub fn judge(facts: &Facts) -> Verdict {
     let report = facts.report;
     let passed = outcome == Outcome::Pass;
     let number = |measure: &Measure| measure.value.is_finite();
-    let objective = report.measure(facts.objective).filter(|m| passed && number(m));
+    let objective = report.measure(facts.objective.name()).filter(|m| passed && number(m));
+    let unmeasured = (passed && objective.is_none()).then(|| {
+        let objective = facts.objective.to_string();
+        match report.value(facts.objective.name()) {
+            Some(value) => Unmeasured::NotANumber { objective, value: value.to_owned() },
+            None => Unmeasured::NoLine { objective },
+        }
+    });
     let mut caveats = report.caveats().to_vec();
-    if passed && objective.is_none() {
-        let said = match report.value(facts.objective) {
-            Some(value) => format!("{}: '{value}' is no number", facts.objective),
-            None => format!("the harness printed no {} line", facts.objective),
-        };
-        caveats.push(format!("{UNMEASURED}: {said}"));
-    }
+    caveats.extend(unmeasured.iter().map(Unmeasured::to_string));
     Verdict {
         outcome,
         why,
@@ -98,6 +129,7 @@ pub fn judge(facts: &Facts) -> Verdict {
         kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
         change: Change::in_turns(report, facts.objective).filter(|_| passed),
         emulated: report.emulated(),
+        unmeasured,
         caveats,
     }
 }
@@ -132,8 +164,9 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         Ending::Signalled(signal) => {
             return crash(format!("the harness was ended by {}", signal_name(signal)));
         }
-        Ending::NotStarted => {
-            return crash(format!("the harness could not be started: {}", facts.last_words));
+        // The lab's own line in the log says what failed and why.
+        Ending::NotStarted | Ending::Unknown => {
+            return crash(facts.last_words.strip_prefix("lab: ").unwrap_or(facts.last_words).to_owned());
         }
         Ending::Exited(_) | Ending::Superseded => {}
     }
@@ -200,7 +233,7 @@ pub fn signal_name(signal: i32) -> String {
     format!("signal {signal} ({name})")
 }
 
-/// How the caveat of a pass without its measure begins.
+/// What there is to say of a pass without its objective where nothing more is known.
 const UNMEASURED: &str = "nothing was measured";
 
 impl Verdict {
@@ -224,20 +257,24 @@ impl Verdict {
             kernel_us: None,
             change: None,
             emulated: false,
+            unmeasured: None,
             caveats: Vec::new(),
         }
     }
 
-    /// Why a pass has no measure: it is right, but no experiment.
-    pub fn unmeasured(&self) -> Option<&str> {
+    /// Why a passing run has no objective, in words; `None` if it has one. Such a run is correct, but no experiment.
+    pub fn unmeasured(&self) -> Option<String> {
         let lacks = self.outcome == Outcome::Pass && self.objective.is_none();
-        let said = || self.caveats.iter().find(|text| text.starts_with(UNMEASURED));
-        lacks.then(|| said().map_or(UNMEASURED, String::as_str))
+        let words = self.unmeasured.as_ref().map(Unmeasured::to_string);
+        lacks.then(|| words.unwrap_or_else(|| UNMEASURED.to_owned()))
     }
 
-    /// Of a run that was to measure nothing.
-    pub fn measured_nothing(&mut self) {
-        self.caveats.retain(|text| !text.starts_with(UNMEASURED));
+    /// For a run that was to measure nothing: that there is no objective is no caveat.
+    pub fn forgive_unmeasured(&mut self) {
+        if let Some(unmeasured) = self.unmeasured.take() {
+            let text = unmeasured.to_string();
+            self.caveats.retain(|caveat| *caveat != text);
+        }
     }
 
     /// How `lab run` exits.
@@ -264,7 +301,7 @@ mod tests {
             ending,
             external,
             changed: &[],
-            objective: "throughput_sps",
+            objective: &Objective::Throughput,
             time_limit_s: 60.0,
             output_limit_mib: 64,
             last_words: log
@@ -341,7 +378,32 @@ mod tests {
         let nan = judged("throughput_sps: nan\ncorrectness: pass", Ending::Exited(0), true);
         assert_eq!((nan.outcome, nan.objective), (Outcome::Pass, None));
         assert_eq!(nan.caveats, ["nothing was measured: throughput_sps: 'nan' is no number"]);
-        assert_eq!((nan.exit(), nan.unmeasured()), (Exit::Crashed, nan.caveats.first().map(String::as_str)));
+        assert_eq!((nan.exit(), nan.unmeasured()), (Exit::Crashed, nan.caveats.first().cloned()));
+    }
+
+    #[test]
+    fn a_caveat_of_the_harness_is_not_taken_for_the_reason_why_nothing_was_measured() {
+        let own = "nothing was measured on the second GPU";
+        let mut verdict = judged(&format!("caveat: {own}\ncorrectness: pass"), Ending::Exited(0), true);
+        let reason = "nothing was measured: the harness printed no throughput_sps line";
+        assert_eq!(verdict.unmeasured().as_deref(), Some(reason));
+        assert_eq!(verdict.caveats, [own, reason]);
+        verdict.forgive_unmeasured();
+        assert_eq!(verdict.caveats, [own]);
+        let measured =
+            judged(&format!("caveat: {own}\nthroughput_sps: 10\ncorrectness: pass"), Ending::Exited(0), true);
+        assert_eq!((measured.unmeasured(), measured.unmeasured.is_none()), (None, true));
+    }
+
+    #[test]
+    fn a_verdict_of_an_older_lab_that_measured_nothing_is_read() {
+        let text = r#"{"outcome":"pass","why":"","build_failed":false,"objective":null,"kernel_us":null,"change":null,
+            "emulated":false,"caveats":["nothing was measured: the harness printed no throughput_sps line"]}"#;
+        let old: Verdict = serde_json::from_str(text).expect("an older verdict");
+        assert_eq!(old.unmeasured().as_deref(), Some("nothing was measured"));
+        let new = judged("correctness: pass", Ending::Exited(0), true);
+        let written = serde_json::to_string(&new).expect("written");
+        assert_eq!(serde_json::from_str::<Verdict>(&written).expect("read"), new);
     }
 
     #[test]

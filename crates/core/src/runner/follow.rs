@@ -6,6 +6,7 @@ use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -112,6 +113,12 @@ impl Follow {
         self.take(format!("lab: {text}\n").as_bytes());
     }
 
+    /// The rest of the output cannot be read. [`Follow::finish`] returns the error.
+    pub fn cut_off(&mut self, error: io::Error) {
+        let named = io::Error::new(error.kind(), format!("cannot read what the harness prints: {error}"));
+        self.log.failed.get_or_insert(named);
+    }
+
     pub fn bytes(&self) -> u64 {
         self.log.seen
     }
@@ -195,7 +202,11 @@ impl Log {
             writeln!(self.file, "\nlab: {left_out} bytes are left out here: the output limit was reached")?;
             self.file.write_all(self.tail.make_contiguous())?;
         }
-        self.file.flush()
+        self.file.flush()?;
+        match self.file.metadata()?.nlink() {
+            0 => Err(io::Error::other("it was deleted while the run went on")),
+            _ => Ok(()),
+        }
     }
 }
 

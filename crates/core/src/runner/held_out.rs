@@ -7,13 +7,12 @@ use crate::project::Project;
 use crate::run::record::{HeldOut, Record};
 use crate::run::verdict::{self, Facts, Outcome};
 use crate::run::{Ending, Reason, RunId};
-use crate::runner::execute::kept_results;
+use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
-use crate::runner::spec as order;
-use crate::runner::spec::Order;
+use crate::runner::spec::{self, RunSpec};
 use crate::store::Records;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab_protocol::Target;
 use lab_protocol::report::Report;
@@ -47,22 +46,25 @@ pub fn check(
 
     // On the device that the run was on, also where that was not lab.toml's.
     let device = record.emulated().then_some(Target::Cpu);
-    let order = Order { device, program: asked.program.clone(), ..Order::new(Reason::Command) };
+    let run_spec = RunSpec { device, program: asked.program.clone(), ..RunSpec::new(Reason::Command) };
     let began = Timestamp::now();
     // Of a keep that was killed.
     let _ = fs::remove_dir_all(&tree);
-    let ending = inputs.write(project, &tree).and_then(|()| {
-        let mut command = order.judge(project, &tree);
+    let started = inputs.write(project, &tree).and_then(|()| {
+        let mut command = run_spec.judge(project, &tree);
         command.arg("--held-out");
-        let running = process::start(command, Stdio::null())?;
-        process::follow(running, order::limits(project), asked.control, &mut follow, |batch| {
-            (asked.tell)(id, batch)
-        })
+        process::start(command, Stdio::null())
     });
-    let ending = ending.unwrap_or_else(|error| {
-        follow.say(&format!("the harness could not be started: {error}"));
-        Ending::NotStarted
-    });
+    let ending = match started {
+        Ok(running) => {
+            let limits = spec::limits(project);
+            process::follow(running, limits, asked.control, &mut follow, |batch| (asked.tell)(id, batch))
+        }
+        Err(error) => {
+            follow.say(&format!("the harness could not be started: {error}"));
+            Ending::NotStarted
+        }
+    };
     follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
     if follow.has_news() {
         (asked.tell)(id, follow.batch());
@@ -71,6 +73,8 @@ pub fn check(
     if ending == Ending::Superseded {
         return Ok(None);
     }
+    // That says nothing about the kernel, so it is no outcome: the next keep checks again.
+    ensure!(ending != Ending::NotStarted, "the held-out check could not run: {}", follow.last_words());
     let verdict = verdict::judge(&Facts {
         report: follow.report(),
         ending,
@@ -85,7 +89,7 @@ pub fn check(
         Outcome::Pass => String::new(),
         _ => format!("{}, {}", verdict.why, where_it_failed(follow.report())),
     };
-    let results = kept_results(&follow);
+    let results = kept_results(follow.report());
     Ok(Some(HeldOut { checked: began, outcome: verdict.outcome, why, results }))
 }
 

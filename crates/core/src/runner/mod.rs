@@ -1,5 +1,7 @@
-//! Starts harnesses, one at a time, and tells how they fare. A newer start ends the older run.
+//! Starts harnesses, one at a time, and reports their runs by events. A newer start ends the older run.
 
+mod announced;
+pub mod event;
 pub mod execute;
 pub mod follow;
 pub mod held_out;
@@ -8,45 +10,24 @@ pub mod spec;
 pub mod standby;
 pub mod supervise;
 
-use crate::inputs;
+use crate::inputs::Inputs;
 use crate::project::Project;
+use crate::run::Reason;
 use crate::run::record::Record;
-use crate::run::{Reason, RunId, RunStart};
-use crate::runner::execute::{NotRun, Told};
+use crate::runner::execute::NotRun;
 use crate::runner::process::Control;
-use crate::runner::spec::{Order, own_program};
+use crate::runner::spec::{RunSpec, own_program};
 use crate::runner::standby::Standby;
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+pub use crate::runner::event::{RunEvent, Sink};
 pub use crate::runner::follow::Batch;
 
-#[derive(Clone, Debug)]
-pub enum RunEvent {
-    Started(Box<RunStart>),
-    Progress(RunId, Batch),
-    /// The verdict stands. Also of a run that a newer save ended (`Outcome::Void`).
-    Ended(Box<Record>),
-    /// No run could start: kernel.cu is missing, the disk is full, … in words.
-    NotStarted {
-        reason: Reason,
-        why: String,
-    },
-    /// The harness command of lab.toml is not trusted yet.
-    NeedsTrust {
-        reason: Reason,
-        command: String,
-        file: PathBuf,
-    },
-}
-
-/// Where events go; called from the runner's thread. It may block for a while: the harness then
-/// waits at its pipe.
-pub type Sink = Arc<dyn Fn(RunEvent) + Send + Sync>;
-
-/// A thread that runs harnesses. Dropping it ends the run that goes on and waits for the thread.
+/// A thread that runs harnesses. Dropping it ends the run in progress and waits for the thread.
 pub struct Runner {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -56,70 +37,73 @@ struct Shared {
     state: Mutex<State>,
     wake: Condvar,
     program: PathBuf,
-    /// Whether the judge of the next run is started ahead.
-    ahead: bool,
+    /// Whether a judge is kept on standby for the next run.
+    keeps_standby: bool,
 }
 
 struct State {
     project: Arc<Project>,
-    /// The run that goes on.
+    /// Ends the run in progress.
     current: Option<Arc<Control>>,
-    next: Option<Reason>,
-    /// What a judge stands by for may be another by now.
-    look: bool,
+    next: Option<RunSpec>,
+    /// The standby judge may have been started for an older incumbent or an older lab.toml.
+    check_standby: bool,
     quit: bool,
 }
 
-/// What the thread is to do.
+/// What the thread does next.
 enum Task {
-    Run(Arc<Project>, Order),
-    /// See whether the judge on standby still fits.
-    Look,
+    Run(Arc<Project>, RunSpec),
+    CheckStandby,
 }
 
 impl Runner {
-    /// Of a screen: whenever nothing runs, the judge of the next run gets ready.
+    /// The runner of a screen: while nothing runs, the next run's judge is on standby.
     pub fn new(project: Arc<Project>, sink: Sink) -> io::Result<Runner> {
         Runner::with_standby(project, own_program(), sink)
     }
 
-    /// `program` is the executable with the lab's hidden subcommands: of a test that is another.
+    /// Like [`Runner::new`], with another executable that has the lab's hidden subcommands.
     pub fn with_standby(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
         Runner::begin(project, program, true, sink)
     }
 
-    /// Starts each judge when its run does.
+    /// A runner without a standby judge.
     pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
         Runner::begin(project, program, false, sink)
     }
 
-    fn begin(project: Arc<Project>, program: PathBuf, ahead: bool, sink: Sink) -> io::Result<Runner> {
-        let state = State { project, current: None, next: None, look: false, quit: false };
-        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, ahead });
+    fn begin(project: Arc<Project>, program: PathBuf, keeps_standby: bool, sink: Sink) -> io::Result<Runner> {
+        let state = State { project, current: None, next: None, check_standby: false, quit: false };
+        let shared =
+            Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, keeps_standby });
         let of_thread = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("runner".into()).spawn(move || of_thread.work(&sink))?;
+        let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
+            let (latest, told) = (Latest::default(), HashSet::new());
+            Thread { shared: &of_thread, sink: &sink, latest, told }.work();
+        })?;
         Ok(Runner { shared, thread: Some(thread) })
     }
 
-    /// Judges the present bytes; a run that goes on is ended first. Returns at once.
-    pub fn start(&self, reason: Reason) {
+    /// Starts a run; a run in progress is ended first. Returns at once. A [`Reason`] alone is a run of the files on
+    /// disk; a [`RunSpec`] may carry the inputs that the watcher read. The runner's own program goes before the spec's.
+    pub fn start(&self, spec: impl Into<RunSpec>) {
         let mut state = self.shared.lock();
-        state.next = Some(reason);
+        state.next = Some(spec.into());
         state.end_current();
         self.shared.wake.notify_one();
     }
 
-    /// Ends the run that goes on, if any. Returns at once; `Ended` follows.
+    /// Ends the run in progress, if any. Returns at once; `Ended` follows.
     pub fn kill(&self) {
         let mut state = self.shared.lock();
         state.next = None;
         state.end_current();
     }
 
-    /// HEAD may hold another incumbent now: a judge that stands by for the old one is replaced.
-    pub fn look(&self) {
-        self.shared.lock().look = true;
+    /// Replaces the standby judge where HEAD holds another incumbent than the judge was started for. Returns at once.
+    pub fn check_standby(&self) {
+        self.shared.lock().check_standby = true;
         self.shared.wake.notify_one();
     }
 
@@ -151,98 +135,127 @@ impl State {
     }
 }
 
+/// The inputs that the thread saw last, and the project that they are of: the next standby judge is started on them.
+#[derive(Default)]
+struct Latest(Option<(Arc<Project>, Arc<Inputs>)>);
+
+impl Latest {
+    /// Reads the files only where no run of this project had inputs before.
+    fn of(&mut self, project: &Arc<Project>, spec: &RunSpec) -> Option<Arc<Inputs>> {
+        if !self.0.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, project)) {
+            // A kernel that cannot be read is the watcher's to report.
+            self.0 = spec.read_inputs(project).ok().map(|inputs| (Arc::clone(project), inputs));
+        }
+        self.0.as_ref().map(|(_, inputs)| Arc::clone(inputs))
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, sink: &Sink) {
+    fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {
+        RunSpec { program: self.program.clone(), ..spec.into() }
+    }
+
+    /// Waits for the next task; a run comes before a check of the standby judge. `None` when the runner is dropped.
+    fn next_task(&self) -> Option<Task> {
+        let waiting = |state: &mut State| state.next.is_none() && !state.check_standby && !state.quit;
+        let mut state = self.wake.wait_while(self.lock(), waiting).unwrap_or_else(PoisonError::into_inner);
+        if state.quit {
+            return None;
+        }
+        let Some(spec) = state.next.take() else {
+            state.check_standby = false;
+            return Some(Task::CheckStandby);
+        };
+        Some(Task::Run(state.project.clone(), self.spec(spec)))
+    }
+}
+
+/// The runner's thread.
+struct Thread<'a> {
+    shared: &'a Shared,
+    sink: &'a Sink,
+    latest: Latest,
+    /// Reasons without a standby judge that the user was told.
+    told: HashSet<String>,
+}
+
+impl Thread<'_> {
+    fn work(&mut self) {
         let mut standby = self.standby();
-        while let Some(task) = self.next_task() {
-            let Task::Run(project, order) = task else {
+        while let Some(task) = self.shared.next_task() {
+            let Task::Run(project, spec) = task else {
                 if !standby.as_mut().is_some_and(|standby| self.fits(standby)) {
-                    // The old one ends before the new one takes its folder.
+                    // The old judge ends before the new one gets its folder.
                     drop(standby.take());
                     standby = self.standby();
                 }
                 continue;
             };
-            let reason = order.reason;
-            // The judge that is ready goes on waiting while something is checked.
+            let reason = spec.reason;
+            // A check leaves the standby judge to the next run.
             let ready = if reason == Reason::Check { None } else { standby.take() };
-            match self.run(ready, &project, &order, sink) {
-                Ok(record) => sink(RunEvent::Ended(Box::new(record))),
-                Err(NotRun::NeedsTrust { command, file }) => {
-                    sink(RunEvent::NeedsTrust { reason, command, file })
-                }
-                Err(error) => sink(RunEvent::NotStarted { reason, why: error.to_string() }),
-            }
-            self.lock().current = None;
+            let ended = match self.run(ready, &project, &spec) {
+                Ok(record) => RunEvent::Ended(Box::new(record)),
+                Err(NotRun::NeedsTrust { command, file }) => RunEvent::NeedsTrust { reason, command, file },
+                Err(error) => RunEvent::NotStarted { reason, why: error.to_string() },
+            };
+            self.tell(ended);
+            self.shared.lock().current = None;
             standby = standby.or_else(|| self.standby());
         }
     }
 
-    /// A judge for the next run, unless that is waiting already. Where none can be started, the run
-    /// will say why.
-    fn standby(&self) -> Option<Standby> {
-        let (project, order) = {
-            let state = self.lock();
-            if !self.ahead || state.quit || state.next.is_some() {
+    fn tell(&mut self, event: RunEvent) {
+        match &event {
+            RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
+            _ => (self.sink)(event),
+        }
+    }
+
+    /// Starts a judge for the next run, unless a run waits already.
+    fn standby(&mut self) -> Option<Standby> {
+        let project = {
+            let state = self.shared.lock();
+            if !self.shared.keeps_standby || state.quit || state.next.is_some() {
                 return None;
             }
-            (state.project.clone(), self.order(Reason::Saved))
+            state.project.clone()
         };
-        Standby::start(&project, &order).ok().flatten()
+        let spec = self.shared.spec(Reason::Saved);
+        let inputs = self.latest.of(&project, &spec)?;
+        Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
+            let why = format!("no judge stands by ({error:#}): each run starts its own, which takes longer");
+            self.tell(RunEvent::NoStandby { why });
+            None
+        })
     }
 
-    fn order(&self, reason: Reason) -> Order {
-        Order { program: self.program.clone(), ..Order::new(reason) }
-    }
-
-    /// Whether a save of the present bytes would be judged by it.
     fn fits(&self, standby: &mut Standby) -> bool {
-        let (project, order) = {
-            let state = self.lock();
-            (state.project.clone(), self.order(Reason::Saved))
-        };
-        // A kernel that cannot be read now is no reason to replace it.
-        inputs::read(&project).map_or(true, |inputs| standby.fits(&project, &order, &inputs))
-    }
-
-    /// A run comes before a look; `None` when it is over.
-    fn next_task(&self) -> Option<Task> {
-        let waiting = |state: &mut State| state.next.is_none() && !state.look && !state.quit;
-        let mut state = self.wake.wait_while(self.lock(), waiting).unwrap_or_else(PoisonError::into_inner);
-        if state.quit {
-            return None;
-        }
-        let Some(reason) = state.next.take() else {
-            state.look = false;
-            return Some(Task::Look);
-        };
-        let order = self.order(reason);
-        Some(Task::Run(state.project.clone(), order))
+        let project = self.shared.lock().project.clone();
+        standby.fits(&project, &self.shared.spec(Reason::Saved))
     }
 
     fn run(
-        &self,
+        &mut self,
         standby: Option<Standby>,
-        project: &Project,
-        order: &Order,
-        sink: &Sink,
+        project: &Arc<Project>,
+        spec: &RunSpec,
     ) -> Result<Record, NotRun> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
-            let mut state = self.lock();
+            let mut state = self.shared.lock();
             state.current = Some(control.clone());
-            // Told to stop, or to start anew, between the two locks.
+            // A stop or a newer start may have come before the control was there.
             if state.quit || state.next.is_some() {
                 control.end();
             }
         }
-        execute::execute_with(standby, project, order, &control, |told| match told {
-            Told::Started(start) => sink(RunEvent::Started(start)),
-            Told::Progress(id, batch) => sink(RunEvent::Progress(id, batch)),
-        })
+        let run = execute::announce(project, spec, &mut |event| self.tell(event))?;
+        self.latest.0 = Some((Arc::clone(project), run.inputs()));
+        Ok(run.judge(standby, &control, &mut |event| self.tell(event)))
     }
 }

@@ -58,8 +58,22 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
     Running::new(child, pipe)
 }
 
-/// Follows a process to its end.
+/// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
+/// fails is said in the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
 pub fn follow(
+    running: Running,
+    limits: Limits,
+    control: &Control,
+    follow: &mut Follow,
+    tell: impl FnMut(Batch),
+) -> Ending {
+    follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
+        follow.say(&format!("the harness could not be followed to its end: {error}"));
+        Ending::Unknown
+    })
+}
+
+fn follow_process(
     mut running: Running,
     limits: Limits,
     control: &Control,
@@ -222,14 +236,17 @@ impl Running {
         Ok(ended)
     }
 
-    /// One read of what is there; at its end the pipe is closed.
+    /// Reads once what is there. At the end of the output, or where reading fails, the pipe is closed.
     fn read(&mut self, follow: &mut Follow) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(&mut self.buffer) {
             Ok(0) => self.pipe = None,
             Ok(n) => follow.take(&self.buffer[..n]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.pipe = None,
+            Err(error) => {
+                self.pipe = None;
+                follow.cut_off(error);
+            }
         }
     }
 
@@ -270,5 +287,38 @@ fn ending(status: ExitStatus) -> Ending {
         (Some(code @ 129..=192), _) => Ending::Signalled(code - 128),
         (Some(code), _) => Ending::Exited(code),
         (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use rustix::process::{WaitOptions, waitpid};
+
+    #[test]
+    fn output_that_cannot_be_read_makes_the_log_incomplete_and_says_why() {
+        let mut running = start(Command::new("true"), Stdio::null()).unwrap();
+        // Reading a folder fails.
+        running.pipe = Some(OwnedFd::from(std::fs::File::open("/").unwrap()).into());
+        let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
+        let limits = Limits { time: Duration::from_secs(60) };
+        follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        let why = lines.finish().unwrap_err().to_string();
+        assert!(why.starts_with("cannot read what the harness prints: Is a directory"), "{why}");
+    }
+
+    #[test]
+    fn a_process_that_somebody_else_reaped_has_an_unknown_ending() {
+        let running = start(Command::new("true"), Stdio::null()).unwrap();
+        waitpid(Some(running.group), WaitOptions::empty()).unwrap();
+        let log = tempfile::tempfile().unwrap();
+        let mut lines = Follow::new(log, 1000);
+        let limits = Limits { time: Duration::from_secs(60) };
+        let ending = follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        assert_eq!(ending, Ending::Unknown);
+        assert!(
+            lines.last_words().starts_with("lab: the harness could not be followed to its end: No child")
+        );
     }
 }

@@ -1,32 +1,52 @@
-//! What a run is started with: the order, and the command lines that come of it.
+//! What a run is started with, and the command lines that follow from it.
 
+use crate::inputs::{self, Inputs, KernelError};
 use crate::project::Project;
 use crate::repo::{self, HeldFile};
 use crate::run::Reason;
 use crate::runner::process::Limits;
-use anyhow::Result;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How to start a run.
+/// What a run is started with.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct RunSpec {
     pub reason: Reason,
-    /// Overrides lab.toml.
+    /// The files to judge, as the watcher read them. `None` where a key or a command asks for the run: the run then
+    /// reads them once, when it starts.
+    pub inputs: Option<Arc<Inputs>>,
+    /// Overrides the device of lab.toml.
     pub device: Option<Target>,
-    /// Of a check: these tools; none named are all of the device's.
+    /// The tools of a check; none means all tools of the device.
     pub tools: Vec<Tool>,
     /// The executable with the lab's hidden subcommands.
     pub program: PathBuf,
 }
 
-impl Order {
+impl From<Reason> for RunSpec {
+    fn from(reason: Reason) -> Self {
+        RunSpec::new(reason)
+    }
+}
+
+impl RunSpec {
+    /// A run of the files on disk, on the device of lab.toml, by this executable.
     pub fn new(reason: Reason) -> Self {
-        Order { reason, device: None, tools: Vec::new(), program: own_program() }
+        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program() }
+    }
+
+    /// The files to judge. They are read now where the spec brings none, or brings another kernel's: lab.toml may name
+    /// another kernel since the watcher read them.
+    pub(super) fn read_inputs(&self, project: &Project) -> Result<Arc<Inputs>, KernelError> {
+        match self.inputs.as_ref().filter(|inputs| inputs.is_of(project)) {
+            Some(inputs) => Ok(Arc::clone(inputs)),
+            None => inputs::read(project).map(Arc::new),
+        }
     }
 
     fn device(&self, project: &Project) -> Target {
@@ -87,15 +107,15 @@ impl Order {
 
     /// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
     /// None where HEAD does not hold the kernel.
-    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
             _ => repo::write_incumbent(project, tree),
         }
     }
 
-    /// The files that [`Order::incumbent_into`] would write now.
-    pub fn incumbent_of(&self, project: &Project) -> Result<Vec<HeldFile>> {
+    /// The files that [`RunSpec::incumbent_into`] would write now.
+    pub fn incumbent_of(&self, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
             _ => repo::incumbent_files(project),

@@ -1,91 +1,96 @@
-//! A judge started ahead of its run: while nobody saves it opens the device, precompiles headers
-//! and gets the reference ready, so that a save waits for none of it. It judges once and is never
-//! used again, like every judge.
+//! A judge that is started before its run. While nobody saves, it opens the device, precompiles the headers and prepares
+//! the reference, so that a save waits for none of that. Like every judge it judges once.
 //!
-//! Its files are a copy in `.lab/standby/`, in which only the kernel is another when its run comes:
-//! where any other file differs by then, or HEAD holds another incumbent, it is not used.
+//! Its files are a copy in `.lab/standby/`. When the run comes, only the kernel's copy is replaced: where any other file
+//! differs by then, or HEAD holds another incumbent, the run starts a judge of its own.
 
-use crate::inputs::{self, Inputs};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::{self, HeldFile};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec as order;
-use crate::runner::spec::Order;
-use anyhow::Result;
+use crate::runner::spec::{RunSpec, beside};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// A judge that heard its order says so at once, whatever it is busy with.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A judge answers its order at once, whatever it is busy with. After this long it counts as hung.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Dropping it ends it.
+/// A standby judge. Dropping it ends its process.
 pub struct Standby {
     running: Running,
+    /// The judge's stdin.
     orders: PipeWriter,
-    /// The kernel's copy.
+    /// Path of the kernel's copy.
     kernel: PathBuf,
-    /// What it was started for: the command, and every file but the kernel.
+    /// The command line and every input but the kernel, as they were when the judge was started.
     command: String,
     files: Vec<InputFile>,
-    /// Of the incumbent, as HEAD held it.
+    /// The incumbent's files as HEAD held them.
     incumbent: Vec<HeldFile>,
 }
 
 impl Standby {
-    /// `None` for an external harness. The calling thread must live as long.
-    pub fn start(project: &Project, order: &Order) -> Result<Option<Standby>> {
+    /// Starts a judge for a run of `inputs` with another kernel. `None` for an external harness. The judge ends with
+    /// the calling thread.
+    pub fn start(project: &Project, spec: &RunSpec, inputs: &Inputs) -> Result<Option<Standby>> {
         if project.external() {
             return Ok(None);
         }
-        let inputs = inputs::read(project)?;
         repo::exclude(project)?;
         let tree = tree(project);
-        // Of a lab that was killed.
+        // A lab that was killed leaves them behind.
         for old in [&tree, &incumbent_tree(project)] {
             if old.exists() {
                 fs::remove_dir_all(old)?;
             }
         }
         inputs.write(project, &tree)?;
-        // Where it cannot be had, the run has a judge of its own, which says why.
-        let incumbent = order.incumbent_into(project, &incumbent_tree(project))?;
-        let command = command(project, order);
-        let told = in_words(&command);
+        let incumbent = spec.incumbent_into(project, &incumbent_tree(project))?;
+        let judge = command(project, spec);
+        let command = describe(&judge);
         let (theirs, orders) = io::pipe()?;
-        let running = process::start(command, theirs)?;
+        let running = process::start(judge, theirs)?;
         let kernel = tree.join(&project.kernel_name);
-        Ok(Some(Standby { running, orders, kernel, command: told, files: others(&inputs), incumbent }))
+        Ok(Some(Standby { running, orders, kernel, command, files: others(inputs), incumbent }))
     }
 
-    /// Whether it is there, and a run of these inputs would be what it was started for.
-    pub fn fits(&mut self, project: &Project, order: &Order, inputs: &Inputs) -> bool {
-        in_words(&command(project, order)) == self.command
-            && others(inputs) == self.files
-            && order.incumbent_of(project).is_ok_and(|held| held == self.incumbent)
+    /// Whether the judge lives, and was started with the command line and the incumbent that a run would have now. Reads
+    /// no input: a run's inputs are compared by [`Standby::take_over`].
+    pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
+        describe(&command(project, spec)) == self.command
+            && spec.incumbent_of(project).is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
 
-    /// Gives it the order to judge these inputs. `None` where it was started for anything else, is
-    /// gone, or does not answer: then it is ended, and the run starts a judge of its own.
+    /// Orders the judge to judge these inputs. `None` where it was started for anything else or is gone; an error where
+    /// it cannot get its order or does not answer. In both cases its process is ended, and the run starts a judge of its
+    /// own.
     pub fn take_over(
         mut self,
         project: &Project,
-        order: &Order,
+        spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
-    ) -> Option<Running> {
-        // One that spoke before it was asked is no judge on standby.
-        if !self.fits(project, order, inputs) || self.running.unread() > 0 {
-            return None;
+    ) -> Result<Option<Running>> {
+        // A judge prints nothing before its order. One that did is not believed.
+        if others(inputs) != self.files || !self.fits(project, spec) || self.running.unread() > 0 {
+            return Ok(None);
         }
-        fs::write(&self.kernel, inputs.kernel()).ok()?;
-        self.orders.write_all(b"judge\n").ok()?;
-        let heard = self.running.speaks(control, PATIENCE).ok()?;
-        (heard || control.is_ended()).then_some(self.running)
+        fs::write(&self.kernel, inputs.kernel())
+            .with_context(|| format!("cannot write {}", self.kernel.display()))?;
+        self.orders.write_all(b"judge\n").context("cannot send its order")?;
+        let answers = self.running.speaks(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
+        // It may end instead of answering: the run's own judge then says what is wrong.
+        if !answers && !control.is_ended() {
+            ensure!(!self.running.lives(), "it did not answer within {} s", ANSWER_LIMIT.as_secs());
+            return Ok(None);
+        }
+        Ok(Some(self.running))
     }
 }
 
@@ -97,19 +102,19 @@ fn incumbent_tree(project: &Project) -> PathBuf {
     project.lab_dir.join("incumbent")
 }
 
-fn command(project: &Project, order: &Order) -> Command {
-    let judge = order.judge(project, &tree(project));
-    let mut command = order::beside(judge, project, &incumbent_tree(project));
+fn command(project: &Project, spec: &RunSpec) -> Command {
+    let judge = spec.judge(project, &tree(project));
+    let mut command = beside(judge, project, &incumbent_tree(project));
     command.arg("--standby");
     command
 }
 
-/// The kernel is the first.
+/// Every input but the kernel, which is the first.
 fn others(inputs: &Inputs) -> Vec<InputFile> {
     inputs.files().split_off(1)
 }
 
-/// Program, arguments and folder.
-fn in_words(command: &Command) -> String {
+/// Program, arguments and folder of a command, to compare two of them.
+fn describe(command: &Command) -> String {
     format!("{command:?} {:?}", command.get_current_dir())
 }

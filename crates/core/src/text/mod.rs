@@ -2,3 +2,4 @@
 
 pub mod figures;
 pub mod sanitise;
+pub mod suggest;

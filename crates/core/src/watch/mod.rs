@@ -12,7 +12,6 @@ pub mod snapshot;
 
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
-use crate::run::Fingerprint;
 use crate::run::record::InputFile;
 use crate::watch::debounce::Debounce;
 use crate::watch::snapshot::Surroundings;
@@ -35,7 +34,8 @@ pub enum WatchEvent {
     Changed {
         /// Repository-relative paths of what changed; none where what was gone is back as it was.
         files: Vec<String>,
-        fingerprint: Fingerprint,
+        /// Everything that a verdict depends on, as the watcher read it. A run of this save judges these bytes.
+        inputs: Arc<Inputs>,
         /// lab.toml is among them: open the project anew.
         config: bool,
     },
@@ -232,7 +232,6 @@ impl Watch {
                 // Bytes that are back as they were are news after it was said that they are gone.
                 let is_well_again = self.said.take().is_some();
                 let mut files = inputs::differences(&self.known, &inputs.files());
-                let fingerprint = inputs.fingerprint.clone();
                 self.learn(&inputs);
                 // A lab.toml that was not there is no input of this project, but of the next.
                 if self.project.config_file.is_none() && self.config_path().is_file() {
@@ -241,7 +240,7 @@ impl Watch {
                 if !files.is_empty() || is_well_again {
                     let config = self.project.relative(&self.config_path());
                     let config = config.is_some_and(|name| files.contains(&name));
-                    (self.sink)(WatchEvent::Changed { files, fingerprint, config });
+                    (self.sink)(WatchEvent::Changed { files, inputs: Arc::new(inputs), config });
                 }
             }
             Err(error) => self.problem(error.to_string()),

@@ -35,7 +35,10 @@ impl Surroundings {
         files.extend(newest.map(|id| stamp(&records.folder(id))));
         Surroundings {
             head: repo::head(project).ok(),
-            obstacle: repo::obstacle(project).unwrap_or_else(|error| Some(format!("{error:#}"))),
+            obstacle: match repo::obstacle(project) {
+                Ok(obstacle) => obstacle.map(|obstacle| obstacle.to_string()),
+                Err(error) => Some(format!("{error:#}")),
+            },
             files,
             runs,
             newest,

@@ -36,20 +36,9 @@ pub struct Brush<'a> {
     pub digits: usize,
 }
 
-/// Draws what is in sight of a diff, and the cursor where the pane has the focus.
-pub fn draw(
-    frame: &mut Frame,
-    area: Rect,
-    view: &mut View,
-    theme: &Theme,
-    focused: bool,
-    search: &str,
-    ink: &Ink,
-) {
-    view.fit(area.width, usize::from(area.height));
-    let columns = usize::from(area.width);
-    let brush = Brush { theme, ink, search, columns, left: view.left, digits: view.digits() };
-    for (y, row) in (area.top()..area.bottom()).zip(view.first()..view.rows().len()) {
+/// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
+pub fn draw(frame: &mut Frame, area: Rect, view: &View, first: usize, focused: bool, brush: &Brush) {
+    for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
         let here = focused && row == view.cursor();
         let line = brush.row(view.diff(), view.rows()[row], here);
         frame.render_widget(line, Rect { y, height: 1, ..area });
@@ -138,7 +127,7 @@ impl Brush<'_> {
             let used = laid(&text);
             spans.extend(text);
             if side == Side::Old {
-                let filling = line.map_or(Style::new(), |line| self.theme.diff_ground(role(line.sign)));
+                let filling = line.map_or(Style::new(), |line| self.theme.diff_background(role(line.sign)));
                 spans.push(Span::styled(" ".repeat(room.saturating_sub(used)), filling));
                 spans.push(Span::styled("│", self.theme.quiet()));
             }
@@ -156,15 +145,15 @@ impl Brush<'_> {
         let number = if side == Side::Old { line.old } else { line.new };
         let ink = number.map_or_else(Vec::new, |number| (self.ink)(side, number));
         let sign = self.theme.diff(role(line.sign));
-        let ground = self.theme.diff_ground(role(line.sign));
+        let ground = self.theme.diff_background(role(line.sign));
         // Source that is coloured keeps its colours; the ground behind it tells what became of the line.
         let (base, part) = match ink.is_empty() {
             true => (sign.patch(ground), self.theme.diff(part(line.sign))),
-            false => (self.theme.text().patch(ground), self.theme.diff_ground(part(line.sign))),
+            false => (self.theme.text().patch(ground), self.theme.diff_background(part(line.sign))),
         };
         let parts: Vec<Look> = line.parts.iter().map(|range| (range.clone(), part)).collect();
         let found = find_all(&line.text, self.search);
-        let found: Vec<Look> = found.into_iter().map(|range| (range, self.theme.found())).collect();
+        let found: Vec<Look> = found.into_iter().map(|range| (range, self.theme.search_match())).collect();
         // A carriage return is of interest where the lines differ.
         let text = match line.sign {
             Sign::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),

@@ -1,7 +1,8 @@
-//! What a piece of source is.
+//! The roles of source code.
 
 use syntect::parsing::{Scope, ScopeStack};
 
+/// The role of a part of source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntaxRole {
     Plain,
@@ -11,7 +12,7 @@ pub enum SyntaxRole {
     Qualifier,
     /// `float`, `uint4`, `__half2`, `cg::`
     Type,
-    /// What the device or lab.h brings: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`
+    /// A name that the device or lab.h provides: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`
     Builtin,
     /// A string or a character.
     Text,
@@ -20,9 +21,9 @@ pub enum SyntaxRole {
     Comment,
     /// `#include`, `#pragma unroll`
     Preprocessor,
-    /// A name that something in parentheses follows, or that `#define` defines.
+    /// A name before a parenthesis, or a name that `#define` defines.
     Function,
-    /// The launch's `<<<` and `>>>`; other operators are plain, as base16 has them.
+    /// `<<<` and `>>>` of a launch. Other operators are plain, as in base16.
     Operator,
 }
 
@@ -41,7 +42,7 @@ impl SyntaxRole {
         SyntaxRole::Operator,
     ];
 
-    /// What cuda.sublime-syntax calls it.
+    /// Its scope in cuda.sublime-syntax.
     fn scope(self) -> Option<&'static str> {
         Some(match self {
             SyntaxRole::Plain => return None,
@@ -59,7 +60,7 @@ impl SyntaxRole {
     }
 }
 
-/// The roles by the scopes that stand for them.
+/// The role of each scope.
 pub(super) struct Roles(Vec<(Scope, SyntaxRole)>);
 
 impl Roles {
@@ -69,7 +70,7 @@ impl Roles {
         Ok(Roles(scopes.collect::<Result<_, _>>().map_err(|e| format!("{e:?}"))?))
     }
 
-    /// The innermost scope that has a role decides.
+    /// The role of the innermost scope that has one.
     pub fn of(&self, scopes: &ScopeStack) -> SyntaxRole {
         let role = |scope: &Scope| self.0.iter().find(|(known, _)| known == scope).map(|(_, role)| *role);
         scopes.scopes.iter().rev().find_map(role).unwrap_or(SyntaxRole::Plain)

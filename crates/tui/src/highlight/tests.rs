@@ -3,22 +3,21 @@
 use super::engine::{LONG_LINE, MANY_LINES};
 use super::*;
 use proptest::prelude::*;
-use std::sync::mpsc;
-use std::time::Duration;
 
+/// Highlights without a cache.
 fn cold(text: &[u8]) -> Highlighted {
-    Highlighter::new().expect("the syntax is whole").highlight(text, &mut Cache::default())
+    Highlighter::new().expect("the syntax compiles").highlight(text, &mut HighlightCache::default())
 }
 
 /// `word:Role` for each span of the first line.
-fn said(line: &str) -> String {
+fn roles_of(line: &str) -> String {
     let found = cold(line.as_bytes());
     let spans = found.line(0).iter().map(|span| format!("{}:{:?}", &line[span.range.clone()], span.role));
     spans.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn words_are_what_they_are_in_cuda() {
+fn words_have_their_roles_in_cuda() {
     for (line, expected) in [
         ("__global__ void k(float* x)", "__global__:Qualifier void:Type k:Function float:Type"),
         ("__launch_bounds__(256)", "__launch_bounds__:Qualifier 256:Number"),
@@ -35,12 +34,12 @@ fn words_are_what_they_are_in_cuda() {
         ("int for_each = 1'000;", "int:Type 1'000:Number"),
         ("maximum = my_sqrtf(a) ;", "my_sqrtf:Function"),
     ] {
-        assert_eq!(said(line), expected, "{line}");
+        assert_eq!(roles_of(line), expected, "{line}");
     }
 }
 
 #[test]
-fn what_runs_over_lines_ends_where_it_ends() {
+fn comments_and_strings_go_on_over_lines_and_end_where_they_end() {
     let text = "/* a\nb */ int c;\n#define X 1 \\\n  int\nR\"(for\nfor)\" for\n\"open\nfor // \\\nstill";
     let found = cold(text.as_bytes());
     let roles: Vec<Vec<SyntaxRole>> =
@@ -70,31 +69,31 @@ fn lines_are_those_of_the_text() {
 }
 
 #[test]
-fn an_edit_costs_its_line_and_an_opened_comment_what_it_covers() {
+fn an_edit_parses_its_line_and_an_opened_comment_parses_what_it_covers() {
     let lines: Vec<String> = (0..500).map(|i| format!("x[{i}] = {i}; /* {i} */")).collect();
-    let highlighter = Highlighter::new().expect("the syntax is whole");
-    let mut cache = Cache::default();
+    let highlighter = Highlighter::new().expect("the syntax compiles");
+    let mut cache = HighlightCache::default();
     let mut look = |lines: &[String]| highlighter.highlight(lines.join("\n").as_bytes(), &mut cache);
-    assert_eq!(look(&lines).looked_at, 500);
-    assert_eq!(look(&lines).looked_at, 0);
+    assert_eq!(look(&lines).parsed_lines, 500);
+    assert_eq!(look(&lines).parsed_lines, 0);
     let mut edited = lines.clone();
     edited[250] = "float y = 1;".to_owned();
-    assert_eq!(look(&edited).looked_at, 1);
+    assert_eq!(look(&edited).parsed_lines, 1);
     edited.insert(100, "int z;".to_owned());
-    assert_eq!(look(&edited).looked_at, 1);
+    assert_eq!(look(&edited).parsed_lines, 1);
     edited.drain(300..320);
-    assert!(look(&edited).looked_at <= 1);
+    assert!(look(&edited).parsed_lines <= 1);
     edited[10] = "/* from here".to_owned();
-    assert_eq!(look(&edited).looked_at, 2, "to the end of the next line's comment");
+    assert_eq!(look(&edited).parsed_lines, 2, "to the end of the next line's comment");
     edited[10] = "R\"(from here".to_owned();
-    assert_eq!(look(&edited).looked_at, edited.len() - 10, "to the end of the text");
+    assert_eq!(look(&edited).parsed_lines, edited.len() - 10, "to the end of the text");
     assert_eq!(look(&lines).lines, cold(lines.join("\n").as_bytes()).lines);
 }
 
 #[test]
-fn what_is_too_long_is_plain_and_harmless() {
+fn long_lines_and_long_texts_are_plain_past_the_limit() {
     let line = format!("int {} int", "x".repeat(100 * LONG_LINE));
-    assert_eq!(cold(line.as_bytes()).line(0), [Span { range: 0..3, role: SyntaxRole::Type }]);
+    assert_eq!(cold(line.as_bytes()).line(0), [SyntaxSpan { range: 0..3, role: SyntaxRole::Type }]);
     let many = "\n".repeat(MANY_LINES + 5);
     let found = cold(many.as_bytes());
     assert_eq!(found.lines.len(), MANY_LINES);
@@ -102,44 +101,19 @@ fn what_is_too_long_is_plain_and_harmless() {
 }
 
 #[test]
-fn bytes_that_are_no_text_keep_their_places() {
+fn bytes_that_are_not_text_keep_their_positions() {
     let found = cold(b"\xff\xfe int \x00 \xc3( float");
     let spans: Vec<_> = found.line(0).iter().map(|span| (span.range.clone(), span.role)).collect();
     assert_eq!(spans, [(3..6, SyntaxRole::Type), (12..17, SyntaxRole::Type)]);
 }
 
 #[test]
-fn what_is_given_up_leaves_what_was_remembered() {
-    let highlighter = Highlighter::new().expect("the syntax is whole");
-    let mut cache = Cache::default();
+fn an_interrupted_highlighting_leaves_the_cache_as_it_was() {
+    let highlighter = Highlighter::new().expect("the syntax compiles");
+    let mut cache = HighlightCache::default();
     highlighter.highlight(b"int a;\nint b;", &mut cache);
     assert_eq!(highlighter.highlight_while(b"int c;", &mut cache, || false), None);
-    assert_eq!(highlighter.highlight(b"int a;\nint b;", &mut cache).looked_at, 0);
-}
-
-#[test]
-fn the_worker_answers_with_the_latest_text_of_each_key() {
-    let (answers, heard) = mpsc::channel();
-    let worker = Worker::start(move |key, text: Arc<[u8]>, found| {
-        let _ = answers.send((key, text, found));
-    })
-    .expect("a thread");
-    let other: Arc<[u8]> = b"float".as_slice().into();
-    worker.ask("other", other.clone());
-    let last = (0..100).map(|i| format!("int v{i};\n").repeat(200)).fold(String::new(), |_, text| {
-        worker.ask("kernel", text.clone().into_bytes().into());
-        text
-    });
-    let mut seen = Vec::new();
-    loop {
-        let (key, text, found) = heard.recv_timeout(Duration::from_secs(20)).expect("the worker answers");
-        assert_eq!(found.lines, cold(&text).lines, "the answer is about its text");
-        seen.push(key);
-        if *text == *last.as_bytes() {
-            break;
-        }
-    }
-    assert!(seen.contains(&"other") && seen.len() <= 101, "{seen:?}");
+    assert_eq!(highlighter.highlight(b"int a;\nint b;", &mut cache).parsed_lines, 0);
 }
 
 /// Pieces that open, close and cross lines, and bytes that are none of these.
@@ -161,17 +135,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_and_any_edit_of_it_gives_what_a_cold_look_gives(texts in prop::collection::vec(text(), 2..5)) {
-        thread_local!(static HIGHLIGHTER: Highlighter = Highlighter::new().expect("the syntax is whole"));
+    fn any_text_and_any_edit_of_it_gives_what_highlighting_without_a_cache_gives(texts in prop::collection::vec(text(), 2..5)) {
+        thread_local!(static HIGHLIGHTER: Highlighter = Highlighter::new().expect("the syntax compiles"));
         HIGHLIGHTER.with(|highlighter| {
-            let mut cache = Cache::default();
+            let mut cache = HighlightCache::default();
             let mut before: Vec<u8> = Vec::new();
             for text in &texts {
                 // Half of the old text stays around the new one.
                 let (head, tail) = before.split_at(before.len() / 2);
                 let edited = [head, text, tail].concat();
                 let found = highlighter.highlight(&edited, &mut cache);
-                prop_assert_eq!(&found.lines, &highlighter.highlight(&edited, &mut Cache::default()).lines);
+                prop_assert_eq!(&found.lines, &highlighter.highlight(&edited, &mut HighlightCache::default()).lines);
                 let lines: Vec<&[u8]> = edited.split(|b| *b == b'\n').collect();
                 for (line, bytes) in found.lines.iter().zip(lines) {
                     let mut from = 0;

@@ -1,9 +1,10 @@
-//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen
-//! shows it (`Ctrl-U`, `Esc`, `↑`); both are read.
+//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen shows it (`Ctrl-U`,
+//! `Esc`, `↑`). Both forms are parsed.
 
+use lab_core::text::suggest::nearest;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Every key with a name: as it is written, and as it is shown.
+/// The keys with names: the name in the config, the label on the screen, the code.
 const NAMED: [(&str, &str, KeyCode); 17] = [
     ("tab", "Tab", KeyCode::Tab),
     ("shift-tab", "Shift-Tab", KeyCode::BackTab),
@@ -26,6 +27,16 @@ const NAMED: [(&str, &str, KeyCode); 17] = [
 
 const FUNCTION_KEYS: std::ops::RangeInclusive<u8> = 1..=12;
 
+/// A key with its modifiers. Shift is part of the letter: `G`.
+///
+/// ```
+/// use lab_tui::keymap::Key;
+///
+/// let key = Key::parse("ctrl-u").unwrap();
+/// assert_eq!(key.label(), "Ctrl-U");
+/// assert_eq!(Key::parse("Ctrl-U"), Some(key));
+/// assert_eq!(Key::suggestion("pgeup").as_deref(), Some("pageup"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
@@ -34,7 +45,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Names are read in any case; a letter is itself, but with Ctrl, where terminals know no capitals.
+    /// Parses a key. Names are accepted in any case. The case of a letter counts, except with Ctrl, where terminals report no
+    /// capitals. `None` where the text is not a key.
     pub fn parse(text: &str) -> Option<Key> {
         let mut rest = text;
         let (mut ctrl, mut alt) = (false, false);
@@ -47,11 +59,11 @@ impl Key {
                 break;
             }
         }
-        Some(Key { code: code(rest)?, ctrl, alt }.plain())
+        Some(Key { code: code(rest)?, ctrl, alt }.normalized())
     }
 
-    /// One key has one value, however it was written or sent.
-    fn plain(self) -> Key {
+    /// The one value of a key, however it was written or sent.
+    fn normalized(self) -> Key {
         let code = match self.code {
             KeyCode::Char(letter) if self.ctrl => KeyCode::Char(letter.to_ascii_lowercase()),
             code => code,
@@ -59,7 +71,7 @@ impl Key {
         Key { code, ..self }
     }
 
-    /// How it is shown: `Esc`, `Ctrl-Z`, a letter as it is.
+    /// Its label on the screen: `Esc`, `Ctrl-Z`, a letter as it is.
     pub fn label(self) -> String {
         let name = match self.code {
             KeyCode::Char(' ') => "Space".to_owned(),
@@ -68,16 +80,16 @@ impl Key {
             KeyCode::F(number) => format!("F{number}"),
             code => NAMED.iter().find(|(_, _, c)| *c == code).map_or_else(String::new, |n| n.1.to_owned()),
         };
-        let held = |is: bool, name: &'static str| if is { name } else { "" };
-        format!("{}{}{name}", held(self.ctrl, "Ctrl-"), held(self.alt, "Alt-"))
+        let modifier = |is_held: bool, name: &'static str| if is_held { name } else { "" };
+        format!("{}{}{name}", modifier(self.ctrl, "Ctrl-"), modifier(self.alt, "Alt-"))
     }
 
-    /// In a line that is typed it would be a letter.
+    /// Whether the key types a character in an input line.
     pub fn types(self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && !self.ctrl && !self.alt
     }
 
-    /// The event a terminal sends for it; for tests that press keys.
+    /// The event that a terminal sends for the key; for tests that press keys.
     pub fn event(self) -> KeyEvent {
         let mut modifiers = KeyModifiers::NONE;
         modifiers.set(KeyModifiers::CONTROL, self.ctrl);
@@ -85,17 +97,13 @@ impl Key {
         KeyEvent::new(self.code, modifiers)
     }
 
-    /// The known name nearest to one that is not known.
-    pub fn suggestion(wrong: &str) -> Option<String> {
+    /// The name of the key nearest to an unknown name, if one is near.
+    pub fn suggestion(unknown: &str) -> Option<String> {
         let named = NAMED.iter().map(|(name, _, _)| (*name).to_owned());
         let functions = FUNCTION_KEYS.map(|number| format!("f{number}"));
         let letters = ('a'..='z').flat_map(|letter| [format!("ctrl-{letter}"), format!("alt-{letter}")]);
-        let wrong = wrong.to_lowercase();
-        let distance = |name: &str| strsim::damerau_levenshtein(&wrong, name);
-        let all = named.chain(functions).chain(letters);
-        // Of so short a word not all letters may be wrong.
-        let most = (wrong.chars().count() / 2).min(2);
-        all.map(|name| (distance(&name), name)).min().filter(|(by, _)| *by <= most).map(|(_, name)| name)
+        let all: Vec<String> = named.chain(functions).chain(letters).collect();
+        nearest(&unknown.to_lowercase(), all.iter().map(String::as_str)).map(str::to_owned)
     }
 }
 
@@ -122,14 +130,14 @@ fn code(name: &str) -> Option<KeyCode> {
 }
 
 impl From<KeyEvent> for Key {
-    /// Shift is in the letter already (`G`), and some terminals say it beside, so it is left out.
+    /// Drops Shift: the letter includes it (`G`), and only some terminals report it as well.
     fn from(event: KeyEvent) -> Self {
         let code = match event.code {
             KeyCode::Tab if event.modifiers.contains(KeyModifiers::SHIFT) => KeyCode::BackTab,
             code => code,
         };
         let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
-        Key { code, ctrl, alt: event.modifiers.contains(KeyModifiers::ALT) }.plain()
+        Key { code, ctrl, alt: event.modifiers.contains(KeyModifiers::ALT) }.normalized()
     }
 }
 
@@ -139,27 +147,28 @@ mod tests {
     use proptest::prelude::*;
 
     fn key() -> impl Strategy<Value = Key> {
-        let letter = any::<char>().prop_filter("a key types something", |c| !c.is_control());
+        let letter = any::<char>().prop_filter("a key is not a control character", |c| !c.is_control());
         let code = prop_oneof![
             letter.prop_map(KeyCode::Char),
             proptest::char::range(' ', '~').prop_map(KeyCode::Char),
             FUNCTION_KEYS.prop_map(KeyCode::F),
             proptest::sample::select(NAMED.map(|(_, _, code)| code).to_vec()),
         ];
-        (code, any::<bool>(), any::<bool>()).prop_map(|(code, ctrl, alt)| Key { code, ctrl, alt }.plain())
+        (code, any::<bool>(), any::<bool>())
+            .prop_map(|(code, ctrl, alt)| Key { code, ctrl, alt }.normalized())
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_is_shown_can_be_written_and_what_is_sent_is_it(key in key()) {
+        fn a_label_is_parsed_as_its_key_and_an_event_is_its_key(key in key()) {
             prop_assert_eq!(Key::parse(&key.label()), Some(key), "{}", key.label());
             prop_assert_eq!(Key::from(key.event()), key);
         }
 
         #[test]
-        fn no_text_makes_it_fall_over(text in ".{0,12}") {
+        fn parsing_any_text_never_panics(text in ".{0,12}") {
             if let Some(key) = Key::parse(&text) {
                 prop_assert_eq!(Key::parse(&key.label()), Some(key));
             }
@@ -167,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_sends_is_the_key_that_was_written() {
+    fn what_a_terminal_sends_is_the_key_in_the_config() {
         let sent = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(Key::parse("G"), Some(Key::from(sent)));
         let sent = KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL);
@@ -181,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_name_is_met_with_the_nearest() {
+    fn the_nearest_name_is_suggested() {
         assert_eq!(Key::suggestion("ctl-k").as_deref(), Some("ctrl-k"));
         assert_eq!(Key::suggestion("Pageupp").as_deref(), Some("pageup"));
         for wrong in ["hyperspace", "", "xy?"] {

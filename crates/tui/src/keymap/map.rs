@@ -1,112 +1,121 @@
-//! Which key asks for what: the table's own keys, and what the user's config says instead, as a value that
-//! the screen holds.
+//! The keys in use: those of the table, changed by the user's config.
 
 use super::{Action, Key, Place, TABLE};
 
+/// The action of each key.
+///
+/// ```
+/// use lab_tui::keymap::{Action, Key, Keymap, Place};
+///
+/// let mut keymap = Keymap::built_in();
+/// let (c, k) = (Key::parse("c").unwrap(), Key::parse("K").unwrap());
+/// assert_eq!(keymap.find(Place::Screen, c), Some(Action::Keep));
+/// keymap.bind(Place::Screen, Action::Keep, &[k]);
+/// assert_eq!((keymap.find(Place::Screen, c), keymap.find(Place::Screen, k)), (None, Some(Action::Keep)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keymap {
-    rows: Vec<Row>,
-    /// Actions of [`Place::Screen`] that have keys of their own in a view: there the others are not heard.
-    own: Vec<(Place, Action)>,
+    /// Keys that hints show come first.
+    bound: Vec<BoundKey>,
+    /// Actions of [`Place::Screen`] with separate keys in one view. In that view their other keys do not work.
+    overridden: Vec<(Place, Action)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct BoundKey {
     place: Place,
     action: Action,
     key: Key,
 }
 
-/// One key, two meanings.
+/// A key that is bound to two actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clash {
+pub struct KeyConflict {
     pub key: Key,
-    /// Each with the place that it was bound in.
+    /// Each action with where it was bound.
     pub between: [(Place, Action); 2],
 }
 
 impl Keymap {
-    /// The keys of the table.
+    /// The default keys of the table.
     pub fn built_in() -> Self {
-        let rows = TABLE.iter().flat_map(|binding| {
+        let bound = TABLE.iter().flat_map(|binding| {
             binding.keys.iter().filter_map(|name| {
-                Some(Row { place: binding.place, action: binding.action, key: Key::parse(name)? })
+                Some(BoundKey { place: binding.place, action: binding.action, key: Key::parse(name)? })
             })
         });
-        Keymap { rows: rows.collect(), own: Vec::new() }
+        Keymap { bound: bound.collect(), overridden: Vec::new() }
     }
 
-    /// Gives an action these keys in `place`, instead of those it has: where it is heard anyway, or in one
-    /// view alone where it is one of [`Place::Screen`]. No keys: it has none there.
+    /// Binds an action to these keys in `place` instead of its present ones; without keys the action has none there. `place` is
+    /// the action's own, or one view for an action of [`Place::Screen`].
     pub fn bind(&mut self, place: Place, action: Action, keys: &[Key]) {
-        self.rows.retain(|row| (row.place, row.action) != (place, action));
-        // In front: hints show the first.
-        let rows = keys.iter().map(|key| Row { place, action, key: *key });
-        self.rows.splice(0..0, rows);
-        if place != action.binding().place && !self.own.contains(&(place, action)) {
-            self.own.push((place, action));
+        self.bound.retain(|bound| (bound.place, bound.action) != (place, action));
+        let bound = keys.iter().map(|key| BoundKey { place, action, key: *key });
+        self.bound.splice(0..0, bound);
+        if place != action.binding().place && !self.overridden.contains(&(place, action)) {
+            self.overridden.push((place, action));
         }
     }
 
-    /// What is heard in `place`, its own rows first. What is heard everywhere is heard in a view too.
-    fn heard(&self, place: Place) -> impl Iterator<Item = &Row> {
-        let everywhere = move |row: &&Row| {
+    /// The keys that work in `place`, its own first. The keys of [`Place::Screen`] work in a view too.
+    fn active(&self, place: Place) -> impl Iterator<Item = &BoundKey> {
+        let everywhere = move |bound: &&BoundKey| {
             matches!(place, Place::In(_))
-                && row.place == Place::Screen
-                && !self.own.contains(&(place, row.action))
+                && bound.place == Place::Screen
+                && !self.overridden.contains(&(place, bound.action))
         };
-        let here = self.rows.iter().filter(move |row| row.place == place);
-        here.chain(self.rows.iter().filter(everywhere))
+        let own = self.bound.iter().filter(move |bound| bound.place == place);
+        own.chain(self.bound.iter().filter(everywhere))
     }
 
-    /// What `key` asks for in `place`.
+    /// The action of `key` in `place`.
     pub fn find(&self, place: Place, key: Key) -> Option<Action> {
-        self.heard(place).find(|row| row.key == key).map(|row| row.action)
+        self.active(place).find(|bound| bound.key == key).map(|bound| bound.action)
     }
 
-    /// The key that hints show; empty where an action has none.
+    /// The key that hints show for an action. Empty where the action has no key.
     pub fn key(&self, action: Action) -> String {
         let own = action.binding().place;
-        self.rows
-            .iter()
-            .find(|r| r.place == own && r.action == action)
-            .map_or(String::new(), |r| r.key.label())
+        let bound = self.bound.iter().find(|bound| bound.place == own && bound.action == action);
+        bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
-    /// How a text names the way to an action: its key, else its name in the palette.
+    /// How a message names an action: by its key, else by its name in the palette (`:mouse`).
     pub fn way(&self, action: Action) -> String {
         match self.key(action) {
-            none if none.is_empty() => format!(":{}", action.binding().name),
+            key if key.is_empty() => format!(":{}", action.binding().name),
             key => key,
         }
     }
 
-    /// The same as it is heard in `place`, which may be another.
+    /// The first key of an action that works in `place`. Empty where there is none.
     pub fn key_in(&self, place: Place, action: Action) -> String {
-        let row = self.heard(place).find(|row| row.action == action);
-        row.map_or_else(String::new, |row| row.key.label())
+        let bound = self.active(place).find(|bound| bound.action == action);
+        bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
-    /// All keys of an action, as the help page shows them; those of one view alone with its name.
+    /// All keys of an action, as the help page shows them. A key that works in one view only is followed by the view's name.
     pub fn keys(&self, action: Action) -> String {
         let own = action.binding().place;
-        let rows = self.rows.iter().filter(|row| row.action == action);
-        let label = |row: &Row| match row.place {
-            Place::In(view) if row.place != own => format!("{} ({})", row.key.label(), view.name()),
-            _ => row.key.label(),
+        let bound = self.bound.iter().filter(|bound| bound.action == action);
+        let label = |bound: &BoundKey| match bound.place {
+            Place::In(view) if bound.place != own => format!("{} ({})", bound.key.label(), view.name()),
+            _ => bound.key.label(),
         };
-        let (mine, elsewhere): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.place == own);
-        mine.into_iter().chain(elsewhere).map(label).collect::<Vec<_>>().join(" ")
+        let (own_keys, other_keys): (Vec<&BoundKey>, Vec<&BoundKey>) =
+            bound.partition(|bound| bound.place == own);
+        own_keys.into_iter().chain(other_keys).map(label).collect::<Vec<_>>().join(" ")
     }
 
-    /// A key that would have two meanings, if there is one.
-    pub fn clash(&self) -> Option<Clash> {
+    /// A key that is bound to two actions in the same place, if there is one.
+    pub fn conflict(&self) -> Option<KeyConflict> {
         Place::ALL.into_iter().find_map(|place| {
-            let heard: Vec<&Row> = self.heard(place).collect();
-            heard.iter().enumerate().find_map(|(at, one)| {
-                let other = heard[at + 1..].iter().find(|r| r.key == one.key && r.action != one.action)?;
+            let active: Vec<&BoundKey> = self.active(place).collect();
+            active.iter().enumerate().find_map(|(at, one)| {
+                let other = active[at + 1..].iter().find(|b| b.key == one.key && b.action != one.action)?;
                 let between = [(other.place, other.action), (one.place, one.action)];
-                Some(Clash { key: one.key, between })
+                Some(KeyConflict { key: one.key, between })
             })
         })
     }
@@ -122,16 +131,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_own_keys_have_one_meaning_each() {
-        let clash = Keymap::built_in().clash();
-        let said = clash.map(|c| {
+    fn no_default_key_is_bound_to_two_actions() {
+        let conflict = Keymap::built_in().conflict();
+        let error = conflict.map(|c| {
             format!("'{}' is bound to both {:?} and {:?}", c.key.label(), c.between[0], c.between[1])
         });
-        assert_eq!(said, None);
+        assert_eq!(error, None);
     }
 
     #[test]
-    fn a_binding_takes_the_place_of_the_tables() {
+    fn a_binding_replaces_the_default_keys() {
         let mut map = Keymap::built_in();
         map.bind(Place::Screen, Action::Keep, &[key("K"), key("ctrl-k")]);
         assert_eq!(map.find(Place::Screen, key("c")), None);
@@ -142,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_view_may_have_keys_of_its_own_for_what_is_heard_everywhere() {
+    fn an_action_of_every_view_may_have_separate_keys_in_one_view() {
         let mut map = Keymap::built_in();
         let (git, bench) = (Place::In(View::Git), Place::In(View::Bench));
         map.bind(git, Action::Keep, &[key("K")]);
         assert_eq!(map.find(git, key("K")), Some(Action::Keep));
-        assert_eq!(map.find(git, key("c")), None, "there it has the other key");
+        assert_eq!(map.find(git, key("c")), None, "in this view the action has the other key");
         assert_eq!(map.find(bench, key("c")), Some(Action::Keep));
         assert_eq!(map.find(bench, key("K")), None);
         assert_eq!((map.key(Action::Keep), map.key_in(git, Action::Keep)), ("c".into(), "K".into()));
@@ -155,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clash_is_found_where_both_are_heard() {
+    fn a_conflict_is_found_where_both_keys_work() {
         let mut map = Keymap::built_in();
         map.bind(Place::Input, Action::Accept, &[key("f5")]);
         map.bind(Place::Screen, Action::Keep, &[key("f5")]);
-        assert_eq!(map.clash(), None, "nobody types a description and keeps at once");
+        assert_eq!(map.conflict(), None, "the two never work at the same time");
         map.bind(Place::In(View::Bench), Action::Freeze, &[key("f5")]);
-        let clash = map.clash().expect("on Bench both are heard");
-        assert_eq!(clash.key, key("f5"));
+        let conflict = map.conflict().expect("on Bench both keys work");
+        assert_eq!(conflict.key, key("f5"));
     }
 }

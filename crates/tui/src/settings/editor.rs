@@ -1,18 +1,26 @@
 //! The `editor` setting: a command line that may hold placeholders for file, line and column.
 
-/// What may stand in the place of a place.
+use lab_core::text::suggest::did_you_mean;
+
+/// The placeholders of an editor's command line.
 pub const PLACEHOLDERS: [&str; 3] = ["{file}", "{line}", "{column}"];
 
-/// What is wrong with a command line of the user's, if anything.
+/// Checks the user's command line. The error says what is wrong and what to do.
+///
+/// ```
+/// use lab_tui::settings::editor::check;
+///
+/// assert_eq!(check("hx {file}:{line}"), Ok(()));
+/// assert!(check("hx {fil}").unwrap_err().contains("did you mean {file}?"));
+/// ```
 pub fn check(editor: &str) -> Result<(), String> {
     if editor.trim().is_empty() {
         return Err("editor is empty: remove the line to use $VISUAL or $EDITOR".to_owned());
     }
     let all = PLACEHOLDERS.join(", ");
     if let Some(word) = braced(editor).find(|word| !PLACEHOLDERS.contains(word)) {
-        let near = PLACEHOLDERS.iter().find(|known| strsim::damerau_levenshtein(known, word) <= 2);
-        let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
-        return Err(format!("editor has the unknown placeholder {word}{near}: they are {all}"));
+        let near = did_you_mean(word, PLACEHOLDERS);
+        return Err(format!("editor has the unknown placeholder {word}{near}: the placeholders are {all}"));
     }
     match braced(editor).next() {
         Some(one) if !editor.contains("{file}") => {
@@ -22,7 +30,7 @@ pub fn check(editor: &str) -> Result<(), String> {
     }
 }
 
-/// The words in braces that a placeholder could be: not those of the shell's, as `${HOME}`.
+/// The words in braces that look like placeholders. A variable of the shell, as in `${HOME}`, does not.
 fn braced(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('{').filter_map(move |(at, _)| {
         let end = at + text[at..].find('}')?;
@@ -36,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_placeholder_that_is_none_is_refused() {
+    fn braces_of_the_shell_are_not_placeholders() {
         for fine in ["vim", "code --goto {file}:{line}:{column}", "${HOME}/bin/e {file}", "e {a,b} {} {X}"] {
             assert_eq!(check(fine), Ok(()), "{fine}");
         }

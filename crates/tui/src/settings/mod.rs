@@ -1,27 +1,17 @@
-//! The user's own settings: `config.toml` in `$LAB_CONFIG_DIR`, else in `~/.config/lab` (or where
-//! `$XDG_CONFIG_HOME` says). What is wrong with it is said with its line and a suggestion; nothing of a wrong
-//! file counts, so that no key means what its user does not expect.
+//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file with an error
+//! is not used at all: a key must never do what its user does not expect. Reading the file is the caller's work.
 
 pub mod editor;
 mod keys;
 
 use crate::keymap::Keymap;
-use crate::theme::{Wish, is_path, said_depth};
-use etcetera::{AppStrategy, AppStrategyArgs};
+use crate::theme::{AppearanceChoice, parse_color_depth};
 use lab_core::config;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::io;
-use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What the file is called.
-pub const FILE: &str = "config.toml";
-
-/// Overrides its folder.
-pub const CONFIG_DIR: &str = "LAB_CONFIG_DIR";
-
-/// How the end of a long run is told to somebody who looks elsewhere.
+/// How the screen tells the end of a long run to a user who looks elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Notify {
@@ -29,27 +19,39 @@ pub enum Notify {
     Off,
     /// The terminal's bell.
     Bell,
-    /// OSC 9, which terminals show as the desktop's notification.
+    /// The control sequence OSC 9, which terminals show as a desktop notification.
     Osc,
 }
 
+/// The settings of config.toml; a setting that the file does not state has its default.
+///
+/// ```
+/// use lab_tui::keymap::Action;
+/// use lab_tui::settings::Settings;
+///
+/// let settings = Settings::parse("mouse = true\n[keys]\nkeep = \"K\"\n", "config.toml").unwrap();
+/// assert!(settings.mouse);
+/// assert_eq!(settings.keymap.key(Action::Keep), "K");
+/// let error = Settings::parse("muose = true\n", "config.toml").unwrap_err();
+/// assert!(error.starts_with("config.toml:1:1: "), "{error}");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// A theme's name or path.
     pub theme: Option<String>,
-    /// Where the file says so, as errors name it: which themes there are is not known here.
+    /// Where the file states the theme, as `FILE:LINE:COLUMN`. Errors name it: which themes exist is not known here.
     pub theme_at: Option<String>,
     /// `auto`, `none`, `16`, `256` or `truecolor`.
     pub color: Option<String>,
-    /// Whether a theme's ground is painted over the terminal's own.
+    /// Whether a theme's background is painted over the terminal's own.
     pub paint: Option<bool>,
-    /// Charts of plain ASCII.
+    /// Whether charts are drawn in ASCII only. `None`: the environment decides.
     pub ascii: Option<bool>,
     pub mouse: bool,
     pub notify: Notify,
-    /// A run counts as long from so many seconds on.
+    /// A run that takes at least this many seconds is a long run.
     pub notify_after_s: f64,
-    /// Instead of `$VISUAL` and `$EDITOR`; it may say where file, line and column go.
+    /// The editor's command line, used instead of `$VISUAL` and `$EDITOR`. It may hold the placeholders of [`editor`].
     pub editor: Option<String>,
     pub keymap: Keymap,
 }
@@ -71,10 +73,10 @@ impl Default for Settings {
     }
 }
 
-/// The file as it is written, but for the keys: those have a room of their own.
+/// The keys of the file. [`keys`] parses `preset`, `keys` and `presets`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ConfigFile {
     theme: Option<Spanned<String>>,
     color: Option<Spanned<String>>,
     paint: Option<bool>,
@@ -92,46 +94,36 @@ struct Written {
 }
 
 impl Settings {
-    /// Reads the file; one that is not there says nothing.
-    pub fn read(file: &Path) -> Result<Settings, String> {
-        let shown_as = file.display().to_string();
-        let bytes = match std::fs::read(file) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
-            Err(error) => return Err(format!("cannot read {shown_as}: {error}")),
-        };
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => {
-                let mut settings = Settings::parse(text, &shown_as)?;
-                settings.theme = settings.theme.map(|theme| located(theme, file));
-                Ok(settings)
-            }
+    /// Parses the bytes of a config.toml, like [`Settings::parse`]. Fails also where they are not UTF-8.
+    pub fn parse_bytes(bytes: &[u8], shown_as: &str) -> Result<Settings, String> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Settings::parse(text, shown_as),
             Err(error) => {
                 let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let at = config::place(&text, &shown_as, text.len());
-                Err(format!("{at}: this byte is not of UTF-8 text: save the file as UTF-8"))
+                let at = config::place(&text, shown_as, text.len());
+                Err(format!("{at}: this byte is not UTF-8 text: save the file as UTF-8"))
             }
         }
     }
 
-    /// `shown_as` is what errors call the file.
+    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
-        let written: Written =
+        let written: ConfigFile =
             toml::from_str(text).map_err(|error| config::complaint(text, shown_as, &error))?;
-        let wrong = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
-        let keymap = keys::parse(text).map_err(|error| wrong(error.at, error.what))?;
+        let error_at = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
+        let keymap = keys::parse(text).map_err(|error| error_at(error.at, error.message))?;
         let default = Settings::default();
         if let Some(color) = &written.color {
-            said_depth(color.get_ref()).map_err(|what| wrong(color.span().start, what))?;
+            parse_color_depth(color.get_ref()).map_err(|what| error_at(color.span().start, what))?;
         }
         if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref()))
         {
             let what =
                 format!("notify_after_s = {}: it must be from 0 to 1000000 seconds", seconds.get_ref());
-            return Err(wrong(seconds.span().start, what));
+            return Err(error_at(seconds.span().start, what));
         }
         if let Some(editor) = &written.editor {
-            editor::check(editor.get_ref()).map_err(|what| wrong(editor.span().start, what))?;
+            editor::check(editor.get_ref()).map_err(|what| error_at(editor.span().start, what))?;
         }
         Ok(Settings {
             theme_at: written.theme.as_ref().map(|theme| config::place(text, shown_as, theme.span().start)),
@@ -149,44 +141,16 @@ impl Settings {
 }
 
 impl Settings {
-    /// What the config says of the looks.
-    pub fn wish(&self) -> Wish {
-        Wish { theme: self.theme.clone(), color: self.color.clone(), paint: self.paint }
+    /// The appearance that the file asks for.
+    pub fn appearance(&self) -> AppearanceChoice {
+        AppearanceChoice { theme: self.theme.clone(), color: self.color.clone(), paint: self.paint }
     }
-}
-
-/// A scheme's path as the file means it: `~/` is the user's home, and what is relative begins where the file lies. A
-/// theme's name stays.
-fn located(theme: String, file: &Path) -> String {
-    if !is_path(&theme) {
-        return theme;
-    }
-    let home = || etcetera::home_dir().ok();
-    let path = match theme.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
-        Some(path) => path,
-        None => file.parent().map_or_else(|| theme.clone().into(), |folder| folder.join(&theme)),
-    };
-    path.to_string_lossy().into_owned()
-}
-
-/// The folder of the user's settings; `None` where nobody knows a home.
-pub fn folder() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()) {
-        return Some(PathBuf::from(given));
-    }
-    let names =
-        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
-    Some(etcetera::app_strategy::Xdg::new(names).ok()?.config_dir())
-}
-
-/// Where the file is, or would be.
-pub fn file() -> Option<PathBuf> {
-    Some(folder()?.join(FILE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// Each file of `tests/configs/bad` says in its first line what is to be said of it; those of `good`
     /// are read without a word. A further case is a further file.
@@ -220,33 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn no_file_is_the_defaults_and_an_unreadable_one_is_said() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(Settings::read(&folder.path().join(FILE)), Ok(Settings::default()));
+    fn an_empty_file_gives_the_defaults_and_bytes_that_are_not_text_an_error() {
         assert_eq!(Settings::parse("", "config.toml"), Ok(Settings::default()));
-        let said = Settings::read(folder.path()).expect_err("a folder is no file");
-        assert!(said.starts_with("cannot read "), "{said}");
-        let file = folder.path().join(FILE);
-        std::fs::write(&file, b"mouse = true\neditor = \"\xe9d\"\n").expect("a file");
-        let said = Settings::read(&file).expect_err("it is Latin-1");
-        assert!(
-            said.ends_with("config.toml:2:11: this byte is not of UTF-8 text: save the file as UTF-8"),
-            "{said}"
-        );
-    }
-
-    #[test]
-    fn a_schemes_path_begins_where_the_file_lies_or_at_home() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join(FILE);
-        let theme = |written: &str| {
-            std::fs::write(&file, format!("theme = \"{written}\"\n")).expect("a file");
-            Settings::read(&file).expect("it is in order").theme.expect("a theme")
-        };
-        assert_eq!(theme("nord"), "nord");
-        assert_eq!(theme("/themes/x.yaml"), "/themes/x.yaml");
-        assert_eq!(theme("mine.yaml"), folder.path().join("mine.yaml").display().to_string());
-        assert!(theme("~/x.yaml").starts_with('/') && theme("~/x.yaml").ends_with("/x.yaml"));
+        let error = Settings::parse_bytes(b"mouse = true\neditor = \"\xe9d\"\n", "config.toml");
+        let expected = "config.toml:2:11: this byte is not UTF-8 text: save the file as UTF-8";
+        assert_eq!(error, Err(expected.to_owned()));
     }
 
     #[test]

@@ -81,5 +81,5 @@ pub fn carry(from: &Text, colours: &Highlighted, to: &Text) -> Highlighted {
         };
         known.and_then(|at| colours.lines.get(at).cloned()).unwrap_or_else(|| Arc::new([]))
     };
-    Highlighted { lines: (0..to.len()).map(line).collect(), looked_at: 0 }
+    Highlighted { lines: (0..to.len()).map(line).collect(), parsed_lines: 0 }
 }

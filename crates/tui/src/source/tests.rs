@@ -64,10 +64,10 @@ fn colours_and_cursor_stay_with_what_did_not_change() {
     let (old, new) = (Text::new("a\nb\nc\n"), Text::new("a\nx\ny\nb2\nc"));
     assert_eq!(old.common(&new), (1, 1));
     assert_eq!([0, 1, 2].map(|at| old.follow(at, &new)), [0, 1, 4]);
-    let colour = |n: usize| -> crate::highlight::Spans {
-        Arc::new([crate::highlight::Span { range: 0..n, role: crate::highlight::SyntaxRole::Type }])
+    let colour = |n: usize| -> crate::highlight::LineSpans {
+        Arc::new([crate::highlight::SyntaxSpan { range: 0..n, role: crate::highlight::SyntaxRole::Type }])
     };
-    let colours = Highlighted { lines: vec![colour(1), colour(2), colour(3)], looked_at: 0 };
+    let colours = Highlighted { lines: vec![colour(1), colour(2), colour(3)], parsed_lines: 0 };
     let carried = carry(&old, &colours, &new);
     let ends: Vec<Option<usize>> = (0..5).map(|at| carried.line(at).first().map(|s| s.range.end)).collect();
     assert_eq!(ends, [Some(1), None, None, None, Some(3)]);

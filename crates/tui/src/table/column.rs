@@ -96,7 +96,7 @@ impl Column {
             Column::Change => experiment.measured.change.map(|c| Value::Number(c.ratio)),
             Column::Best => facts.over_best.map(Value::Number),
             Column::KernelUs => Some(row.kernel_us).filter(|us| *us > 0.0).map(Value::Number),
-            Column::Correctness => Some(Value::Text(&row.correctness)),
+            Column::Correctness => Some(Value::Text(row.correctness.word())),
             Column::Speed => experiment.measured.change.and_then(|c| c.speed).map(|speed| {
                 Value::Number(match speed {
                     Speed::Faster => 0.0,

@@ -102,7 +102,7 @@ impl Asks {
                     "speed" => {
                         experiment.measured.change.and_then(|c| c.speed).is_some_and(|s| has(s.word()))
                     }
-                    "correctness" => has(&row.correctness),
+                    "correctness" => has(row.correctness.word()),
                     "caveat" => has(if experiment.measured.caveated { "yes" } else { "no" }),
                     "commit" => has(&row.commit),
                     "run" => experiment.run.is_some_and(|run| *wanted == run.to_string()),

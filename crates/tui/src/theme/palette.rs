@@ -1,17 +1,18 @@
-//! The few colours that everything is made of: from a scheme, or the terminal's own.
+//! The few colours of a theme: a scheme's, or the terminal's own.
 
-use super::depth::ColorDepth;
+use super::color_depth::ColorDepth;
 use super::rgb::Rgb;
 use super::scheme::{Scheme, Variant};
 use ratatui::style::Color;
 
-/// `None` leaves the terminal's own colour, and the meaning is said by bold, faint, underlined or reversed.
+/// The colours of a theme. `None` leaves the terminal's own colour; then bold, faint, underlined or reversed carries the
+/// meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Palette {
-    /// What the whole screen is painted with.
-    pub ground: Option<Color>,
+    /// Painted over the whole screen.
+    pub background: Option<Color>,
     pub text: Option<Color>,
-    /// Beside the point.
+    /// Labels, units, rules.
     pub quiet: Option<Color>,
     pub selection: Option<Color>,
     pub accent: Option<Color>,
@@ -20,14 +21,14 @@ pub(super) struct Palette {
     pub warn: Option<Color>,
     /// Text on a block of good, bad or warn.
     pub on_block: Option<Color>,
-    /// Behind a line of a diff, and behind the part of it that differs.
+    /// Backgrounds of a diff: of the line, and of the part of the line that differs.
     pub added: [Option<Color>; 2],
     pub removed: [Option<Color>; 2],
-    /// Orange, yellow, green, cyan, blue, purple, brown: base09 to base0F, for source.
+    /// Colours of source code: orange, yellow, green, cyan, blue, purple, brown (base09 to base0F).
     pub hues: [Option<Color>; 7],
 }
 
-/// A hue's place in [`Palette::hues`].
+/// An index into [`Palette::hues`].
 #[derive(Clone, Copy)]
 pub(super) enum Hue {
     Orange,
@@ -44,13 +45,13 @@ impl Palette {
         self.hues[hue as usize]
     }
 
-    /// The terminal's own sixteen colours, on its own ground. Yellow is also what orange and brown become:
-    /// it is brown on many terminals. The bright colours are left alone, being greys in Solarized terminals, and
-    /// blue ink too: it is all but black on most dark grounds.
+    /// The terminal's own sixteen colours, on its own background. Orange and brown become yellow, which is brown on many
+    /// terminals. The bright colours are not used, because they are greys in Solarized terminals. Blue is not used as a text
+    /// colour, because it is nearly black on most dark backgrounds.
     pub fn ansi() -> Self {
         use Color::{Black, Cyan, DarkGray, Green, Magenta, Red, Yellow};
         Palette {
-            ground: None,
+            background: None,
             text: None,
             quiet: Some(DarkGray),
             selection: None,
@@ -65,7 +66,7 @@ impl Palette {
         }
     }
 
-    /// The same for a light scheme: yellow and cyan cannot be read on white.
+    /// The same for a light scheme, without yellow and cyan: they are unreadable on white.
     fn ansi_light() -> Self {
         use Color::{Blue, Green, Magenta, Red, White};
         Palette {
@@ -77,7 +78,7 @@ impl Palette {
         }
     }
 
-    /// A scheme as a terminal of this depth shows it. `paint` has its ground painted too.
+    /// A scheme in the colours that a terminal of this depth can show. With `paint` its background is painted too.
     pub fn of(scheme: &Scheme, depth: ColorDepth, paint: bool) -> Self {
         let show = match depth {
             ColorDepth::None => return Palette::default(),
@@ -85,10 +86,10 @@ impl Palette {
             ColorDepth::Ansi256 => |color: Rgb| Color::Indexed(color.indexed()),
             ColorDepth::Rgb => |color: Rgb| Color::Rgb(color.0, color.1, color.2),
         };
-        let at = |place: usize| Some(show(scheme.colors[place]));
-        let (added, removed) = grounds(scheme, depth);
+        let at = |index: usize| Some(show(scheme.colors[index]));
+        let (added, removed) = diff_backgrounds(scheme, depth);
         Palette {
-            ground: at(0x0).filter(|_| paint),
+            background: at(0x0).filter(|_| paint),
             text: at(0x5),
             quiet: Some(show(quiet(scheme, depth))),
             selection: at(0x2),
@@ -104,32 +105,32 @@ impl Palette {
     }
 
     fn sixteen(variant: Variant, paint: bool) -> Self {
-        let (palette, ground, text) = match variant {
+        let (palette, background, text) = match variant {
             Variant::Dark => (Palette::ansi(), Color::Black, Color::Gray),
             Variant::Light => (Palette::ansi_light(), Color::White, Color::Black),
         };
         if !paint {
             return palette;
         }
-        Palette { ground: Some(ground), text: Some(text), ..palette }
+        Palette { background: Some(background), text: Some(text), ..palette }
     }
 }
 
-/// base03, led towards the text until it stands out from the ground by 3:1 (WCAG 2.1's least for what is large or
-/// no text): schemes make it for comments that may be skipped, and here labels and units are written in it.
+/// base03, mixed with the text colour until its contrast with the background is 3:1, WCAG 2.1's minimum for large text. Schemes
+/// choose base03 for comments that a reader may skip; here labels and units are written in it.
 fn quiet(scheme: &Scheme, depth: ColorDepth) -> Rgb {
     let shown = |color: Rgb| if depth == ColorDepth::Ansi256 { color.nearest() } else { color };
-    let (ground, text) = (scheme.colors[0x0], scheme.colors[0x5]);
+    let (background, text) = (scheme.colors[0x0], scheme.colors[0x5]);
     (0..=10)
         .map(|tenths| text.over(scheme.colors[0x3], f64::from(tenths) / 10.0))
-        .find(|color| shown(*color).contrast(shown(ground)) >= 3.0)
+        .find(|color| shown(*color).contrast(shown(background)) >= 3.0)
         .unwrap_or(text)
 }
 
-/// What lies behind added and removed lines, and behind the parts of them that differ.
-fn grounds(scheme: &Scheme, depth: ColorDepth) -> ([Option<Color>; 2], [Option<Color>; 2]) {
+/// The backgrounds of added and of removed lines: of the line, and of the part that differs.
+fn diff_backgrounds(scheme: &Scheme, depth: ColorDepth) -> ([Option<Color>; 2], [Option<Color>; 2]) {
     if depth == ColorDepth::Ansi256 {
-        // A faint green is nearest to a grey among the 256; these are the cube's own faintest.
+        // Among the 256 colours the nearest to a faint green is a grey; these are the faintest greens and reds of the cube.
         return match scheme.variant {
             Variant::Dark => ([22, 28].map(Color::Indexed).map(Some), [52, 88].map(Color::Indexed).map(Some)),
             Variant::Light => {
@@ -137,9 +138,9 @@ fn grounds(scheme: &Scheme, depth: ColorDepth) -> ([Option<Color>; 2], [Option<C
             }
         };
     }
-    let mixed = |place: usize| {
+    let mixed = |index: usize| {
         [0.14, 0.32].map(|share| {
-            let Rgb(r, g, b) = scheme.colors[place].over(scheme.colors[0], share);
+            let Rgb(r, g, b) = scheme.colors[index].over(scheme.colors[0], share);
             Some(Color::Rgb(r, g, b))
         })
     };

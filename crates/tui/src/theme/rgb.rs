@@ -1,11 +1,11 @@
-//! A colour as a scheme states it, and what it becomes where fewer can be shown.
+//! A colour as a scheme states it, and the nearest colour of a terminal that shows fewer.
 
 /// Red, green and blue in sRGB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
-    /// Six hexadecimal digits, with or without a `#`.
+    /// Parses six hexadecimal digits, with or without a `#`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').unwrap_or(text);
         if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -30,21 +30,21 @@ impl Rgb {
         a.max(b) / a.min(b)
     }
 
-    /// `share` of this colour over another one, 0 to 1.
-    pub fn over(self, ground: Rgb, share: f64) -> Rgb {
+    /// This colour laid over `background` with an opacity of `share`, 0 to 1.
+    pub fn over(self, background: Rgb, share: f64) -> Rgb {
         let mix = |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
-        Rgb(mix(self.0, ground.0), mix(self.1, ground.1), mix(self.2, ground.2))
+        Rgb(mix(self.0, background.0), mix(self.1, background.1), mix(self.2, background.2))
     }
 
-    /// The nearest of xterm's 6×6×6 cube and its 24 greys, never one of the sixteen that a terminal's own
-    /// palette redefines.
+    /// The index of the nearest colour of xterm's 6×6×6 cube and its 24 greys. Never one of the first sixteen, which a
+    /// terminal's palette redefines.
     pub fn indexed(self) -> u8 {
         anstyle_lossy::rgb_to_xterm(anstyle::RgbColor(self.0, self.1, self.2)).0
     }
 
-    /// What [`Rgb::indexed`] looks like.
+    /// The colour at the index [`Rgb::indexed`].
     pub fn nearest(self) -> Rgb {
-        // The palette is of the first sixteen, of which none is ever the nearest.
+        // The conversion asks for a palette of the first sixteen colours, which `indexed` never returns.
         let sixteen = anstyle_lossy::palette::VGA;
         let anstyle::RgbColor(r, g, b) =
             anstyle_lossy::xterm_to_rgb(anstyle::Ansi256Color(self.indexed()), sixteen);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn near_colours_are_found_in_the_cube_and_among_the_greys() {
+    fn the_nearest_colour_is_of_the_cube_or_a_grey() {
         assert_eq!(Rgb(255, 0, 0).indexed(), 196);
         assert_eq!(Rgb(0x80, 0x80, 0x80).indexed(), 244);
         assert_eq!(Rgb(0, 0, 0).indexed(), 16);
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn contrast_is_that_of_wcag() {
         assert_eq!(Rgb(255, 255, 255).contrast(Rgb(0, 0, 0)).round(), 21.0);
-        // The grey that WCAG's readers know as the lightest that passes 4.5:1 on white.
+        // The lightest grey whose contrast with white is 4.5:1.
         let grey = Rgb(0x76, 0x76, 0x76).contrast(Rgb(255, 255, 255));
         assert!((4.5..4.6).contains(&grey), "{grey}");
     }

@@ -1,5 +1,5 @@
-//! base16 and base24 colour schemes: named colours in a small YAML file, as tinted-theming describes
-//! them (<https://github.com/tinted-theming/home/blob/main/builder.md>).
+//! base16 and base24 colour schemes: named colours in a small YAML file, in the format of tinted-theming
+//! (<https://github.com/tinted-theming/home/blob/main/builder.md>).
 
 use super::rgb::Rgb;
 use saphyr_parser::{Event, Parser};
@@ -23,6 +23,7 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// `dark` or `light`.
     pub fn word(self) -> &'static str {
         match self {
             Variant::Dark => "dark",
@@ -31,7 +32,7 @@ impl Variant {
     }
 }
 
-/// What is wrong with a scheme, and on which line.
+/// Why a text is not a scheme, and on which line (from 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeError {
     pub line: Option<usize>,
@@ -49,16 +50,16 @@ impl fmt::Display for SchemeError {
 
 impl std::error::Error for SchemeError {}
 
-/// What stands in for a base24 colour that a base16 scheme lacks, from 0x10 on: tinted-theming's own
-/// fallbacks (<https://github.com/tinted-theming/base24/blob/main/styling.md>).
+/// The colours that replace base10 to base17 in a base16 scheme, by index: tinted-theming's fallbacks
+/// (<https://github.com/tinted-theming/base24/blob/main/styling.md>).
 const FALLBACKS: [usize; 8] = [0x00, 0x00, 0x08, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E];
 
-/// Longer than any scheme is.
-pub(super) const MAX_BYTES: usize = 64 * 1024;
+/// A file with more bytes than this is not a scheme.
+pub const MAX_SCHEME_BYTES: usize = 64 * 1024;
 
-/// Reads the form with a `palette:` and the older flat one.
+/// Parses a scheme: the form with a `palette:`, and the older flat form.
 pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
-    if text.len() > MAX_BYTES {
+    if text.len() > MAX_SCHEME_BYTES {
         return Err(SchemeError { line: None, what: "the file is too long for a colour scheme".into() });
     }
     let (mut name, mut author, mut variant) = (String::new(), String::new(), None);
@@ -68,31 +69,31 @@ pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
         match pair.key.as_str() {
             "scheme" | "name" => name = pair.value,
             "author" => author = pair.value,
-            "variant" => variant = Some(spoken(&pair.value).map_err(fail)?),
+            "variant" => variant = Some(parse_variant(&pair.value).map_err(fail)?),
             "system" if !["base16", "base24"].contains(&pair.value.as_str()) => {
-                return Err(fail(format!("the system '{}' is not known: base16 and base24 are", pair.value)));
+                return Err(fail(format!("the system '{}' is unknown: choose base16 or base24", pair.value)));
             }
             key => {
                 let Some(digits) = key.strip_prefix("base") else { continue };
-                let place = place(digits).ok_or_else(|| {
+                let index = color_index(digits).ok_or_else(|| {
                     fail(format!(
-                        "'{key}' is none of a scheme's colours, base00 to base0F and base10 to base17"
+                        "'{key}' is not one of a scheme's colours, base00 to base0F and base10 to base17"
                     ))
                 })?;
                 let color = Rgb::parse(&pair.value)
-                    .ok_or_else(|| fail(format!("'{}' is no colour such as d3d8df", pair.value)))?;
-                if found[place].replace(color).is_some() {
-                    return Err(fail(format!("{key} stands here a second time")));
+                    .ok_or_else(|| fail(format!("'{}' is not a colour such as d3d8df", pair.value)))?;
+                if found[index].replace(color).is_some() {
+                    return Err(fail(format!("{key} is stated twice")));
                 }
             }
         }
     }
     let mut colors = [Rgb::default(); 24];
-    for place in 0..24_usize {
-        let fallback = place.checked_sub(0x10).map(|above| colors[FALLBACKS[above]]);
-        colors[place] = found[place].or(fallback).ok_or_else(|| SchemeError {
+    for index in 0..24_usize {
+        let fallback = index.checked_sub(0x10).map(|above| colors[FALLBACKS[above]]);
+        colors[index] = found[index].or(fallback).ok_or_else(|| SchemeError {
             line: None,
-            what: format!("base{place:02X} is missing: a scheme has base00 to base0F, each as `base{place:02X}: \"d3d8df\"`"),
+            what: format!("base{index:02X} is missing: a scheme states base00 to base0F, each as `base{index:02X}: \"d3d8df\"`"),
         })?;
     }
     let variant = variant.unwrap_or(if colors[0].luminance() > colors[5].luminance() {
@@ -103,7 +104,7 @@ pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
     Ok(Scheme { name, author, variant, colors })
 }
 
-fn spoken(variant: &str) -> Result<Variant, String> {
+fn parse_variant(variant: &str) -> Result<Variant, String> {
     match variant {
         "dark" => Ok(Variant::Dark),
         "light" => Ok(Variant::Light),
@@ -111,12 +112,12 @@ fn spoken(variant: &str) -> Result<Variant, String> {
     }
 }
 
-/// The two hexadecimal digits behind `base`.
-fn place(digits: &str) -> Option<usize> {
+/// The index, 0 to 23, of the colour that the two hexadecimal digits after `base` name.
+fn color_index(digits: &str) -> Option<usize> {
     if digits.len() != 2 {
         return None;
     }
-    usize::from_str_radix(digits, 16).ok().filter(|place| *place < 24)
+    usize::from_str_radix(digits, 16).ok().filter(|index| *index < 24)
 }
 
 struct Pair {
@@ -128,41 +129,41 @@ struct Pair {
 
 /// Every `key: value` of the top level and of its `palette:`, in the file's order.
 fn pairs(text: &str) -> Result<Vec<Pair>, SchemeError> {
-    // What is open: a mapping, with the key that waits for its value, or something that no scheme has.
-    enum Open {
+    // An open YAML container: a mapping with the key whose value comes next, or a container that no scheme has.
+    enum Container {
         Mapping { wanted: bool, key: Option<String> },
         Other,
     }
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<Container> = Vec::new();
     let mut pairs = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|e| SchemeError {
             line: Some(e.marker().line()),
-            what: format!("this is no YAML: {}", e.info()),
+            what: format!("this is not YAML: {}", e.info()),
         })?;
         let outermost = open.is_empty();
         match event {
             Event::MappingStart(..) => {
                 let wanted = match open.last_mut() {
                     None => true,
-                    Some(Open::Mapping { wanted, key }) => {
+                    Some(Container::Mapping { wanted, key }) => {
                         key.take().is_some_and(|k| *wanted && k == "palette")
                     }
-                    Some(Open::Other) => false,
+                    Some(Container::Other) => false,
                 };
-                open.push(Open::Mapping { wanted, key: None });
+                open.push(Container::Mapping { wanted, key: None });
             }
             Event::SequenceStart(..) if !outermost => {
-                if let Some(Open::Mapping { key, .. }) = open.last_mut() {
+                if let Some(Container::Mapping { key, .. }) = open.last_mut() {
                     key.take();
                 }
-                open.push(Open::Other);
+                open.push(Container::Other);
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 open.pop();
             }
             Event::Scalar(said, ..) if !outermost => {
-                if let Some(Open::Mapping { wanted, key }) = open.last_mut() {
+                if let Some(Container::Mapping { wanted, key }) = open.last_mut() {
                     match key.take() {
                         None => *key = Some(said.into_owned()),
                         Some(key) if *wanted => {
@@ -173,7 +174,7 @@ fn pairs(text: &str) -> Result<Vec<Pair>, SchemeError> {
                 }
             }
             Event::Alias(_) if !outermost => {
-                let what = "a scheme spells each colour out; this is a reference".to_owned();
+                let what = "this is a YAML reference; a scheme states each colour itself".to_owned();
                 return Err(SchemeError { line: Some(span.start.line()), what });
             }
             Event::Scalar(..) | Event::SequenceStart(..) | Event::Alias(_) => {
@@ -231,16 +232,16 @@ mod tests {
     #[test]
     fn a_mistake_is_named_with_its_line() {
         let say = |text: &str| parse(text).expect_err("it is wrong").to_string();
-        assert_eq!(say("scheme: x\nbase00: red\n"), "line 2: 'red' is no colour such as d3d8df");
+        assert_eq!(say("scheme: x\nbase00: red\n"), "line 2: 'red' is not a colour such as d3d8df");
         assert_eq!(
             say("base18: 000000\n"),
-            "line 1: 'base18' is none of a scheme's colours, base00 to base0F and base10 to base17"
+            "line 1: 'base18' is not one of a scheme's colours, base00 to base0F and base10 to base17"
         );
         assert_eq!(say("variant: dim\n"), "line 1: the variant 'dim' is neither dark nor light");
-        assert_eq!(say("system: vim\n"), "line 1: the system 'vim' is not known: base16 and base24 are");
-        assert_eq!(say("base00: 000000\nbase00: 000000\n"), "line 2: base00 stands here a second time");
+        assert_eq!(say("system: vim\n"), "line 1: the system 'vim' is unknown: choose base16 or base24");
+        assert_eq!(say("base00: 000000\nbase00: 000000\n"), "line 2: base00 is stated twice");
         assert_eq!(say("- a\n"), "line 1: a scheme is a list of `name: value`");
-        assert!(say("scheme: \"x\n").contains("this is no YAML"));
+        assert!(say("scheme: \"x\n").contains("this is not YAML"));
         assert!(say("scheme: x\n").starts_with("base00 is missing: "));
     }
 }

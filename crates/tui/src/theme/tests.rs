@@ -39,18 +39,20 @@ fn signals_and_text_stand_out_from_the_ground() {
                 (false, ColorDepth::Rgb) => (4.5, 3.0),
                 (false, _) => (4.5, 2.5),
             };
-            assert!(contrast(palette.text, palette.ground) >= text, "{} text {depth}", entry.name);
+            assert!(contrast(palette.text, palette.background) >= text, "{} text {depth}", entry.name);
             for color in [palette.good, palette.bad, palette.warn, palette.accent] {
-                for (place, behind) in [("on its ground", palette.ground), ("on a block", palette.on_block)] {
+                for (place, behind) in
+                    [("on its background", palette.background), ("on a block", palette.on_block)]
+                {
                     let found = contrast(color, behind);
                     assert!(found >= signal, "{} {color:?} {place}: {found}", entry.name);
                 }
             }
-            let quiet = contrast(palette.quiet, palette.ground);
+            let quiet = contrast(palette.quiet, palette.background);
             assert!(quiet >= signal, "{} quiet: {quiet}", entry.name);
             if entry.name.starts_with("lab-contrast") {
                 for color in palette.hues {
-                    let found = contrast(color, palette.ground);
+                    let found = contrast(color, palette.background);
                     assert!(found >= signal, "{} {color:?}: {found}", entry.name);
                 }
             }
@@ -69,17 +71,17 @@ fn styles(theme: &Theme) -> Vec<Style> {
         theme.warn(),
         theme.accent(),
     ];
-    styles.extend([theme.title(true), theme.rule(true), theme.key(), theme.selected(), theme.found()]);
+    styles.extend([theme.title(true), theme.rule(true), theme.key(), theme.selected(), theme.search_match()]);
     for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
         styles.extend([theme.verdict(outcome), theme.verdict_block(outcome)]);
     }
     styles.extend(SyntaxRole::ALL.map(|role| theme.syntax(role)));
     use DiffRole::{Added, AddedPart, Hunk, Removed, RemovedPart, Same};
     for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk] {
-        styles.extend([theme.diff(role), theme.diff_ground(role)]);
+        styles.extend([theme.diff(role), theme.diff_background(role)]);
     }
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        styles.extend([theme.diagnostic(severity), theme.diagnostic_ground(severity)]);
+        styles.extend([theme.diagnostic(severity), theme.diagnostic_underline(severity)]);
     }
     styles.extend([theme.gutter(true), theme.gutter(false)]);
     styles
@@ -142,5 +144,5 @@ fn without_colour_weight_tells_source_apart() {
     assert!(theme.syntax(SyntaxRole::Keyword).add_modifier.contains(Modifier::BOLD));
     assert!(theme.syntax(SyntaxRole::Comment).add_modifier.contains(Modifier::DIM));
     assert_eq!(theme.syntax(SyntaxRole::Plain), Style::default());
-    assert!(theme.diff_ground(DiffRole::AddedPart).add_modifier.contains(Modifier::UNDERLINED));
+    assert!(theme.diff_background(DiffRole::AddedPart).add_modifier.contains(Modifier::UNDERLINED));
 }

@@ -1,4 +1,4 @@
-// cuda::atomic_ref and cuda::atomic, whose loads poll, and cuda::std as the host's std.
+// cuda::atomic_ref and cuda::atomic (their loads poll), and cuda::std as an alias of the host's std.
 #pragma once
 
 namespace cuda {
@@ -43,7 +43,7 @@ struct atomic_ref : ::std::atomic_ref<T> {
     T fetch_min(T value, memory_order = memory_order_seq_cst) const { return atomicMin(address(), value); }
 
   private:
-    // The library's reference is one pointer.
+    // As in CUDA's library, the object is one pointer.
     T* address() const {
         static_assert(sizeof(base) == sizeof(T*));
         T* result;

@@ -1,8 +1,8 @@
-// Atomic functions on global and shared memory. Blocks run on several cores, so they are the host's own atomics. A spin may be made
-// of them: they poll.
+// Atomic functions on global and shared memory. Blocks run on several cores, so these are the host's own atomics. A kernel may wait
+// in a loop around them, so each of them polls.
 #pragma once
 
-// Replaces the value by op(value) until nobody came between; answers with the value before.
+// Replaces the value by op(value) atomically: tries again if another thread changed it in between. Returns the old value.
 template <class T, class Op>
 inline T lab_cpu_atomic(T* address, Op op) {
     static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
@@ -94,7 +94,7 @@ inline float4 atomicAdd(float4* address, float4 value) {
             atomicAdd(&address->w, value.w)};
 }
 
-// Scopes make no difference here.
+// All scopes behave alike on this device.
 #define LAB_CPU_SCOPED(name)                                                                \
     template <class T, class... V>                                                          \
     inline auto name##_block(T* address, V... values) { return name(address, T(values)...); } \

@@ -1,4 +1,4 @@
-// Cooperative groups: the grid, the block, tiles of a warp, and whichever lanes are together.
+// Cooperative groups: the grid, the block, tiles of a warp, and coalesced lanes.
 #pragma once
 
 namespace cooperative_groups {
@@ -54,7 +54,7 @@ struct thread_block {
 inline grid_group this_grid() { return {}; }
 inline thread_block this_thread_block() { return {}; }
 
-// Lanes of one warp that act together, ranked by their lane.
+// Lanes of one warp that form a group. A thread's rank follows its lane.
 class lab_cpu_lanes {
   protected:
     unsigned mask;
@@ -109,7 +109,7 @@ class lab_cpu_lanes {
         return by_rank(__match_all_sync(mask, value, &same, at));
     }
 
-    // The values of all, by rank; answers with their number.
+    // Collects the values of all members by rank, and returns how many there are.
     template <class T>
     unsigned lab_cpu_collect(T value, T* values, const char* what, lab_cpu_at at) const {
         unsigned count = 0;
@@ -153,7 +153,7 @@ class thread_block_tile : public lab_cpu_lanes {
     static_assert(N <= 32, "tiles of more than one warp are not there on the cpu device");
 
   public:
-    // A tile that does not say of what it is a part takes any.
+    // A tile without a parent type accepts any parent.
     template <class Other>
     thread_block_tile(const thread_block_tile<N, Other>&) : thread_block_tile() {}
     thread_block_tile()
@@ -245,7 +245,7 @@ struct bit_xor {
     T operator()(T a, T b) const { return a ^ b; }
 };
 
-// In the order of a butterfly: a float sum agrees bit by bit with shuffles by size/2, …, 2, 1.
+// Adds in the order of a butterfly, so a float sum is bit by bit that of shuffles by size/2, …, 2, 1.
 template <class Group, class T, class Op>
 inline T reduce(const Group& group, T value, Op op, lab_cpu_at at = lab_cpu_at::here()) {
     T values[32];

@@ -11,14 +11,14 @@ inline unsigned short lab_cpu_round(double x) {
     const int e = int(bits >> 52 & 0x7ff) - 1023;
     const unsigned long long fraction = bits & ((1ull << 52) - 1);
     if (e == 1024) return (unsigned short)(fraction ? 0x7fff : sign | infinity);
-    // Below the smallest normal number the last place stays where it is.
+    // Below the smallest normal number the last place does not move.
     const int lost = 52 - mantissa + (e < 1 - bias ? 1 - bias - e : 0);
     if (lost > 54) return (unsigned short)sign;
     const unsigned long long whole = fraction | 1ull << 52;
     unsigned long long kept = whole >> lost;
     const unsigned long long rest = whole & ((1ull << lost) - 1), tie = 1ull << (lost - 1);
     kept += rest > tie || (rest == tie && (kept & 1));
-    // A carry out of the mantissa goes into the exponent, as it should.
+    // A carry out of the mantissa correctly goes into the exponent.
     unsigned result = unsigned(kept);
     if (e >= 1 - bias) {
         if (e > bias) return (unsigned short)(sign | infinity);
@@ -27,7 +27,7 @@ inline unsigned short lab_cpu_round(double x) {
     return (unsigned short)(sign | (result < infinity ? result : infinity));
 }
 
-// a * b + c in double, rounded to odd: a further rounding to a narrower format is then the only one.
+// Returns a * b + c in double, rounded to odd. A later rounding to a narrower format is then correct.
 inline double lab_cpu_fma_to_odd(double a, double b, double c) {
     const double product = a * b, sum = product + c;
     if (!std::isfinite(sum)) return sum;
@@ -38,7 +38,7 @@ inline double lab_cpu_fma_to_odd(double a, double b, double c) {
 }
 
 #ifdef __F16C__
-// The intrinsics' own header would make up most of the precompiled one.
+// <immintrin.h> would be most of the precompiled header, so it is not included.
 typedef short lab_cpu_v8hi __attribute__((vector_size(16)));
 typedef float lab_cpu_v4sf __attribute__((vector_size(16)));
 #endif
@@ -75,7 +75,7 @@ struct lab_cpu_bf16 {
     static float to(unsigned short x) { return lab_cpu_bits<float>(unsigned(x) << 16); }
 };
 
-// What the one-argument functions of both formats have in common.
+// Shared by the one-argument functions of both formats.
 #define LAB_CPU_SMALL_FUNCTIONS(F)                                                       \
     F(hexp, std::exp(float(a)))                                                          \
     F(hexp2, std::exp2(float(a)))                                                        \
@@ -149,7 +149,7 @@ struct lab_cpu_small {
     friend T __habs(T a) { return of(a.__x & 0x7fff); }
     friend bool __hisnan(T a) { return std::isnan(float(a)); }
     friend int __hisinf(T a) { return std::isinf(float(a)) ? (a.__x & 0x8000 ? -1 : 1) : 0; }
-    // Of a number and a NaN: the number.
+    // Of a number and a NaN, the result is the number.
     friend T __hmin(T a, T b) { return std::fmin(float(a), float(b)); }
     friend T __hmax(T a, T b) { return std::fmax(float(a), float(b)); }
     friend T __hmin_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? of(0x7fff) : __hmin(a, b); }

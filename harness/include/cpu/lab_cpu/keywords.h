@@ -1,4 +1,4 @@
-// CUDA's keywords. Last of all, so that no header above is read with them.
+// CUDA's keywords as macros. Included last, so that they do not affect the headers above.
 #pragma once
 
 #define __CUDACC__ 1
@@ -20,7 +20,7 @@
 #define __cluster_dims__(...) \
     _Pragma("GCC error \"thread block clusters cannot run on the cpu device (guard them with #ifndef LAB_CPU)\"")
 
-// The lab takes these words out of a source before the compiler sees it; one that is left stands in a macro.
+// lab removes these words from a source before the compiler sees it. A word that is left comes from a macro.
 #define __shared__ \
     _Pragma("GCC error \"__shared__ inside a macro is not understood on the cpu device: write the declaration out\"")
 #define asm _Pragma("GCC error \"inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)\"") lab_cpu_asm

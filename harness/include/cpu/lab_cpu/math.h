@@ -1,4 +1,4 @@
-// CUDA's arithmetic functions and intrinsics beyond <cmath>. The fast approximations are the accurate functions here.
+// CUDA's arithmetic functions and intrinsics beyond <cmath>. The fast approximations call the accurate functions.
 #pragma once
 
 using std::abs;
@@ -13,7 +13,7 @@ using std::signbit;
 inline constexpr float CUDART_INF_F = __builtin_inff();
 inline constexpr float CUDART_NAN_F = __builtin_nanf("");
 
-// Bits of one type seen as another.
+// Reinterprets the bits of one type as another.
 template <class To, class From>
 inline constexpr To lab_cpu_bits(From from) {
     return __builtin_bit_cast(To, from);
@@ -30,7 +30,7 @@ inline double __hiloint2double(int high, int low) {
     return lab_cpu_bits<double>(static_cast<unsigned long long>(unsigned(high)) << 32 | unsigned(low));
 }
 
-// min and max of mixed types, as in CUDA: the common type, where signedness is mixed the unsigned one.
+// min and max of mixed types as in CUDA: the common type; the unsigned one if signedness is mixed.
 template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
 inline constexpr std::common_type_t<A, B> min(A a, B b) {
     using C = std::common_type_t<A, B>;
@@ -75,7 +75,7 @@ inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x), *c = std:
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __frsqrt_rn(float x) { return rsqrtf(x); }
 
-// Rounding to nearest is what the host does.
+// The host rounds to nearest.
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
@@ -95,7 +95,7 @@ inline double __drcp_rn(double x) { return 1.0 / x; }
 template <class To, class From>
 inline To lab_cpu_saturate(From x) {
     if (std::isnan(x)) return 0;
-    // The limits as the floating type rounds them: the upper one may be the first value beyond.
+    // The limits, rounded to the floating type. The upper limit may be the first value out of range.
     if (x <= From(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
     if (x >= From(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     return To(x);
@@ -145,7 +145,7 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     for (int i = 0; i < 4; ++i) {
         const unsigned nibble = selector >> 4 * i & 15;
         unsigned byte = unsigned(bytes >> 8 * (nibble & 7)) & 255;
-        // The high bit of a selector replicates the byte's sign.
+        // If the high bit of a selector is set, the byte's sign is replicated.
         if (nibble & 8) byte = byte & 128 ? 255 : 0;
         result |= byte << 8 * i;
     }

@@ -1,4 +1,5 @@
-// Loads and stores with cache hints, fences, clocks, address spaces. A load that bypasses a cache may be a spin: it polls.
+// Loads and stores with cache hints, fences, clocks, address spaces. Loads that bypass a cache poll, because a kernel may
+// wait in a loop around them.
 #pragma once
 
 template <class T>
@@ -45,7 +46,7 @@ inline unsigned long long lab_cpu_nanoseconds() {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<unsigned long long>(now.tv_sec) * 1000000000ull + static_cast<unsigned long long>(now.tv_nsec);
 }
-// Nanoseconds, as if the clock ran at 1 GHz. A loop may wait for them: they poll.
+// Time in nanoseconds, as if the clock ran at 1 GHz. A kernel may wait in a loop around them, so they poll.
 inline long long clock64() {
     lab_cpu_polled();
     return static_cast<long long>(lab_cpu_nanoseconds());

@@ -1,6 +1,6 @@
-// What a kernel built with -fsanitize=thread calls at each access to memory. The compiler's instrumentation is the only thing
-// that is taken from ThreadSanitizer: these are its entry points, and they lead to the lab's own detector (Rust, device/cpu/races),
-// which knows CUDA's barriers. The names and parameters are the compilers' (GCC's gcc/sanitizer.def).
+// The functions that a kernel built with -fsanitize=thread calls at each access to memory. They are the entry points of
+// ThreadSanitizer, but here they call lab's own race detector (in Rust, module cpu::races), which knows CUDA's barriers. libtsan is
+// not linked. The compilers define the names and parameters (GCC: gcc/sanitizer.def).
 #pragma once
 
 #ifdef LAB_CPU_RACES
@@ -10,7 +10,7 @@ enum : unsigned { lab_cpu_loads, lab_cpu_stores, lab_cpu_modifies };
 
 struct lab_cpu_races_table {
     void (*access)(lab_cpu_thread*, const volatile void* address, size_t bytes, unsigned kind, const void* pc);
-    // Comes before the operation; `order` is a C++ memory order.
+    // Called before the operation. `order` is a C++ memory order.
     void (*atomic)(lab_cpu_thread*, const volatile void* address, size_t bytes, unsigned kind, unsigned order, const void* pc);
     void (*fence)(lab_cpu_thread*);
 };
@@ -21,7 +21,7 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_install_races(c
     lab_cpu_races = table;
 }
 
-// Outside a launch there is nobody to race with.
+// Outside a launch there is only one thread.
 #define LAB_CPU_HOOK __attribute__((used, noinline, no_sanitize("thread"), visibility("hidden")))
 #define LAB_CPU_TELL(address, bytes, kind) \
     if (lab_cpu_self) lab_cpu_races->access(lab_cpu_self, address, bytes, kind, __builtin_return_address(0))
@@ -101,7 +101,7 @@ LAB_CPU_HOOK void __tsan_atomic_signal_fence(int) {}
 #undef LAB_CPU_HOOK
 }
 
-// Structs that are loaded and stored past a cache carry data between threads as single words do: word by word, volatile.
+// Structs that are loaded and stored past a cache pass data between threads like single words: word by word, volatile.
 template <class T>
 struct lab_cpu_words {
     using Word = std::conditional_t<sizeof(T) % 8 == 0, unsigned long long,

@@ -1,4 +1,4 @@
-// The contract with the scheduler (Rust, device/cpu/abi.rs): the layouts here and there are the same.
+// The interface to the scheduler (in Rust, module cpu::abi). The layouts must be the same in both places.
 #pragma once
 
 struct uint3 {
@@ -12,7 +12,7 @@ struct dim3 {
     constexpr operator uint3() const { return {x, y, z}; }
 };
 
-// Where in the user's source a barrier, a rendezvous or a failure stands.
+// The place of a barrier, a warp function or a failure in the user's source.
 struct lab_cpu_at {
     const char* file;
     unsigned line;
@@ -25,9 +25,9 @@ struct lab_cpu_block {
     uint3 index;
     dim3 dim;
     dim3 grid;
-    // What the last block barrier gathered from the threads' predicates.
+    // The predicates that the last block barrier collected from the threads.
     unsigned count, any, all;
-    // Dynamic shared memory, and one slot for each static declaration: null until its first use in this block.
+    // Dynamic shared memory, and one slot for each static declaration. A slot is null until its first use in this block.
     char* dynamic;
     void** slots;
 };
@@ -36,23 +36,23 @@ struct lab_cpu_thread {
     uint3 thread_index;
     unsigned lane;
     lab_cpu_block* block;
-    // Counts polling loads, so that one in many yields.
+    // Counts polling loads; one in 64 yields.
     unsigned polls;
-    // Lanes that took part in the last rendezvous of the warp.
+    // The lanes that took part in the last warp function.
     unsigned participants;
 };
 
 struct lab_cpu_runtime_table {
-    // Meets the lanes of the mask; answers with the 64-bit values of all of them, by lane.
+    // Waits for the lanes of the mask, and returns the 64-bit values of all of them by lane.
     const unsigned long long* (*gather)(lab_cpu_thread*, unsigned mask, unsigned long long value, const char* what,
                                         const char* file, unsigned line);
     float (*warp_sum)(lab_cpu_thread*, unsigned mask, float value, const char* file, unsigned line);
-    // The lanes of the warp that run together here.
+    // Returns the lanes of the warp that wait at this place together.
     unsigned (*active)(lab_cpu_thread*, const char* file, unsigned line);
     void (*block_barrier)(lab_cpu_thread*, unsigned predicate, const char* what, const char* file, unsigned line);
     void (*grid_barrier)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
     void (*yield)(lab_cpu_thread*);
-    // Storage for static shared memory, at its first use in a block.
+    // Allocates static shared memory at its first use in a block.
     void* (*shared)(lab_cpu_thread*, unsigned slot, size_t size, size_t align);
     [[noreturn]] void (*fail)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
 };
@@ -72,7 +72,7 @@ __attribute__((visibility("default"))) inline const lab_cpu_runtime_table* lab_c
 __attribute__((visibility("default"))) inline lab_cpu_entry* lab_cpu_entries = nullptr;
 __attribute__((visibility("default"))) inline unsigned lab_cpu_shared_slots = 0;
 
-// What the loader calls.
+// The functions that the loader calls.
 __attribute__((visibility("default"), used)) inline lab_cpu_thread** lab_cpu_self_slot() { return &lab_cpu_self; }
 __attribute__((visibility("default"), used)) inline void lab_cpu_install(const lab_cpu_runtime_table* table) {
     lab_cpu_runtime = table;
@@ -82,14 +82,14 @@ __attribute__((visibility("default"), used)) inline unsigned lab_cpu_slot_count(
 __attribute__((visibility("default"), used)) inline void lab_cpu_flush() { std::fflush(stdout); }
 }
 
-// Static __shared__ memory. The lab rewrites
+// Static __shared__ memory. lab rewrites
 //     __shared__ float tile[32];
 // to  struct lab_cpu_shared_1 { float tile[32]; }; auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
 // A local struct is a type of its own in each function and each instantiation of a template: so is its slot.
 template <class T>
 inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 
-// Whose thread comes first fills the slot: that is no race of the kernel's.
+// The first thread fills the slot. This is not a race of the kernel.
 #ifdef LAB_CPU_RACES
 #define LAB_CPU_UNSEEN __attribute__((noinline, no_sanitize("thread")))
 #else
@@ -109,7 +109,7 @@ LAB_CPU_UNSEEN inline T& lab_cpu_shared() {
 
 inline void* lab_cpu_dynamic() { return lab_cpu_self->block->dynamic; }
 
-// One entry: a kernel's name, and how to call it with arguments given as an array of addresses.
+// One kernel: its name, and a function that calls it with an array of argument addresses.
 template <auto kernel>
 struct lab_cpu_call;
 
@@ -137,7 +137,7 @@ struct lab_cpu_register : lab_cpu_entry {
 
 inline void lab_yield() { lab_cpu_runtime->yield(lab_cpu_self); }
 
-// For loads and atomics that a spin may be made of: one in 64 lets the others run.
+// Called by loads and atomics around which a kernel may loop. One call in 64 lets the other threads run.
 inline void lab_cpu_polled() {
     if (__builtin_expect((++lab_cpu_self->polls & 63) == 0, 0)) lab_yield();
 }

@@ -1,4 +1,4 @@
-// The standard headers that CUDA's own headers bring along, once, before any CUDA word becomes a macro.
+// The standard headers that CUDA's own headers include. They come first, before any CUDA keyword becomes a macro.
 #pragma once
 
 #include <algorithm>

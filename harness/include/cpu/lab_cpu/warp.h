@@ -1,4 +1,4 @@
-// Warp intrinsics: each is one rendezvous of the lanes in the mask, then every lane computes from all the values.
+// Warp intrinsics. The lanes in the mask wait for one another and exchange their values; then every lane computes its result.
 #pragma once
 
 inline const unsigned long long* lab_cpu_gather(unsigned mask, unsigned long long value, const char* what,
@@ -20,7 +20,7 @@ inline unsigned __activemask(lab_cpu_at at = lab_cpu_at::here()) {
 
 inline unsigned lab_cpu_laneid() { return lab_cpu_self->lane; }
 
-// Shuffles take any value of up to eight bytes; wider ones go in pieces.
+// A shuffle exchanges up to eight bytes at once; wider values go in pieces.
 template <class T>
 inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* what, lab_cpu_at at) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -30,7 +30,7 @@ inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* wh
         unsigned long long bits = 0;
         std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
         const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
-        // What a lane outside the mask would have given is undefined: poison.
+        // The value of a lane outside the mask is undefined, so a pattern is returned.
         bits = lab_cpu_self->participants >> source & 1 ? all[source] : 0x7fff7fff7fff7fffull;
         std::memcpy(reinterpret_cast<char*>(&result) + done, &bits, size);
     }
@@ -105,7 +105,7 @@ inline unsigned __match_all_sync(unsigned mask, T value, int* same, lab_cpu_at a
     return *same ? equal : 0;
 }
 
-// Combines the participants' values in the order of their lanes.
+// Combines the values of the participating lanes in lane order.
 template <class T, class Op>
 inline T lab_cpu_reduce(unsigned mask, T value, Op op, const char* what, lab_cpu_at at) {
     static_assert(sizeof(T) <= 8);

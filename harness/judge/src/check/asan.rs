@@ -3,7 +3,7 @@
 //! The report's form: <https://github.com/google/sanitizers/wiki/AddressSanitizer>, as gcc 12 and 13 print it with
 //! `symbolize=0`: addresses are resolved here, so that the place is the user's own line.
 
-use super::{Finding, Read, symbolize};
+use super::{ToolFinding, ToolReport, symbolize};
 use crate::outcome::Stop;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub fn library() -> Result<OsString, Stop> {
 }
 
 /// Every report in `folder`: the sanitizer adds the process id to the name it was given.
-pub fn read(folder: &Path, image: &Path) -> Result<Read, Stop> {
+pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
     let mut text = String::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         text += &String::from_utf8_lossy(&fs::read(entry.path()).unwrap_or_default());
@@ -60,33 +60,33 @@ pub fn read(folder: &Path, image: &Path) -> Result<Read, Stop> {
     addresses.sort_unstable();
     addresses.dedup();
     let places = symbolize::resolve(image, &addresses)?;
-    let findings = reports.into_iter().map(|report| Finding {
+    let findings = reports.into_iter().map(|report| ToolFinding {
         place: report.frames.iter().find_map(|frame| places.get(frame)).cloned(),
         what: report.what,
     });
     // One line is wrong once, whichever launches and threads come by.
     let mut told = HashSet::new();
     let new = findings.filter(|f| told.insert((f.place.clone(), kind(&f.what).to_owned())));
-    Ok(Read::from(new.collect::<Vec<_>>()))
+    Ok(ToolReport::from(new.collect::<Vec<_>>()))
 }
 
 fn kind(what: &str) -> &str {
     what.split(':').next().unwrap_or(what)
 }
 
-struct Report {
+struct AsanReport {
     what: String,
     /// The innermost first, from the image's beginning.
     frames: Vec<u64>,
 }
 
-fn reports(text: &str, image: &str) -> Vec<Report> {
-    let mut found: Vec<Report> = Vec::new();
+fn reports(text: &str, image: &str) -> Vec<AsanReport> {
+    let mut found: Vec<AsanReport> = Vec::new();
     // The first stack of a report is that of the access; further ones tell of the memory.
     let mut in_first_stack = false;
     for line in text.lines() {
         if let Some((_, what)) = line.split_once("ERROR: AddressSanitizer: ") {
-            found.push(Report { what: headline(what), frames: Vec::new() });
+            found.push(AsanReport { what: headline(what), frames: Vec::new() });
             in_first_stack = true;
             continue;
         }

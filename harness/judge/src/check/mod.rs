@@ -2,16 +2,16 @@
 //! nothing: what it says is not a verdict on correctness but what such a verdict cannot see.
 //!
 //! Each [`Tool`] wants the kernel built its way and the worker started its way, and leaves what it found in a file of its own,
-//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::exercise`]).
+//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::launch_for_check`]).
 
 mod asan;
 mod races;
 pub mod sanitizer;
 mod symbolize;
 
-use crate::options::Options;
+use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{Context, Problem};
+use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
 use crate::worker::Worker;
 use lab_device::cpu;
@@ -52,19 +52,19 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
 
 /// What a tool found: one mistake, at its place in the source where that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub place: Option<Place>,
+pub struct ToolFinding {
+    pub place: Option<SourceLine>,
     pub what: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SourceLine {
     pub file: String,
     pub line: u32,
 }
 
 /// A kernel runs so many times slower under a tool that the time limit of a launch is another.
-pub fn time_limit(options: &Options) -> Duration {
+pub fn time_limit(options: &JudgeOptions) -> Duration {
     options.time_limit.max(Duration::from_secs(120))
 }
 
@@ -75,23 +75,23 @@ const LAST_WORDS: Duration = Duration::from_secs(60);
 const TOLD: usize = 20;
 
 /// A tool that is ready to watch a worker.
-pub struct Watch<'a> {
+pub struct ToolRun<'a> {
     tool: Tool,
-    options: &'a Options,
+    options: &'a JudgeOptions,
     image: &'a Path,
     sanitizer: Option<&'a Sanitizer>,
     folder: tempfile::TempDir,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ToolRun<'a> {
     pub fn new(
         tool: Tool,
-        options: &'a Options,
+        options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a Sanitizer>,
     ) -> Result<Self, Stop> {
         let folder = tempfile::tempdir().map_err(|e| Stop::Lab(format!("a temporary folder: {e}")))?;
-        Ok(Watch { tool, options, image, sanitizer, folder })
+        Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
     fn log(&self) -> PathBuf {
@@ -112,10 +112,10 @@ impl<'a> Watch<'a> {
     pub fn run(
         self,
         problem: &mut dyn Problem,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Correctness, Stop> {
-        let ran = exercise(problem, cx, worker, self.image);
+        let ran = launch_for_check(problem, cx, worker, self.image);
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
         let count = read.findings.len() as u64;
@@ -135,10 +135,10 @@ impl<'a> Watch<'a> {
         Stop::Crash(format!("{} did not finish: {why}", self.tool.name()))
     }
 
-    fn read(&self) -> Result<Read, Stop> {
+    fn read(&self) -> Result<ToolReport, Stop> {
         match self.tool {
             Tool::Address => asan::read(self.folder.path(), self.image),
-            Tool::Race => races::read(&self.log(), self.image).map(Read::from),
+            Tool::Race => races::read(&self.log(), self.image).map(ToolReport::from),
             _ => {
                 let text = fs::read(self.log()).unwrap_or_default();
                 let mut read = sanitizer::read(&String::from_utf8_lossy(&text));
@@ -153,43 +153,45 @@ impl<'a> Watch<'a> {
 
 /// What a tool's file says.
 #[derive(Debug, Default, PartialEq)]
-pub struct Read {
-    pub findings: Vec<Finding>,
+pub struct ToolReport {
+    pub findings: Vec<ToolFinding>,
     /// Why what is missing there means nothing.
     pub unfinished: Option<String>,
 }
 
-impl From<Vec<Finding>> for Read {
-    fn from(findings: Vec<Finding>) -> Self {
-        Read { findings, unfinished: None }
+impl From<Vec<ToolFinding>> for ToolReport {
+    fn from(findings: Vec<ToolFinding>) -> Self {
+        ToolReport { findings, unfinished: None }
     }
 }
 
-fn exercise(
+fn launch_for_check(
     problem: &mut dyn Problem,
-    cx: &mut Context,
+    cx: &mut ProblemContext,
     mut worker: Worker,
     image: &Path,
 ) -> Result<(), Stop> {
     let module = worker.load(image)?;
-    let ran = problem.exercise(cx, &mut worker, module);
-    worker.leave(LAST_WORDS);
+    let ran = problem.launch_for_check(cx, &mut worker, module);
+    worker.close_and_wait(LAST_WORDS);
     ran
 }
 
 /// The built file lies in a snapshot, which nobody knows.
-fn as_shown(file: &str, options: &Options) -> String {
+fn as_shown(file: &str, options: &JudgeOptions) -> String {
     let path = Path::new(file);
     let snapshot = path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");
     if snapshot { options.shown_as() } else { options.as_shown(file) }
 }
 
 /// In the compilers' form, so that whoever finds theirs finds these.
-fn tell(tool: Tool, findings: &[Finding], out: &mut Writer) -> Result<(), Stop> {
-    for Finding { place, what } in findings.iter().take(TOLD) {
+fn tell(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
+    for ToolFinding { place, what } in findings.iter().take(TOLD) {
         let name = tool.name();
         match place {
-            Some(Place { file, line }) => out.text(&format!("{file}({line}): error: [{name}] {what}"))?,
+            Some(SourceLine { file, line }) => {
+                out.text(&format!("{file}({line}): error: [{name}] {what}"))?
+            }
             None => out.text(&format!("error: [{name}] {what} (at a place that the tool does not name)"))?,
         }
     }

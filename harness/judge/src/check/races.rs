@@ -1,13 +1,13 @@
 //! What the cpu device's race detector found, in words.
 
-use super::{Finding, Place, symbolize};
+use super::{SourceLine, ToolFinding, symbolize};
 use crate::outcome::Stop;
 use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
 use std::collections::HashSet;
 use std::path::Path;
 
 /// Reads a line of JSON for each race. A file that is not there means that there is none.
-pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
+pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
     let mut races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
@@ -29,7 +29,7 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<Finding>, Stop> {
         .zip(&races)
         .filter(|([(_, earlier), (_, later)], _)| told.insert((*earlier, *later)) || later.is_none());
     Ok(new
-        .map(|([earlier, later], race)| Finding {
+        .map(|([earlier, later], race)| ToolFinding {
             place: later.1.cloned(),
             what: in_words(race, earlier, later),
         })
@@ -41,7 +41,7 @@ fn call(access: &RacingAccess) -> u64 {
     access.pc.saturating_sub(1)
 }
 
-type Side<'a> = (&'a RacingAccess, Option<&'a Place>);
+type Side<'a> = (&'a RacingAccess, Option<&'a SourceLine>);
 
 /// `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line 12: no __syncthreads() lies between`
 fn in_words(race: &Race, (other, there): Side, (one, here): Side) -> String {

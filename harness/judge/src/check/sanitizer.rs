@@ -3,7 +3,7 @@
 //! The report's form is that of its manual, <https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html>, chapters on
 //! each tool; older releases write a place as `file:line:function`.
 
-use super::{Finding, Place, Read};
+use super::{SourceLine, ToolFinding, ToolReport};
 use lab_protocol::Tool;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -51,13 +51,13 @@ impl Sanitizer {
 const MARK: &str = "=========";
 
 /// One report: its first line, and what is said of it.
-struct Said<'a> {
+struct SanitizerRecord<'a> {
     headline: &'a str,
     details: Vec<&'a str>,
 }
 
-pub fn read(log: &str) -> Read {
-    let mut records: Vec<Said> = Vec::new();
+pub fn read(log: &str) -> ToolReport {
+    let mut records: Vec<SanitizerRecord> = Vec::new();
     let (mut summary, mut unfinished) = (false, None);
     for line in log.lines() {
         let Some(rest) = line.trim_start().strip_prefix(MARK) else { continue };
@@ -70,7 +70,7 @@ pub fn read(log: &str) -> Read {
         } else if words.contains("Internal Sanitizer Error") {
             unfinished = Some(words.to_owned());
         } else if begins(words) {
-            records.push(Said { headline: words, details: Vec::new() });
+            records.push(SanitizerRecord { headline: words, details: Vec::new() });
         } else if let Some(record) = records.last_mut() {
             record.details.push(words);
         }
@@ -80,14 +80,14 @@ pub fn read(log: &str) -> Read {
     }
     let mut told = HashSet::new();
     let mut findings = Vec::new();
-    for finding in records.iter().map(Said::finding) {
+    for finding in records.iter().map(SanitizerRecord::finding) {
         // One place is wrong once, however many threads come by; who they are is said of the first.
         let what = finding.what.split(": thread (").next().unwrap_or_default().to_owned();
         if told.insert((finding.place.clone(), what)) {
             findings.push(finding);
         }
     }
-    Read { findings, unfinished }
+    ToolReport { findings, unfinished }
 }
 
 /// Whether this is the first line of a report.
@@ -108,8 +108,8 @@ fn begins(words: &str) -> bool {
     .any(|beginning| words.starts_with(beginning))
 }
 
-impl Said<'_> {
-    fn finding(&self) -> Finding {
+impl SanitizerRecord<'_> {
+    fn finding(&self) -> ToolFinding {
         match self.headline.split_once("Race reported between ") {
             Some((_, access)) => self.race(access),
             None => self.access(),
@@ -118,8 +118,8 @@ impl Said<'_> {
 
     /// `Invalid __global__ write of size 4 bytes`, then `at kernel()+0x10 in kernel.cu:6`, `by thread (0,0,0) in block (0,0,0)`
     /// and perhaps further lines on the address.
-    fn access(&self) -> Finding {
-        let places: Vec<Place> = self
+    fn access(&self) -> ToolFinding {
+        let places: Vec<SourceLine> = self
             .details
             .iter()
             .filter(|detail| detail.starts_with("at ") || detail.starts_with("Device Frame:"))
@@ -134,12 +134,12 @@ impl Said<'_> {
             let detail = detail.split(" at 0x").next().unwrap_or(detail);
             what += &format!(", {}", detail.strip_prefix("and ").unwrap_or("misaligned"));
         }
-        Finding { place: own(&places), what }
+        ToolFinding { place: own(&places), what }
     }
 
     /// `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and Read access at … in kernel.cu:51 [508 hazards]` for each
     /// access that races with it.
-    fn race(&self, access: &str) -> Finding {
+    fn race(&self, access: &str) -> ToolFinding {
         let kind = |text: &str| text.split(" access").next().unwrap_or("").trim().to_lowercase();
         // A place that does not fit in a line stands on the next one.
         let all = std::iter::once(access).chain(self.details.iter().copied());
@@ -166,18 +166,18 @@ impl Said<'_> {
         let mut others: Vec<String> = others.collect();
         others.dedup();
         let with = if others.is_empty() { "another access".to_owned() } else { others.join(" and ") };
-        Finding { place: first, what: format!("a {} of shared memory races with {with}", kind(access)) }
+        ToolFinding { place: first, what: format!("a {} of shared memory races with {with}", kind(access)) }
     }
 }
 
 /// The user's own place: an access inside one of the toolkit's functions is told at the call.
-fn own(places: &[Place]) -> Option<Place> {
-    let own = |place: &&Place| super::symbolize::is_users(&place.file) && !place.file.ends_with(".hpp");
+fn own(places: &[SourceLine]) -> Option<SourceLine> {
+    let own = |place: &&SourceLine| super::symbolize::is_users(&place.file) && !place.file.ends_with(".hpp");
     places.iter().find(own).or(places.first()).cloned()
 }
 
 /// The `file:12` after the last ` in `; an older release goes on with `:function`.
-fn place(text: &str) -> Option<Place> {
+fn place(text: &str) -> Option<SourceLine> {
     let (_, place) = text.rsplit_once(" in ")?;
     let place = place.split(" [").next()?.trim();
     let mut at = 0;
@@ -187,7 +187,7 @@ fn place(text: &str) -> Option<Place> {
         if let Ok(line) = digits.parse()
             && place[end..].chars().next().is_none_or(|next| next == ':')
         {
-            return Some(Place { file: place[..colon].to_owned(), line });
+            return Some(SourceLine { file: place[..colon].to_owned(), line });
         }
         at = colon + 1;
     }
@@ -200,7 +200,7 @@ mod tests {
 
     /// A report to `file:line what` for each finding.
     fn told(log: &str) -> Vec<String> {
-        let line = |f: Finding| match f.place {
+        let line = |f: ToolFinding| match f.place {
             Some(place) => format!("{}:{} {}", place.file, place.line, f.what),
             None => f.what,
         };
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn nothing_found_is_clean_only_beside_a_summary() {
         let clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
-        assert_eq!(read(clean), Read::default());
+        assert_eq!(read(clean), ToolReport::default());
         assert_eq!(read("").unfinished.as_deref(), Some("compute-sanitizer wrote no summary"));
         let failed = "========= Error: Target application terminated before first instrumented API call\n";
         let why = "Target application terminated before first instrumented API call";

@@ -1,6 +1,6 @@
 //! Addresses in an image as places in the user's source.
 
-use super::Place;
+use super::SourceLine;
 use crate::outcome::Stop;
 use std::collections::HashMap;
 use std::io;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// The place of each address, given from the image's beginning: of the functions inlined there the innermost that is the
 /// user's own. By binutils' `addr2line`, which is wherever a C++ compiler can link.
-pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, Place>, Stop> {
+pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>, Stop> {
     if addresses.is_empty() {
         return Ok(HashMap::new());
     }
@@ -31,7 +31,7 @@ fn lacking(error: io::Error) -> Stop {
     ))
 }
 
-fn read(text: &str, here: &Path) -> HashMap<u64, Place> {
+fn read(text: &str, here: &Path) -> HashMap<u64, SourceLine> {
     let mut places = HashMap::new();
     let mut address = 0;
     for line in text.lines() {
@@ -47,8 +47,10 @@ fn read(text: &str, here: &Path) -> HashMap<u64, Place> {
             continue;
         }
         let file = Path::new(file);
-        let file = file.strip_prefix(here).unwrap_or(file).display().to_string();
-        places.entry(address).or_insert(Place { file, line: row });
+        // The cpu device's compiler writes `.` for the current folder.
+        let relative = file.strip_prefix(".").or_else(|_| file.strip_prefix(here));
+        let file = relative.unwrap_or(file).display().to_string();
+        places.entry(address).or_insert(SourceLine { file, line: row });
     }
     places
 }
@@ -70,6 +72,6 @@ mod tests {
                     (discriminator 2)\n/here/kernels/a/kernel.cu:40\n0x0000000000000010\n??:0\n";
         let places = read(text, Path::new("/here"));
         assert_eq!(places.len(), 1);
-        assert_eq!(places[&0x1234], Place { file: "kernels/a/kernel.cu".into(), line: 12 });
+        assert_eq!(places[&0x1234], SourceLine { file: "kernels/a/kernel.cu".into(), line: 12 });
     }
 }

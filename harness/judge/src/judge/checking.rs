@@ -1,14 +1,15 @@
-//! `lab harness --check`: the candidate under each tool in turn. Nothing is compared and nothing timed.
+//! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no results and times nothing.
 
-use super::builds::Build;
-use super::snapshot::Snapshot;
-use super::{Options, arch, cache_dir, kernel_output, start_worker, text_of_compiler};
+use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
+use super::processes::{arch, as_kernel_output, cache_dir, start_compiler, start_worker};
 use crate::check::sanitizer::{REMEDY, Sanitizer};
-use crate::check::{self, Watch};
+use crate::check::{self, ToolRun};
 use crate::compiler::Compiler;
+use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, Context, Problem};
-use crate::sink::Shared;
+use crate::problem::{self, Problem, ProblemContext};
+use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::{DeviceInfo, Image};
 use lab_protocol::report::{Stage, Writer};
@@ -16,8 +17,11 @@ use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
 
-pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Correctness, Stop> {
-    let out = &mut shared.writer();
+/// Runs these tools, or all tools of the device if none is named. Returns `Pass` if no tool found anything.
+///
+/// A tool that does not finish does not stop the others. Its error is returned at the end, unless another tool found something.
+pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Result<Correctness, Stop> {
+    let out = &mut sink.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
     out.line("problem", problem.name())?;
@@ -28,19 +32,18 @@ pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Corre
         return Err(Stop::Lab(REMEDY.into()));
     }
     let cache_dir = cache_dir(options)?;
-    let compiler =
-        Compiler::start(&options.compiler, target, options.time_limit, text_of_compiler(shared.writer()))?;
-    let device = start_worker(options, target, shared)?.ready()?.info().clone();
+    let compiler = start_compiler(options, target, sink)?;
+    let device = start_worker(options, target, sink)?.ready()?.info().clone();
     out.line("device", &device.name)?;
     out.line("check_tools", tool_names(tools))?;
-    out.line("check_size", problem.shrink(&device)?)?;
+    out.line("check_size", problem.shrink_for_check(&device)?)?;
 
-    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
-    let mut course = Course {
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
+    let mut session = CheckSession {
         options,
         device: &device,
         cache_dir: &cache_dir,
-        shared,
+        sink,
         sanitizer,
         compiler: Some(compiler),
         images: HashMap::new(),
@@ -48,13 +51,13 @@ pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Corre
     let (mut found, mut unfinished) = (Vec::new(), None);
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
-        match course.run(*tool, &mut *problem, &snapshot, out) {
+        match session.run(*tool, &mut *problem, &snapshot, out) {
             Ok(Correctness::Pass) => {}
             Ok(Correctness::Fail) => found.push(*tool),
-            // What does not build builds for no tool.
+            // A kernel that does not build for one tool builds for none.
             Err(stop @ (Stop::Build(_) | Stop::Problem(_))) => return Err(stop),
-            Err(stop) => {
-                out.text(&format!("{stop}"))?;
+            Err(stop @ (Stop::Crash(_) | Stop::Lab(_))) => {
+                out.text(&stop.to_string())?;
                 unfinished.get_or_insert(stop);
             }
         }
@@ -73,55 +76,57 @@ pub fn check(options: &Options, tools: &[Tool], shared: &Shared) -> Result<Corre
     }
 }
 
-/// What stays the same for all tools.
-struct Course<'a> {
-    options: &'a Options,
+/// What stays the same for all tools of a check.
+struct CheckSession<'a> {
+    options: &'a JudgeOptions,
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
-    shared: &'a Shared,
+    sink: &'a SharedSink,
     sanitizer: Option<Sanitizer>,
+    /// `None` only while [`CheckSession::image`] builds.
     compiler: Option<Compiler>,
-    /// By the options that a tool adds to the build.
+    /// The images built so far, by the compiler options that a tool adds.
     images: HashMap<&'static [&'static str], Image>,
 }
 
-impl Course<'_> {
+impl CheckSession<'_> {
     fn run(
         &mut self,
         tool: Tool,
         problem: &mut dyn Problem,
-        snapshot: &Snapshot,
+        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
-        let watch = Watch::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
-        let worker = Worker::start_watched(
+        let tool_run = ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
+        let worker = Worker::start_under_tool(
             &self.options.worker,
-            &watch.environment()?,
+            &tool_run.environment()?,
             lab_device::resolve(self.options.device),
             check::time_limit(self.options),
-            kernel_output(self.shared.writer()),
+            as_kernel_output(self.sink.writer()),
         )?
         .ready()?;
-        let mut cx = Context {
+        let mut cx = ProblemContext {
             device: self.device,
             cache_dir: self.cache_dir,
             seed: self.options.seed.unwrap_or(1),
             out,
-            // Nothing is timed.
+            // A check times nothing.
             figures: None,
-            spawn_worker: &mut || Err(Stop::Lab("a check needs no further worker".into())),
-            build: &mut |_, _| Err(Stop::Lab("a check needs no reference".into())),
+            spawn_worker: &mut || Err(Stop::Lab("a check starts no further worker".into())),
+            build: &mut |_, _| Err(Stop::Lab("a check builds no reference".into())),
         };
-        watch.run(problem, &mut cx, worker)
+        tool_run.run(problem, &mut cx, worker)
     }
 
+    /// The candidate built with the options that this tool adds.
     fn image(
         &mut self,
         tool: Tool,
         problem: &dyn Problem,
-        snapshot: &Snapshot,
+        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Image, Stop> {
         let added = check::compile_options(tool);
@@ -132,13 +137,13 @@ impl Course<'_> {
         let mut options = self.options.clone();
         options.compile_options.extend(added.iter().map(|option| (*option).to_owned()));
         let Some(compiler) = self.compiler.take() else {
-            return Err(Stop::Lab("the compiler process is gone".into()));
+            return Err(Stop::Lab("the compiler process has ended".into()));
         };
         let arch = arch(&options, self.device);
-        let mut build = Build { compiler, options: &options, cache_dir: self.cache_dir, arch };
-        let built = build.candidate(snapshot, &problem.build_needs(self.device));
-        let image = built.and_then(|built| build.tell(built, out));
-        self.compiler = Some(build.compiler);
+        let mut builder = KernelBuilder { compiler, options: &options, cache_dir: self.cache_dir, arch };
+        let built = builder.candidate(snapshot, &problem.build_needs(self.device));
+        let image = built.and_then(|built| builder.write_build(built, out));
+        self.compiler = Some(builder.compiler);
         let image = image?;
         self.images.insert(added, image.clone());
         Ok(image)

@@ -1,13 +1,16 @@
-//! The incumbent, the kernel in HEAD: resident in a worker of its own, where it is built, shown to be right, and run while
-//! the candidate builds. Whatever goes wrong with it there is no fault of the candidate's: there is no comparison then, and a
-//! caveat. Where its problem can, its timed turns are taken in the candidate's worker instead ([`Timed::beside`]); what goes wrong
-//! there is told as any launch's of that worker, because a candidate may be the cause.
+//! The incumbent, which is the kernel in HEAD: built, checked once, and kept in a worker of its own, ready for timed launches.
+//!
+//! A failure of the incumbent never counts against the candidate: the run goes on without a comparison and with a caveat.
+//!
+//! If the problem supports it, the timed launches of the incumbent run in the candidate's worker instead
+//! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
 
-use super::builds::Build;
-use super::{Options, Setting};
+use super::kernel_builder::KernelBuilder;
+use super::run::JudgeRun;
+use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{BuildNeeds, Place, Problem, Timed};
-use crate::worker::{Starting, Worker};
+use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
+use crate::worker::{StartingWorker, Worker};
 use lab_protocol::Target;
 use lab_protocol::report::{Measure, Writer};
 use std::io;
@@ -15,137 +18,169 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Why an incumbent that gives wrong results is not compared with.
+pub const WRONG: &str = "its own results are wrong";
+
+/// A turn of the incumbent that takes longer than this is not repeated while the candidate builds.
+const SLOW_TURN: Duration = Duration::from_millis(150);
+
 /// How far the incumbent of a run is.
-pub enum Incumbency {
+pub enum IncumbentState {
     /// There is none, or its times would mean nothing.
     None,
-    /// Its device is opening.
-    Opening(Box<Starting>),
+    /// Its worker is opening the device.
+    Opening(Box<StartingWorker>),
+    /// It was set up.
     Ready,
-    /// In words, why there will be no comparison.
-    Lost(String),
+    /// It failed, for this reason: there is no comparison.
+    Failed(String),
 }
 
-/// A kernel that was set up for its timed launches, and was right in one.
+/// A kernel that was set up for its timed launches and gave right results in one.
 pub struct Incumbent {
-    /// `None` where it is no image in a file.
+    /// `None` if the kernel has no image in a file, as in tests.
     pub image: Option<PathBuf>,
     worker: Worker,
     timed: Box<dyn Timed>,
-    /// Its failures are nobody's result lines.
-    unheard: Writer,
+    /// Takes the lines that the incumbent's checks write: they must not appear in the candidate's log.
+    discarded: Writer,
     turns: u64,
-    /// The last turn, with all that belongs to it.
-    took: Duration,
+    /// Duration of the last turn, with everything around the launches.
+    last_turn: Duration,
 }
 
-/// Begins to open its device, where there is an incumbent and times mean something.
-pub fn start(options: &Options, target: Target) -> Incumbency {
+/// Starts the incumbent's worker, if there is an incumbent and the device is a GPU.
+pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
-        return Incumbency::None;
+        return IncumbentState::None;
     }
-    // What it prints would look like the candidate's words.
+    // What the incumbent prints is dropped: in run.log it would look like the candidate's output.
     let forward = Arc::new(|_: &str| {});
     match Worker::start(&options.worker, target, options.time_limit, forward) {
-        Ok(starting) => Incumbency::Opening(Box::new(starting)),
-        Err(stop) => Incumbency::Lost(stop.to_string()),
+        Ok(starting) => IncumbentState::Opening(Box::new(starting)),
+        Err(stop) => IncumbentState::Failed(stop.to_string()),
     }
 }
 
-impl Incumbency {
-    /// Builds it and makes it resident, unless that was done or has failed.
-    pub fn settle(
+impl IncumbentState {
+    /// Builds the incumbent and sets it up. Returns `None` if there is none, if it was set up before, or if it fails; a failure
+    /// is kept for [`IncumbentState::caveat`].
+    pub fn set_up(
         &mut self,
-        setting: &Setting,
+        run: &JudgeRun,
         problem: &mut dyn Problem,
-        build: &mut Build,
+        builder: &mut KernelBuilder,
         needs: &BuildNeeds,
         out: &mut Writer,
     ) -> Option<Incumbent> {
-        let Incumbency::Opening(starting) = std::mem::replace(self, Incumbency::Ready) else { return None };
-        match set_up(*starting, setting, problem, build, needs, out) {
+        let starting = self.take_starting()?;
+        match set_up(*starting, run, problem, builder, needs, out) {
             Ok(incumbent) => Some(incumbent),
             Err(stop) => {
-                *self = Incumbency::Lost(stop.to_string());
+                *self = IncumbentState::Failed(stop.to_string());
                 None
             }
         }
     }
 
-    /// The caveat that is due where there was to be a comparison and will be none.
+    /// Takes the worker that is opening its device, once. Every other state stays as it is.
+    fn take_starting(&mut self) -> Option<Box<StartingWorker>> {
+        match std::mem::replace(self, IncumbentState::Ready) {
+            IncumbentState::Opening(starting) => Some(starting),
+            other @ (IncumbentState::None | IncumbentState::Ready | IncumbentState::Failed(_)) => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// The caveat of a run that has an incumbent and cannot compare with it.
     pub fn caveat(&self) -> Option<String> {
         match self {
-            Incumbency::Lost(why) => Some(no_comparison(why)),
-            _ => None,
+            IncumbentState::Failed(reason) => Some(no_comparison(reason)),
+            IncumbentState::None | IncumbentState::Opening(_) | IncumbentState::Ready => None,
         }
     }
 }
 
-pub fn no_comparison(why: &str) -> String {
-    format!("no comparison with the incumbent: {}", why.lines().next().unwrap_or(""))
+/// The text of the caveat for this reason, of which the first line is shown.
+pub fn no_comparison(reason: &str) -> String {
+    format!("no comparison with the incumbent: {}", reason.lines().next().unwrap_or(""))
 }
 
 fn set_up(
-    starting: Starting,
-    setting: &Setting,
+    starting: StartingWorker,
+    run: &JudgeRun,
     problem: &mut dyn Problem,
-    build: &mut Build,
+    builder: &mut KernelBuilder,
     needs: &BuildNeeds,
     out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
-    let image = build.incumbent(needs)?;
+    let image = builder.incumbent(needs)?;
     let mut worker = starting.ready()?;
     let module = worker.load(&image.path)?;
     let timed =
-        setting.with_context(build, out, |cx| problem.set_up(cx, &mut worker, module, Place::Incumbent))?;
+        run.with_context(builder, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
     let mut incumbent = Incumbent { image: Some(image.path), ..Incumbent::new(worker, timed) };
     incumbent.turn(0).map_err(Stop::Lab)?;
-    match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.unheard)? {
+    match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.discarded)? {
         Correctness::Pass => Ok(incumbent),
         Correctness::Fail => Err(Stop::Lab(WRONG.into())),
     }
 }
 
-pub const WRONG: &str = "it is wrong itself";
-
 impl Incumbent {
+    /// An incumbent without an image file.
     pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
         Incumbent {
             image: None,
             worker,
             timed,
-            unheard: Writer::new(io::sink()),
+            discarded: Writer::new(io::sink()),
             turns: 0,
-            took: Duration::ZERO,
+            last_turn: Duration::ZERO,
         }
     }
 
-    /// Seconds of a turn; an error is in words.
+    /// Times a turn on the inputs of this number and returns the seconds of each launch. The error is the reason for the caveat.
     pub fn turn(&mut self, inputs: u64) -> Result<Vec<f64>, String> {
         self.turns += 1;
         let began = Instant::now();
-        let turn = self.timed.turn(&mut self.worker, inputs, &mut self.unheard);
-        self.took = began.elapsed();
+        let turn = self.timed.turn(&mut self.worker, inputs, &mut self.discarded);
+        self.last_turn = began.elapsed();
         turn.map_err(|stop| stop.to_string())?.ok_or_else(|| WRONG.to_owned())
     }
 
-    /// How long a turn takes.
-    pub fn takes(&self) -> Duration {
-        self.took
+    /// How long the last turn took, with everything around its launches.
+    pub fn turn_duration(&self) -> Duration {
+        self.last_turn
     }
 
-    /// Turns on any inputs, as long as `wanted`: what the device does while nothing else needs it. One
-    /// that is slow would be waited for, and does not run.
+    /// Repeats turns while `wanted` returns true. A slow incumbent does not run here, because the end of its turn would be
+    /// waited for.
     pub fn run_while(&mut self, mut wanted: impl FnMut() -> bool) -> Result<Vec<Vec<f64>>, String> {
-        const SLOW: Duration = Duration::from_millis(150);
         let mut turns = Vec::new();
-        while wanted() && self.took < SLOW {
+        while wanted() && self.last_turn < SLOW_TURN {
             turns.push(self.turn(self.turns)?);
         }
         Ok(turns)
     }
 
+    /// Samples per second over these turns.
     pub fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         self.timed.throughput(turns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_incumbent_that_failed_on_standby_still_gives_its_caveat_after_the_build() {
+        let mut state = IncumbentState::Failed("it does not build\nkernel.cu:1".into());
+        assert!(state.take_starting().is_none());
+        assert_eq!(state.caveat().as_deref(), Some("no comparison with the incumbent: it does not build"));
+        assert!(IncumbentState::None.take_starting().is_none());
     }
 }

@@ -1,28 +1,34 @@
-//! The timed launches: the candidate alone, or in turns with the incumbent.
+//! The timed launches: the candidate alone, or in turns with the incumbent (A B B A).
+//!
+//! This file decides which kernel is launched next and when to stop. [`times`] keeps what was timed and derives the ratio from
+//! it; [`lines`] writes the result lines.
+
+mod lines;
+mod times;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
-use crate::measure::abba::{AbbaBlock, Ratio};
+use crate::measure::abba::AbbaBlock;
 use crate::measure::plan::{LEAST_BLOCKS, Plan};
 use crate::measure::{geometric_mean, summarise};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
-use crate::problem::{CHECKED_LAUNCHES, Context, Place, Problem, Timed, in_digits};
+use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole};
 use crate::worker::{ModuleId, Worker};
-use lab_protocol::report::{Measure, SERIES_POINTS, Writer};
+use lab_protocol::report::Writer;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use times::Times;
 
-/// Half the length of an interval, of the ratio's logarithm, in which a kernel that is 2 % slower may hide.
-const HIDES: f64 = 0.015;
+/// Shortest time between two writings of the measures. A screen cannot show more.
+const WRITE_EVERY: Duration = Duration::from_millis(50);
 
-/// The lines of the measures come no closer than this: a screen cannot show more.
-const TOLD_EVERY: Duration = Duration::from_millis(50);
-
-/// Times the candidate and writes the measures. What was timed is checked too: `Fail` where a timed
-/// launch was wrong, and then no measure stands.
+/// Times the candidate and writes the measures.
+///
+/// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time than the device can; the
+/// measures that were written so far are then taken back.
 pub fn measure(
-    cx: &mut Context,
+    cx: &mut ProblemContext,
     plan: &Plan,
     candidate: Candidate,
     incumbent: &mut Option<Incumbent>,
@@ -30,64 +36,54 @@ pub fn measure(
     let mut measuring = Measuring {
         plan,
         incumbent,
-        times: Times { trials: vec![Vec::new()], ..Times::default() },
+        times: Times::default(),
         began: Instant::now(),
         in_turns: Duration::ZERO,
-        told: None,
+        last_written: None,
     };
-    measuring.leave_out_a_slow_one(cx)?;
+    measuring.leave_out_a_slow_incumbent(cx)?;
     let verdict = measuring.run(cx, candidate);
     match verdict {
-        Ok(Correctness::Pass) => measuring.conclude(cx)?,
-        Ok(Correctness::Fail) | Err(_) => measuring.take_back(cx)?,
+        Ok(Correctness::Pass) => measuring.write_last_lines(cx)?,
+        Ok(Correctness::Fail) | Err(_) => measuring.take_measures_back(cx)?,
     }
     verdict
 }
 
-/// What is timed.
+/// The kernel that is timed.
 pub struct Candidate<'a> {
     pub problem: &'a mut dyn Problem,
-    /// The worker that it was checked in, and its module there.
+    /// The worker that the candidate was verified in.
     pub worker: &'a mut Worker,
+    /// The candidate's module in that worker.
     pub module: ModuleId,
-    /// For further workers.
+    /// The candidate's image, for further workers.
     pub image: &'a Path,
 }
 
-/// A worker of the candidate's, and what is left of its inputs.
-struct Seat {
+/// The candidate set up in one worker, and the inputs that it may still have there.
+struct TimedWorker {
     timed: Box<dyn Timed>,
     inputs: Box<dyn Iterator<Item = u64>>,
-    /// The incumbent in the same worker. It takes inputs that the candidate had already: what it leaves behind is of no
-    /// use any more.
-    beside: Option<Box<dyn Timed>>,
-    spent: Vec<u64>,
+    /// The incumbent in the same worker, if the problem supports that. It gets inputs that the candidate had already, so that
+    /// nothing that it leaves behind helps the candidate.
+    incumbent: Option<Box<dyn Timed>>,
+    /// Inputs that the candidate had already.
+    used: Vec<u64>,
 }
 
-impl Seat {
+impl TimedWorker {
     fn new(timed: Box<dyn Timed>, worker: &mut Worker, incumbent: Option<&Incumbent>) -> Result<Self, Stop> {
         let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
-        let beside = image.map(|image| timed.beside(worker, image)).transpose()?.flatten();
-        Ok(Seat { inputs: timed.inputs(), spent: timed.spent(), timed, beside })
+        let incumbent = image.map(|image| timed.in_same_worker(worker, image)).transpose()?.flatten();
+        Ok(TimedWorker { inputs: timed.inputs(), used: timed.used_inputs(), timed, incumbent })
     }
 
-    /// The candidate's turn.
+    /// Times a turn of the candidate; `None` if its results were wrong.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
-        self.spent.push(inputs);
+        self.used.push(inputs);
         self.timed.turn(worker, inputs, out)
     }
-}
-
-#[derive(Default)]
-struct Times {
-    /// Turns of the candidate and of the incumbent.
-    candidate: Vec<Vec<f64>>,
-    incumbent: Vec<Vec<f64>>,
-    blocks: Vec<AbbaBlock>,
-    /// The figures of each trial's pairs.
-    trials: Vec<Vec<f64>>,
-    /// Pairs of turns of this trial, with an incumbent or without.
-    pairs: usize,
 }
 
 struct Measuring<'a> {
@@ -95,181 +91,188 @@ struct Measuring<'a> {
     incumbent: &'a mut Option<Incumbent>,
     times: Times,
     began: Instant,
-    /// Time in turns and in what surrounds them; starting a worker is not counted.
+    /// Time spent in turns and in what surrounds them, without the start of workers.
     in_turns: Duration,
-    /// When lines were written last.
-    told: Option<Instant>,
+    /// When the measures were last written.
+    last_written: Option<Instant>,
 }
 
-/// Why a turn was the last one of its worker.
-enum Turned {
-    On,
-    /// The time is up, within a pair.
-    Over,
-    Wrong,
+/// What follows a turn.
+enum TurnOutcome {
+    /// The next turn, or the next worker.
+    Continue,
+    /// The time is up, possibly within a pair.
+    TimeUp,
+    WrongResult,
 }
 
 impl Measuring<'_> {
-    /// An incumbent that alone would use up all the time leaves none for the candidate.
-    fn leave_out_a_slow_one(&mut self, cx: &mut Context) -> Result<(), Stop> {
-        let needs = |incumbent: &Incumbent| incumbent.takes() * 2 * LEAST_BLOCKS as u32;
+    /// Drops an incumbent whose launches alone would take all the time.
+    fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let needs = |incumbent: &Incumbent| incumbent.turn_duration() * 2 * LEAST_BLOCKS as u32;
         let slow = self.incumbent.take_if(|incumbent| needs(incumbent) > self.plan.patience());
         if let Some(slow) = slow {
-            let why =
-                format!("its launch takes {:.2} s; `lab measure` takes longer", slow.takes().as_secs_f64());
-            cx.out.caveat(no_comparison(&why))?;
+            let seconds = slow.turn_duration().as_secs_f64();
+            let reason = format!("its launch takes {seconds:.2} s, too long for a save; use `lab measure`");
+            cx.out.caveat(no_comparison(&reason))?;
         }
         Ok(())
     }
 
-    fn run(&mut self, cx: &mut Context, candidate: Candidate) -> Result<Correctness, Stop> {
+    fn run(&mut self, cx: &mut ProblemContext, candidate: Candidate) -> Result<Correctness, Stop> {
         let Candidate { problem, worker, module, image } = candidate;
-        let timed = problem.set_up(cx, worker, module, Place::Checked)?;
-        let mut seat = Seat::new(timed, worker, self.incumbent.as_ref())?;
+        let timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
+        let mut timed_worker = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
         let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
         let mut fresh: Option<Worker> = None;
         let mut number = 0;
         loop {
             let worker = fresh.as_mut().unwrap_or(worker);
             let before = self.times.candidate.len();
-            let ended = self.use_up(cx, worker, &mut seat, warm_up)?;
-            let right =
-                !matches!(ended, Turned::Wrong) && seat.timed.check(worker, cx.out)? == Correctness::Pass;
+            let ended = self.use_worker_up(cx, worker, &mut timed_worker, warm_up)?;
+            let right = !matches!(ended, TurnOutcome::WrongResult)
+                && timed_worker.timed.check(worker, cx.out)? == Correctness::Pass;
             if !right {
                 return Ok(Correctness::Fail);
             }
-            if matches!(ended, Turned::Over) {
+            if matches!(ended, TurnOutcome::TimeUp) {
                 return Ok(Correctness::Pass);
             }
             if number > 0 && self.times.candidate.len() == before {
-                return Err(Stop::Problem("the pool has too few runs to time a kernel with".into()));
+                return Err(Stop::Problem(
+                    "run_seeds in problem.toml has too few seeds to time a kernel: add seeds".into(),
+                ));
             }
-            // One that has seen nothing; the old one ends first, so that it holds no memory.
+            // The old worker ends before the new one starts, so that it holds no device memory.
             drop(fresh.take());
             number += 1;
             let mut next = (cx.spawn_worker)()?;
             let module = next.load(image)?;
-            let timed = problem.set_up(cx, &mut next, module, Place::Fresh(number))?;
-            seat = Seat::new(timed, &mut next, self.incumbent.as_ref())?;
+            let timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
+            timed_worker = TimedWorker::new(timed, &mut next, self.incumbent.as_ref())?;
             warm_up = self.plan.warm_up();
             fresh = Some(next);
         }
     }
 
-    /// Measures in one worker, until its inputs or the trial are used up, or the time.
-    fn use_up(
+    /// Measures in one worker, until its inputs are used up, its trial is complete or the time is up.
+    fn use_worker_up(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        timed: &mut TimedWorker,
         warm_up: usize,
-    ) -> Result<Turned, Stop> {
+    ) -> Result<TurnOutcome, Stop> {
         if cx.device.emulated {
-            return self.once(cx, worker, seat);
+            return self.single_turn(cx, worker, timed);
         }
-        // A pair must be left.
-        let spare = seat.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
+        // Warming up leaves inputs for one pair at least.
+        let spare = timed.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
         for _ in 0..warm_up.min(spare) {
-            let Some(inputs) = seat.inputs.next() else { break };
-            if seat.turn(worker, inputs, cx.out)?.is_none() {
-                return Ok(Turned::Wrong);
+            let Some(inputs) = timed.inputs.next() else { break };
+            if timed.turn(worker, inputs, cx.out)?.is_none() {
+                return Ok(TurnOutcome::WrongResult);
             }
         }
-        while let (Some(first), Some(second)) = (seat.inputs.next(), seat.inputs.next()) {
-            match self.pair(cx, worker, seat, [first, second])? {
-                Turned::On => {}
-                ended => return Ok(ended),
+        while let (Some(first), Some(second)) = (timed.inputs.next(), timed.inputs.next()) {
+            match self.pair(cx, worker, timed, [first, second])? {
+                TurnOutcome::Continue => {}
+                ended @ (TurnOutcome::TimeUp | TurnOutcome::WrongResult) => return Ok(ended),
             }
             self.times.pairs += 1;
-            self.tell(cx, seat)?;
+            self.write_measures(cx, timed)?;
             let spent = self.spent();
-            if !self.plan.goes_on(self.times.pairs, self.half_width(seat), spent) {
+            if !self.plan.goes_on(self.times.pairs, self.half_width(timed), spent) {
                 let last = self.times.trials.len() == self.plan.shape().1;
                 if last || spent >= self.plan.budget {
-                    return self.over(cx, seat);
+                    return self.finish(cx, timed);
                 }
-                self.times.trials.push(Vec::new());
-                self.times.pairs = 0;
-                return Ok(Turned::On);
+                self.times.begin_trial();
+                return Ok(TurnOutcome::Continue);
             }
         }
-        if self.worth_a_worker() { Ok(Turned::On) } else { self.over(cx, seat) }
+        if self.worth_another_worker() { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
     }
 
-    /// A further worker takes long to start: on save none is for less than a pair, nor where there were
-    /// several already.
-    fn worth_a_worker(&self) -> bool {
+    /// Whether to start another worker, which takes long. On save only if there are too few pairs for a verdict, or if a pair
+    /// still fits in the budget.
+    fn worth_another_worker(&self) -> bool {
         let each = self.in_turns / self.times.pairs.max(1) as u32;
-        let time = self.in_turns + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
-        self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || time
+        let fits = self.in_turns + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
+        self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
 
-    /// What the plan's budget is compared with: on save the turns, else all that somebody waits for.
+    /// What counts against the plan's budget: on save the time in turns, in `lab measure` all time.
     fn spent(&self) -> Duration {
         if self.plan.trials.is_some() { self.began.elapsed() } else { self.in_turns }
     }
 
-    fn over(&self, cx: &mut Context, seat: &Seat) -> Result<Turned, Stop> {
-        if self.held_against_bounds(cx, seat)? == Correctness::Fail {
-            return Ok(Turned::Wrong);
+    /// Compares the times with the device's bounds and writes the candidate's measures for the last time.
+    fn finish(&self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome, Stop> {
+        if self.check_bounds(cx, timed)? == Correctness::Fail {
+            return Ok(TurnOutcome::WrongResult);
         }
-        seat.timed.write(&self.times.candidate, true, cx.out)?;
-        Ok(Turned::Over)
+        timed.timed.write(&self.times.candidate, true, cx.out)?;
+        Ok(TurnOutcome::TimeUp)
     }
 
-    /// Times there say nothing about a GPU: one, to show that it ran.
-    fn once(&mut self, cx: &mut Context, worker: &mut Worker, seat: &mut Seat) -> Result<Turned, Stop> {
-        let inputs = seat.inputs.next().unwrap_or(0);
-        let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+    /// On the emulated device, whose times say nothing about a GPU: one turn, to show that the kernel ran.
+    fn single_turn(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        timed: &mut TimedWorker,
+    ) -> Result<TurnOutcome, Stop> {
+        let inputs = timed.inputs.next().unwrap_or(0);
+        let Some(seconds) = timed.turn(worker, inputs, cx.out)? else { return Ok(TurnOutcome::WrongResult) };
         self.times.candidate.push(seconds);
-        self.over(cx, seat)
+        self.finish(cx, timed)
     }
 
-    /// Two turns of the candidate, between two of the incumbent on the same inputs where there is one.
+    /// Times two turns of the candidate, and with an incumbent one turn of it before and one after them, on the same inputs.
     fn pair(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        timed: &mut TimedWorker,
         inputs: [u64; 2],
-    ) -> Result<Turned, Stop> {
+    ) -> Result<TurnOutcome, Stop> {
         let began = Instant::now();
         let before = self.in_turns;
-        let first = self.turn_of_incumbent(cx, worker, seat, inputs[0])?;
+        let first = self.turn_of_incumbent(cx, worker, timed, inputs[0])?;
         let mut between = [0.0; 2];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
-            let Some(seconds) = seat.turn(worker, inputs, cx.out)? else { return Ok(Turned::Wrong) };
+            let Some(seconds) = timed.turn(worker, inputs, cx.out)? else {
+                return Ok(TurnOutcome::WrongResult);
+            };
             *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
             self.times.candidate.push(seconds);
             self.in_turns = before + began.elapsed();
             if self.spent() >= self.plan.patience() {
-                return self.over(cx, seat);
+                return self.finish(cx, timed);
             }
         }
-        let last = self.turn_of_incumbent(cx, worker, seat, inputs[1])?;
+        let last = self.turn_of_incumbent(cx, worker, timed, inputs[1])?;
         self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
-            let block = AbbaBlock { a: [first, last], b: between };
-            if let Some(trial) = self.times.trials.last_mut() {
-                trial.extend(block.log_ratios());
-            }
-            self.times.blocks.push(block);
+            self.times.add_block(AbbaBlock { a: [first, last], b: between });
         }
-        Ok(Turned::On)
+        Ok(TurnOutcome::Continue)
     }
 
-    /// `None` without one. An incumbent that fails is no fault of the candidate's: it is given up.
+    /// Times a turn of the incumbent; `None` without one. An incumbent that fails is dropped with a caveat, and the comparison
+    /// that was written so far is taken back.
     fn turn_of_incumbent(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
-        seat: &mut Seat,
+        timed: &mut TimedWorker,
         inputs: u64,
     ) -> Result<Option<f64>, Stop> {
         let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
-        let turn = match (&mut seat.beside, seat.spent.last()) {
-            (Some(beside), Some(spent)) => {
-                let turn = beside.turn(worker, *spent, &mut Writer::new(io::sink()))?;
+        let turn = match (&mut timed.incumbent, timed.used.last()) {
+            (Some(here), Some(used)) => {
+                let turn = here.turn(worker, *used, &mut Writer::new(io::sink()))?;
                 turn.ok_or_else(|| WRONG.to_owned())
             }
             _ => incumbent.turn(inputs),
@@ -280,22 +283,21 @@ impl Measuring<'_> {
                 self.times.incumbent.push(seconds);
                 Ok(turn)
             }
-            Err(why) => {
-                self.take_ratio_back(cx)?;
+            Err(reason) => {
+                self.take_comparison_back(cx)?;
                 *self.incumbent = None;
-                self.times.trials.iter_mut().for_each(Vec::clear);
-                self.times.blocks.clear();
-                cx.out.caveat(no_comparison(&why))?;
+                self.times.drop_blocks();
+                cx.out.caveat(no_comparison(&reason))?;
                 Ok(None)
             }
         }
     }
 
-    /// A time that the device cannot reach is no measurement. Without a probe, and of an emulated device,
-    /// nothing bounds it.
-    fn held_against_bounds(&self, cx: &mut Context, seat: &Seat) -> Result<Correctness, Stop> {
+    /// Returns `Fail` if the device cannot be as fast as a launch seems to have been. Without a probe, and on the emulated
+    /// device, there are no bounds.
+    fn check_bounds(&self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<Correctness, Stop> {
         let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
-        let demands = seat.timed.demands();
+        let demands = timed.timed.demands();
         let turns = &self.times.candidate;
         let median = |at: usize| {
             let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
@@ -306,137 +308,17 @@ impl Measuring<'_> {
         Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
     }
 
-    /// Of what is to become narrow: the ratio's interval, or without an incumbent the candidate's own.
-    fn half_width(&self, seat: &Seat) -> f64 {
+    /// Half the width of the interval that is to become narrow, in units of the logarithm: the interval of the ratio, or of the
+    /// candidate's own rate without an incumbent.
+    fn half_width(&self, timed: &TimedWorker) -> f64 {
         if self.incumbent.is_some() {
-            return self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+            return self.times.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
         }
-        let own = seat.timed.throughput(&self.times.candidate);
+        let own = timed.timed.throughput(&self.times.candidate);
         let ends = own.and_then(|m| Some((m.low?, m.high?)));
         ends.map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0)
     }
-
-    fn ratio(&self) -> Option<Ratio> {
-        Ratio::of(&self.times.trials)
-    }
-
-    /// The measures so far, unless they were told a moment ago.
-    fn tell(&mut self, cx: &mut Context, seat: &Seat) -> Result<(), Stop> {
-        if self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
-            return Ok(());
-        }
-        self.told = Some(Instant::now());
-        seat.timed.write(&self.times.candidate, false, cx.out)?;
-        self.compared(cx)
-    }
-
-    /// The lines of the comparison.
-    fn compared(&self, cx: &mut Context) -> Result<(), Stop> {
-        let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else { return Ok(()) };
-        if let Some(rate) = incumbent.throughput(&self.times.incumbent) {
-            cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
-        }
-        let (low, high) = ratio.interval().unzip();
-        let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
-        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
-        if let Some(speed) = ratio.speed(self.plan.same_within) {
-            cx.out.line("speed", speed.word())?;
-        }
-        Ok(())
-    }
-
-    /// The last lines; the candidate's own measures were written with its last turn.
-    fn conclude(&self, cx: &mut Context) -> Result<(), Stop> {
-        self.compared(cx)?;
-        if cx.device.emulated {
-            return Ok(());
-        }
-        self.spread(cx)?;
-        self.turns(cx)?;
-        if let Some(caveat) = self.caveat() {
-            cx.out.caveat(caveat)?;
-        }
-        Ok(())
-    }
-
-    /// What was to be measured and was not.
-    fn caveat(&self) -> Option<String> {
-        let launches = self.times.candidate.len();
-        if launches < 2 {
-            let seconds = self.times.candidate.iter().flatten().sum::<f64>();
-            return Some(format!(
-                "one trial: a launch takes {seconds:.3} s, longer than all that is to be spent, so there is no interval"
-            ));
-        }
-        if let Some(trials) = self.plan.trials {
-            let wanted = self.plan.shape().0 * 2 * trials.trials;
-            return (launches < wanted)
-                .then(|| format!("the time was up after {launches} of {wanted} launches"));
-        }
-        self.incumbent.as_ref()?;
-        let width = self.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
-        if width.is_infinite() {
-            return Some(
-                "no verdict on speed: the time was up before two ABBA blocks; `lab measure` takes longer"
-                    .into(),
-            );
-        }
-        // The interval stands beside the ratio for all to see; this one says too little to be gone by.
-        (width > HIDES).then(|| {
-            format!(
-                "the time was up while the ratio's interval was ± {} %: `lab measure` takes longer",
-                percent(width)
-            )
-        })
-    }
-
-    /// The median of the turns' distances from their median.
-    fn spread(&self, cx: &mut Context) -> Result<(), Stop> {
-        let turns: Option<Vec<f64>> =
-            self.times.candidate.iter().map(|turn| geometric_mean(turn.iter().copied())).collect();
-        let Some(spread) = turns.and_then(|turns| summarise(&turns)) else { return Ok(()) };
-        let trials = self.times.trials.len();
-        let mad = percent(spread.mad / spread.median);
-        cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
-        Ok(())
-    }
-
-    /// Every block's turns, in microseconds and in their order: what the verdict on speed was made of.
-    fn turns(&self, cx: &mut Context) -> Result<(), Stop> {
-        let turns = self.times.blocks.iter().take(SERIES_POINTS / 4);
-        let turns = turns.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
-        let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
-        if !words.is_empty() {
-            cx.out.line("turns_series", words.join(","))?;
-        }
-        Ok(())
-    }
-
-    /// No figure stands beside a failure: the last one of each key holds.
-    fn take_back(&self, cx: &mut Context) -> Result<(), Stop> {
-        if self.told.is_none() {
-            return Ok(());
-        }
-        for key in ["throughput_sps", "kernel_us"] {
-            cx.out.line(key, "nan")?;
-        }
-        self.take_ratio_back(cx)
-    }
-
-    fn take_ratio_back(&self, cx: &mut Context) -> Result<(), Stop> {
-        if self.told.is_some() && self.ratio().is_some() {
-            cx.out.line("speed_ratio", "nan")?;
-            cx.out.line("speed", "none")?;
-        }
-        Ok(())
-    }
-}
-
-/// Of a fraction, with the digits that matter.
-fn percent(fraction: f64) -> String {
-    format!("{:.3}", fraction * 100.0)
 }
 
 #[cfg(test)]
-#[path = "measuring_tests.rs"]
 mod tests;

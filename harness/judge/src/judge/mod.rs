@@ -1,50 +1,49 @@
-//! The judge: `lab harness`. Takes a snapshot of kernel.cu, has it built and run by two children,
-//! lets the problem compare, and alone writes result lines.
+//! The judge process, `lab harness`: takes a copy of kernel.cu, has it built by the compiler process and run by the worker
+//! process, compares what it wrote with what is expected, and times it. Only the judge writes result lines.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`run`] | one run from the first line to the verdict |
+//! | [`checking`] | `lab check`: the kernel under each tool |
+//! | [`probing`] | `lab probe`: what the device can do |
+//! | [`standby`] | a judge that is started before its run |
+//! | [`incumbent`] | the kernel in HEAD, ready to be timed beside the candidate |
+//! | [`measuring`] | the timed launches and the verdict on speed |
+//! | [`kernel_builder`] | what the compiler process is asked to build |
+//! | [`kernel_snapshot`] | the copy of kernel.cu that is judged |
+//! | [`device_access`] | waiting until the GPU is free |
+//! | [`processes`] | starting the children, the cache folder |
 
-mod builds;
 mod checking;
+mod device_access;
 mod incumbent;
-pub(crate) mod measuring;
-
-mod device_turns;
+mod kernel_builder;
+mod kernel_snapshot;
+mod measuring;
 pub mod probing;
-mod snapshot;
+mod processes;
+mod run;
 mod standby;
+#[cfg(test)]
+mod wavegru_tests;
 
-use crate::options::Options;
-
-use crate::compiler::Compiler;
-use crate::device_lock::Use;
+use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::probe::{self, Figures};
-use crate::problem::{self, BuildNeeds, Context, Problem};
-use crate::process::child::Forward;
 use crate::process::lifetime;
-use crate::sink::Shared;
-use crate::telemetry::TelemetryMonitor;
-use crate::worker::{ModuleId, Starting, Worker};
-use builds::Build;
-use device_turns::Turns;
-use incumbent::Incumbent;
-use lab_device::{Built, DeviceInfo, Occupancy, Shape};
+use crate::sink::SharedSink;
 use lab_protocol::Exit;
-use lab_protocol::Target;
 use lab_protocol::report::{Stage, Writer};
-use measuring::Candidate;
-use snapshot::Snapshot;
-use standby::Order;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// The judge process: dies with what started it, and ends its children when told to end. On
-/// standby it does what it can ahead, and judges when the order comes on its stdin.
-pub fn main(options: Options, on_standby: bool) -> Exit {
-    let leashed = lifetime::end_children_on_signals()
+/// Runs the judge process, with run.log's lines on stdout.
+///
+/// It dies with the process that started it, and ends its children when a signal ends it. With `on_standby` it does ahead
+/// what does not depend on the candidate, and judges when a line arrives on its stdin.
+pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
+    let signals = lifetime::kill_children_on_signals()
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
-    if let Err(error) = leashed {
-        eprintln!("lab harness: {error}");
+    if let Err(error) = signals {
+        eprintln!("lab harness: the signal handlers cannot be set up: {error}");
         return Exit::Crashed;
     }
     if on_standby {
@@ -54,25 +53,27 @@ pub fn main(options: Options, on_standby: bool) -> Exit {
     }
 }
 
-/// Judges once and writes run.log's lines to `sink`.
-pub fn judge(options: Options, sink: impl Write + Send + 'static) -> Exit {
-    let shared = Shared::new(sink);
+/// Judges one kernel, or checks it if `options.check` is given, and writes run.log's lines to `sink`.
+///
+/// Every failure becomes a line `stopped:` and an exit code; see [`Exit`].
+pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
+    let sink = SharedSink::new(sink);
     let verdict = match &options.check {
-        Some(tools) => checking::check(&options, tools, &shared),
-        None => run(&options, &shared, None),
+        Some(tools) => checking::check(&options, tools, &sink),
+        None => run::run(&options, &sink, None),
     };
-    conclude(&options, verdict, &mut shared.writer())
+    write_verdict(&options, verdict, &mut sink.writer())
 }
 
-/// The last lines, and the exit code.
-fn conclude(options: &Options, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+/// Writes the last lines of a run and returns its exit code.
+fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => stopped(out, &options.as_shown(&stop.to_string())),
+        Err(stop) => write_stopped(out, &options.as_shown(&stop.to_string())),
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
-        // Nobody reads any more; the exit code still tells.
+        // The reader of stdout is gone. The exit code is all that is left to say.
         return Exit::Crashed;
     }
     match verdict {
@@ -84,308 +85,11 @@ fn conclude(options: &Options, verdict: Result<Correctness, Stop>, out: &mut Wri
     }
 }
 
-/// One sentence as a result line; what has more lines is text before it.
-fn stopped(out: &mut Writer, why: &str) -> io::Result<()> {
-    let first = why.lines().next().unwrap_or("");
-    if first != why {
-        out.text(why)?;
+/// Writes the first line of `reason` as `stopped:`. A reason of several lines is written as log text before it.
+fn write_stopped(out: &mut Writer, reason: &str) -> io::Result<()> {
+    let first = reason.lines().next().unwrap_or("");
+    if first != reason {
+        out.text(reason)?;
     }
     out.line("stopped", first.trim_end_matches(':'))
-}
-
-/// From the first line to the verdict. With an order to wait for, all that does not depend on the
-/// candidate is done before it comes; else the candidate is built first, because most failures are
-/// found there.
-fn run(options: &Options, shared: &Shared, order: Option<&mut Order>) -> Result<Correctness, Stop> {
-    let out = &mut shared.writer();
-    out.stage(Stage::Build)?;
-    let mut problem = problem::open(&options.folder)?;
-    out.line("problem", problem.name())?;
-    let cache_dir = cache_dir(options)?;
-    let target = lab_device::resolve(options.device);
-
-    // Side by side: the one loads its compiler while the other opens its device.
-    let compiler =
-        Compiler::start(&options.compiler, target, options.time_limit, text_of_compiler(shared.writer()))?;
-    let starting = start_worker(options, target, shared)?;
-    let mut incumbency = incumbent::start(options, target);
-    let mut worker = starting.ready()?;
-    let device = worker.info().clone();
-    let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
-    out.line("device", &device.name)?;
-    if !device.uuid.is_empty() {
-        out.line("device_uuid", &device.uuid)?;
-    }
-    if !device.driver.is_empty() {
-        out.line("driver", &device.driver)?;
-    }
-    out.line("compiler", build.compiler.version()?)?;
-    let seed = options.seed.unwrap_or_else(fresh_seed);
-    out.line("seed", seed)?;
-    let needs = problem.build_needs(&device);
-
-    let telemetry = TelemetryMonitor::open(&device)?;
-    let turns = Turns::on(&device, &cache_dir);
-    let (device, cache_dir) = (&device, &*cache_dir);
-    let figures = probe::load(cache_dir, device);
-    let mut setting = Setting { options, shared, target, device, cache_dir, seed, telemetry, turns, figures };
-    let problem = &mut *problem;
-    if options.held_out {
-        problem.hold_out(seed)?;
-    }
-    let ahead = order.is_some();
-    let mut incumbent = None;
-    if let Some(order) = order {
-        // Whoever waits already gets along faster without.
-        if !order.is_here() {
-            build.warm(&needs)?;
-        }
-        setting.prepare(problem, &mut build, out, &mut worker)?;
-        setting.warm(problem, &mut build, out, order)?;
-        if problem.at_hand() {
-            let _turn = setting.turns.take_at_leisure(|| order.is_here());
-            if !order.is_here() {
-                incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
-            }
-        }
-        if setting.figures.is_none() {
-            setting.figures = probing::ahead(&setting, &mut build, order);
-        }
-        setting.with_context(&mut build, out, |cx| problem.look_ahead(cx, &mut || !order.is_here()))?;
-        order.wait();
-        shared.clock.restart();
-        if !(worker.lives() && build.compiler.lives()) {
-            // Somebody ended them meanwhile, which is no fault of the candidate's.
-            return run(options, shared, None);
-        }
-        out.stage(Stage::Build)?;
-    }
-    let snapshot = Snapshot::take(options, &cache_dir.join("snapshots"))?;
-    let built = setting.build(&mut build, &snapshot, &needs, &mut incumbent, out)?;
-    let image = build.tell(built, out)?;
-    if !ahead {
-        setting.prepare(problem, &mut build, out, &mut worker)?;
-    }
-    out.stage(Stage::Verify)?;
-    let module = worker.load(&image.path)?;
-    let verdict = setting.verify(problem, &mut build, out, &mut worker, module)?;
-    if let Some((shape, occupancy)) = worker.shape() {
-        tell_launch(&shape, occupancy, out)?;
-    }
-    if verdict == Correctness::Fail || options.held_out {
-        return Ok(verdict);
-    }
-    out.stage(Stage::Measure)?;
-    if incumbent.is_none() {
-        let _launching = setting.turns.take(Use::Launching, out)?;
-        incumbent = incumbency.settle(&setting, problem, &mut build, &needs, out);
-    }
-    if let Some(caveat) = incumbency.caveat() {
-        out.caveat(caveat)?;
-    }
-    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-    setting.measure(candidate, &mut build, out, &mut incumbent)
-}
-
-/// How the kernel was launched, and how full that makes a multiprocessor.
-fn tell_launch(shape: &Shape, occupancy: Option<Occupancy>, out: &mut Writer) -> std::io::Result<()> {
-    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
-    line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
-    if shape.cooperative {
-        line.push_str(" cooperative=yes");
-    }
-    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
-        // The problem names the block: nothing bounds what it says.
-        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
-        let occupancy = threads / f64::from(threads_per_sm) * 100.0;
-        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
-    }
-    out.line("launch", line)
-}
-
-/// The clocks are up within some milliseconds and stay up for seconds; a turn that outlasts the build would be waited for.
-const RAISING: Duration = Duration::from_millis(150);
-
-/// What stays the same for a whole run.
-struct Setting<'a> {
-    options: &'a Options,
-    shared: &'a Shared,
-    target: Target,
-    device: &'a DeviceInfo,
-    cache_dir: &'a Path,
-    seed: u64,
-    telemetry: TelemetryMonitor,
-    turns: Turns,
-    /// What the device can do, where that was measured.
-    figures: Option<Figures>,
-}
-
-impl Setting<'_> {
-    fn prepare(
-        &self,
-        problem: &mut dyn Problem,
-        build: &mut Build,
-        out: &mut Writer,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
-        out.stage(Stage::Reference)?;
-        self.with_context(build, out, |cx| problem.prepare(cx, worker))
-    }
-
-    /// Each launch ahead takes its turn, so that it never runs beside another lab's measurement.
-    fn warm(
-        &self,
-        problem: &mut dyn Problem,
-        build: &mut Build,
-        out: &mut Writer,
-        order: &mut Order,
-    ) -> Result<(), Stop> {
-        let mut turn = None;
-        let mut nobody_waits = || {
-            drop(turn.take());
-            turn = self.turns.take_at_leisure(|| order.is_here());
-            !order.is_here()
-        };
-        self.with_context(build, out, |cx| problem.warm(cx, &mut nobody_waits))
-    }
-
-    /// Builds the candidate, while the incumbent runs for a while: that raises the clocks, and its figure is fresh.
-    fn build(
-        &self,
-        build: &mut Build,
-        snapshot: &Snapshot,
-        needs: &BuildNeeds,
-        incumbent: &mut Option<Incumbent>,
-        out: &mut Writer,
-    ) -> Result<Built, Stop> {
-        // Building waits for no turn, so the incumbent runs only where nobody else measures.
-        let turn = self.turns.take_if_free(Use::Launching)?;
-        let Some(running) = incumbent.as_mut().filter(|_| turn.is_some()) else {
-            return build.candidate(snapshot, needs);
-        };
-        let (built, turns) = std::thread::scope(|scope| {
-            let building = scope.spawn(|| build.candidate(snapshot, needs));
-            let began = Instant::now();
-            let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISING);
-            (building.join(), turns)
-        });
-        match turns {
-            Ok(turns) => {
-                if let Some(rate) = running.throughput(&turns) {
-                    out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
-                }
-            }
-            Err(why) => {
-                *incumbent = None;
-                out.caveat(incumbent::no_comparison(&why))?;
-            }
-        }
-        built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-
-    fn verify(
-        &self,
-        problem: &mut dyn Problem,
-        build: &mut Build,
-        out: &mut Writer,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<Correctness, Stop> {
-        self.with_context(build, out, |cx| {
-            let _launching = self.turns.take(Use::Launching, cx.out)?;
-            let verdict = problem.verify(cx, worker, module)?;
-            if let Some(folder) = &self.options.dump {
-                dump(problem, cx, worker, module, folder)?;
-            }
-            Ok(verdict)
-        })
-    }
-
-    fn measure(
-        &self,
-        candidate: Candidate,
-        build: &mut Build,
-        out: &mut Writer,
-        incumbent: &mut Option<Incumbent>,
-    ) -> Result<Correctness, Stop> {
-        self.with_context(build, out, |cx| {
-            let _turn = self.turns.take(Use::Measuring, cx.out)?;
-            self.telemetry.start();
-            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
-            self.telemetry.write(cx.out)?;
-            Ok(verdict)
-        })
-    }
-
-    fn with_context<T>(&self, build: &mut Build, out: &mut Writer, act: impl FnOnce(&mut Context) -> T) -> T {
-        act(&mut Context {
-            device: self.device,
-            figures: self.figures,
-            cache_dir: self.cache_dir,
-            seed: self.seed,
-            out,
-            spawn_worker: &mut || start_worker(self.options, self.target, self.shared)?.ready(),
-            build: &mut |source, header| build.reference(source, header),
-        })
-    }
-}
-
-/// The standard library's source of unpredictable hashes is one of unpredictable numbers.
-fn fresh_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("seed")
-}
-
-fn dump(
-    problem: &mut dyn Problem,
-    cx: &mut Context,
-    worker: &mut Worker,
-    module: ModuleId,
-    folder: &Path,
-) -> Result<(), Stop> {
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Stop::Lab(format!("the dump folder {}: {e}", folder.display())))?;
-    problem.dump(cx, worker, module, folder)
-}
-
-fn cache_dir(options: &Options) -> Result<PathBuf, Stop> {
-    use etcetera::BaseStrategy;
-    let folder = match &options.cache_dir {
-        Some(folder) => folder.clone(),
-        None => etcetera::choose_base_strategy()
-            .map_err(|e| Stop::Lab(format!("no home folder, so no cache folder: {e}")))?
-            .cache_dir()
-            .join("lab"),
-    };
-    std::fs::create_dir_all(&folder)
-        .map_err(|e| Stop::Lab(format!("the cache folder {}: {e}", folder.display())))?;
-    // Children have their own idea of the current folder only by accident: make it absolute.
-    folder.canonicalize().map_err(|e| Stop::Lab(format!("the cache folder {}: {e}", folder.display())))
-}
-
-fn arch(options: &Options, device: &DeviceInfo) -> String {
-    options.arch.clone().unwrap_or_else(|| device.arch.clone())
-}
-
-fn start_worker(options: &Options, target: Target, shared: &Shared) -> Result<Starting, Stop> {
-    Worker::start(&options.worker, target, options.time_limit, kernel_output(shared.writer()))
-}
-
-/// What a worker prints is the kernel's: behind `| ` it can never begin a result line.
-fn kernel_output(out: Writer) -> Forward {
-    let out = Mutex::new(out);
-    Arc::new(move |line| {
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where nobody reads run.log any more, the judge's own next line finds out.
-        let _ = out.kernel_output(line.as_bytes());
-    })
-}
-
-fn text_of_compiler(out: Writer) -> Forward {
-    let out = Mutex::new(out);
-    Arc::new(move |line| {
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out.text(line);
-    })
 }

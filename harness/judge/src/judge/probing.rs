@@ -1,88 +1,131 @@
-//! The probe of the device, by the processes of a judge: on standby, once for a device and driver, or when
-//! somebody asks for it.
+//! Probing the device with the judge's processes: once for each device and driver while a judge is on standby, or on request by
+//! `lab probe`.
 
-use super::builds::Build;
-use super::standby::Order;
-use super::{Compiler, Options, Setting, Turns, arch, cache_dir, start_worker, text_of_compiler};
-use crate::device_lock::Use;
+use super::device_access::DeviceAccess;
+use super::kernel_builder::KernelBuilder;
+use super::processes::{arch, cache_dir, start_compiler, start_worker};
+use super::run::JudgeRun;
+use super::standby::StartSignal;
+use crate::device_lock::DeviceUse;
+use crate::options::JudgeOptions;
 use crate::outcome::Stop;
-use crate::probe::{self, Figures, HEADER, SOURCE};
+use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
 use crate::process::lifetime;
-use crate::sink::Shared;
+use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
+use lab_protocol::report::Writer;
 use std::io;
 use std::path::Path;
 
-/// While nobody waits. A probe that fails, or that something disturbed, is made another time: nothing hangs on it.
-pub(super) fn ahead(setting: &Setting, build: &mut Build, order: &mut Order) -> Option<Figures> {
-    if setting.device.emulated || order.is_here() {
-        return None;
+/// Probes the device before the start signal and stores the figures.
+///
+/// Returns `None` on the emulated device, if another run uses the device, if the start signal arrives, and if the probe fails or
+/// is disturbed. The last two are written as log text. A later judge then probes again; only the bounds of this run are missing.
+pub(super) fn probe_ahead(
+    run: &JudgeRun,
+    builder: &mut KernelBuilder,
+    out: &mut Writer,
+    start: &mut StartSignal,
+) -> Result<Option<DeviceFigures>, Stop> {
+    if run.device.emulated || start.received() {
+        return Ok(None);
     }
-    // Somebody measures: not now.
-    let _turn = setting.turns.take_if_free(Use::Measuring).ok()??;
-    let mut worker = start_worker(setting.options, setting.target, setting.shared).ok()?.ready().ok()?;
-    setting.telemetry.start();
-    let figures = run(build, &mut worker, setting.cache_dir, &mut || order.is_here());
-    let disturbed = disturbances(&setting.telemetry);
-    let figures = figures.ok()?.filter(|_| disturbed.is_empty())?;
-    // Without a place for it the next judge probes again.
-    let _ = probe::store(setting.cache_dir, setting.device, &figures);
-    Some(figures)
+    match try_probe_ahead(run, builder, start) {
+        Ok(Ok(figures)) => Ok(figures),
+        Ok(Err(disturbed)) => {
+            out.text(&format!(
+                "the probe of the device was disturbed, so nothing bounds the times: {disturbed}"
+            ))?;
+            Ok(None)
+        }
+        Err(stop) => {
+            out.text(&format!("the device could not be probed, so nothing bounds the times: {stop}"))?;
+            Ok(None)
+        }
+    }
 }
 
-/// What came of a probe that was asked for.
+/// The figures, or what disturbed the probe.
+fn try_probe_ahead(
+    run: &JudgeRun,
+    builder: &mut KernelBuilder,
+    start: &mut StartSignal,
+) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
+    let Some(_access) = run.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
+    let mut worker = start_worker(run.options, run.target, run.sink)?.ready()?;
+    run.telemetry.start();
+    let figures = build_and_measure(builder, &mut worker, run.cache_dir, &mut || start.received());
+    let disturbed = disturbances(&run.telemetry);
+    let Some(figures) = figures? else { return Ok(Ok(None)) };
+    if !disturbed.is_empty() {
+        return Ok(Err(disturbed.join("; ")));
+    }
+    store(run.cache_dir, run.device, &figures)?;
+    Ok(Ok(Some(figures)))
+}
+
+/// The result of `lab probe`.
 pub struct Probed {
     pub device: DeviceInfo,
-    pub figures: Figures,
-    /// Why the figures are shown only, and bound nothing; empty where they are kept.
+    pub figures: DeviceFigures,
+    /// What made the device slower than it can be. If this is empty, the figures were stored and bound the times of later runs.
+    /// Otherwise they are only shown.
     pub disturbed: Vec<String>,
 }
 
-/// Probes the device anew, whatever is known of it. The calling process ends its children when it ends.
-pub fn probe(options: &Options) -> Result<Probed, Stop> {
-    lifetime::end_children_on_signals()?;
-    let shared = Shared::new(io::stderr());
+/// Probes the device, also if its figures are stored already. If a signal ends the calling process, it ends its children first.
+pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
+    lifetime::kill_children_on_signals()?;
+    let sink = SharedSink::new(io::stderr());
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
-    let compiler =
-        Compiler::start(&options.compiler, target, options.time_limit, text_of_compiler(shared.writer()))?;
-    let mut worker = start_worker(options, target, &shared)?.ready()?;
+    let compiler = start_compiler(options, target, &sink)?;
+    let mut worker = start_worker(options, target, &sink)?.ready()?;
     let device = worker.info().clone();
-    let mut build = Build { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
+    let mut builder =
+        KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     let telemetry = TelemetryMonitor::open(&device)?;
-    let _turn = Turns::on(&device, &cache_dir).take(Use::Measuring, &mut shared.writer())?;
+    let _access = DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, &mut sink.writer())?;
     telemetry.start();
-    let figures = run(&mut build, &mut worker, &cache_dir, &mut || false)?;
+    let figures = build_and_measure(&mut builder, &mut worker, &cache_dir, &mut || false)?;
     let disturbed = disturbances(&telemetry);
-    let figures = figures.ok_or_else(|| Stop::Lab("the probe was not finished".into()))?;
+    let figures = figures.ok_or_else(|| Stop::Lab("the probe was interrupted".into()))?;
     if disturbed.is_empty() {
-        probe::store(&cache_dir, &device, &figures)
-            .map_err(|e| Stop::Lab(format!("the figures cannot be kept in {}: {e}", cache_dir.display())))?;
+        store(&cache_dir, &device, &figures)?;
     }
     Ok(Probed { device, figures, disturbed })
 }
 
-/// Builds the probe and measures on a worker that is used for nothing else.
-fn run(
-    build: &mut Build,
-    worker: &mut Worker,
-    cache_dir: &Path,
-    due: &mut dyn FnMut() -> bool,
-) -> Result<Option<Figures>, Stop> {
-    let folder = tempfile::tempdir_in(cache_dir)?;
-    let source = folder.path().join("probe.cu");
-    std::fs::write(&source, SOURCE)?;
-    let image = build.reference(&source, HEADER)?;
-    let module = worker.load(&image.path)?;
-    probe::measure(worker, module, due)
+fn store(cache_dir: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> Result<(), Stop> {
+    probe::store(cache_dir, device, figures).map_err(|e| {
+        Stop::Lab(format!("the figures of the device cannot be stored in {}: {e}", cache_dir.display()))
+    })
 }
 
-/// In words, what makes a device look slower than it is: from such figures no floor may follow.
+/// Builds the probe and measures with a worker that does nothing else. `None` if `interrupted` returned true.
+fn build_and_measure(
+    builder: &mut KernelBuilder,
+    worker: &mut Worker,
+    cache_dir: &Path,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Option<DeviceFigures>, Stop> {
+    let failed =
+        |e: io::Error| Stop::Lab(format!("probe.cu cannot be written in {}: {e}", cache_dir.display()));
+    let folder = tempfile::tempdir_in(cache_dir).map_err(failed)?;
+    let source = folder.path().join("probe.cu");
+    std::fs::write(&source, SOURCE).map_err(failed)?;
+    let image = builder.reference(&source, HEADER)?;
+    let module = worker.load(&image.path)?;
+    probe::measure(worker, module, interrupted)
+}
+
+/// What made the device slower than it can be while telemetry was read. No bound may follow from such figures.
 fn disturbances(telemetry: &TelemetryMonitor) -> Vec<String> {
     match telemetry.finish() {
-        Ok(Some(course)) => course.slowed(),
-        _ => Vec::new(),
+        Ok(Some(summary)) => summary.slowed(),
+        // Without telemetry nothing is known against the figures: each is the best of several launches.
+        Ok(None) | Err(_) => Vec::new(),
     }
 }

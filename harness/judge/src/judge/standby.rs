@@ -1,69 +1,73 @@
-//! A judge on standby: started ahead of its run, it does what does not depend on the candidate and
-//! then waits, using no cpu, for a line on its stdin. It judges once, like every judge.
+//! A judge on standby is started before its run. It does ahead what does not depend on the candidate, then waits for a line on
+//! its stdin without using the cpu, and judges once.
 //!
-//! Nothing reaches its stdout before the order, so whoever gave one knows by the first byte that it
-//! was heard. At the end of stdin without an order it ends. What fails while nobody waits is not
-//! told either: the process ends, and the run that it was meant for starts a judge that tells.
+//! Nothing reaches its stdout before the start signal, so the sender knows from the first byte that the judge has received it.
+//! The judge ends at the end of stdin. If something fails before the signal, the judge ends without a word: the run that it was
+//! meant for starts a fresh judge, which fails in the same way and says why.
 
-use super::{Options, conclude, run};
+use super::{run, write_verdict};
+use crate::options::JudgeOptions;
 use crate::process::lifetime;
-use crate::sink::{Held, Shared};
+use crate::sink::{HeldSink, SharedSink};
 use lab_protocol::Exit;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Warms up, waits for the order, judges.
+/// Prepares, waits for the start signal, judges.
 pub fn judge(
-    options: &Options,
+    options: &JudgeOptions,
     stdin: impl Read + Send + 'static,
     sink: impl Write + Send + 'static,
 ) -> Exit {
-    let held = Held::new(sink);
-    let shared = Shared::new(held.clone());
-    let (heard, here) = channel();
+    let held = HeldSink::new(sink);
+    let sink = SharedSink::new(held.clone());
+    let (sender, receiver) = channel();
     let to_release = held.clone();
-    let listening =
-        std::thread::Builder::new().name("order".into()).spawn(move || listen(stdin, &to_release, &heard));
-    if listening.is_err() {
+    let listener = std::thread::Builder::new()
+        .name("start-signal".into())
+        .spawn(move || listen(stdin, &to_release, &sender));
+    if listener.is_err() {
         return Exit::Crashed;
     }
-    let mut order = Order { heard: here, here: false };
-    let verdict = run(options, &shared, Some(&mut order));
+    let mut start = StartSignal { receiver, received: false };
+    let verdict = run::run(options, &sink, Some(&mut start));
     if held.discard() {
         return Exit::Crashed;
     }
-    conclude(options, verdict, &mut shared.writer())
+    write_verdict(options, verdict, &mut sink.writer())
 }
 
-/// On a thread of its own, so that the end of stdin ends a judge that is still warming up.
-fn listen(stdin: impl Read, held: &Held, heard: &Sender<()>) {
+/// Reads the start signal. Runs on its own thread, so that the end of stdin ends a judge that is still preparing.
+fn listen(stdin: impl Read, held: &HeldSink, sender: &Sender<()>) {
     let mut line = String::new();
     match BufReader::new(stdin).read_line(&mut line) {
         Ok(length) if length > 0 => {
-            // Where nobody reads, the judge's own next line finds out.
+            // If the reader of stdout is gone, the judge's own next line fails and ends the run.
             let _ = held.release();
-            let _ = heard.send(());
+            // The receiver is gone only if the judge ended already.
+            let _ = sender.send(());
         }
-        Ok(_) | Err(_) => lifetime::end_children_and_exit(),
+        Ok(_) | Err(_) => lifetime::kill_children_and_exit(),
     }
 }
 
-/// The order to judge, which may have come already.
-pub struct Order {
-    heard: Receiver<()>,
-    here: bool,
+/// The signal to judge.
+pub struct StartSignal {
+    receiver: Receiver<()>,
+    received: bool,
 }
 
-impl Order {
-    pub fn is_here(&mut self) -> bool {
-        self.here |= self.heard.try_recv().is_ok();
-        self.here
+impl StartSignal {
+    /// Returns whether the signal has arrived.
+    pub fn received(&mut self) -> bool {
+        self.received |= self.receiver.try_recv().is_ok();
+        self.received
     }
 
-    /// Returns when it is here; at the end of stdin the process ends instead.
+    /// Returns when the signal has arrived. At the end of stdin the process ends instead.
     pub fn wait(&mut self) {
-        if !self.here {
-            self.here = self.heard.recv().is_ok();
+        if !self.received {
+            self.received = self.receiver.recv().is_ok();
         }
     }
 }

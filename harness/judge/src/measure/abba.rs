@@ -67,5 +67,4 @@ impl Ratio {
 }
 
 #[cfg(test)]
-#[path = "abba_tests.rs"]
 mod tests;

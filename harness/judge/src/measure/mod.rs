@@ -12,7 +12,7 @@ pub mod plan;
 
 /// A set of timings, summed up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct TimingSummary {
     pub n: usize,
     pub median: f64,
     /// Median of the absolute deviations from the median.
@@ -23,7 +23,7 @@ pub struct Summary {
 }
 
 /// `None` without any timing, or where one is no number.
-pub fn summarise(times: &[f64]) -> Option<Summary> {
+pub fn summarise(times: &[f64]) -> Option<TimingSummary> {
     if times.is_empty() || times.iter().any(|t| !t.is_finite()) {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn summarise(times: &[f64]) -> Option<Summary> {
         Some(k) => Some((sorted[k], sorted[sorted.len() - 1 - k])),
         None => few(&sorted),
     };
-    Some(Summary { n: sorted.len(), median, mad, interval })
+    Some(TimingSummary { n: sorted.len(), median, mad, interval })
 }
 
 /// Of fewer than six: Student's interval of the logarithms. The median lies in it: it is never

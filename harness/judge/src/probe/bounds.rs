@@ -1,4 +1,4 @@
-//! What a launch cannot take less than, and what it could take, from a device's [`Figures`].
+//! What a launch cannot take less than, and what it could take, from a device's [`DeviceFigures`].
 //!
 //! The *floor* is a hard bound: a time below it is an artefact (work left out, a clock that lies), never a fast kernel.
 //! So every rate in it is above the best one measured, by a factor that is said at its constant, and it counts only
@@ -6,7 +6,7 @@
 //! of memory and arithmetic (S. Williams, A. Waterman, D. Patterson: Roofline, CACM 52(4), 2009), plus the launch,
 //! plus the exchanges that must follow one another. It is no bound: an algorithm with fewer exchanges beats it.
 
-use super::Figures;
+use super::DeviceFigures;
 use crate::measure::geometric_mean;
 use crate::outcome::Correctness;
 use lab_protocol::report::Writer;
@@ -54,16 +54,16 @@ pub struct Demand {
 
 /// A launch's bounds in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct TimeBounds {
     pub floor: f64,
     /// What the floor stands on, as the end of a sentence.
     pub because: &'static str,
     pub estimate: f64,
 }
 
-impl Figures {
+impl DeviceFigures {
     /// `l2_bytes`: size of the device's L2 cache.
-    pub fn bounds(&self, demand: &Demand, l2_bytes: u64) -> Bounds {
+    pub fn bounds(&self, demand: &Demand, l2_bytes: u64) -> TimeBounds {
         let fastest = self.tensor.unwrap_or(self.fma).max(self.fma);
         let floors = [
             (self.memory_floor(demand, l2_bytes as f64), "its bytes come from memory no faster"),
@@ -83,7 +83,7 @@ impl Figures {
         let moving = bytes / if fits { self.l2 } else { self.copy };
         let exchanging = demand.steps * demand.exchanges * self.exchange;
         let estimate = self.launch + moving.max(demand.flops / fastest) + exchanging;
-        Bounds { floor, because, estimate }
+        TimeBounds { floor, because, estimate }
     }
 
     /// Of what passes between chip and memory. Up to an L2 cache of writes may still be in it when the launch ends, and
@@ -98,13 +98,13 @@ impl Figures {
 /// Holds each launch's time against its bounds: `Fail` where one is an artefact, and `out` was told why. Else
 /// writes the bounds' lines: geometric means over the launches, as of the measures. `seconds`: of each demand's launch.
 pub fn judge(
-    figures: &Figures,
+    figures: &DeviceFigures,
     l2_bytes: u64,
     demands: &[Demand],
     seconds: &[f64],
     out: &mut Writer,
 ) -> io::Result<Correctness> {
-    let bounds: Vec<Bounds> = demands.iter().map(|demand| figures.bounds(demand, l2_bytes)).collect();
+    let bounds: Vec<TimeBounds> = demands.iter().map(|demand| figures.bounds(demand, l2_bytes)).collect();
     for ((demand, bounds), seconds) in demands.iter().zip(&bounds).zip(seconds) {
         if let Some(words) = bounds.refusal(*seconds, demand.steps.max(1.0)) {
             let label = if demand.label.is_empty() { String::new() } else { format!("{}: ", demand.label) };
@@ -112,7 +112,7 @@ pub fn judge(
             return Ok(Correctness::Fail);
         }
     }
-    let mean = |value: &dyn Fn(&Bounds) -> f64| {
+    let mean = |value: &dyn Fn(&TimeBounds) -> f64| {
         let each = bounds.iter().zip(demands).map(|(bounds, demand)| value(bounds) / demand.steps.max(1.0));
         geometric_mean(each)
     };
@@ -126,7 +126,7 @@ pub fn judge(
     Ok(Correctness::Pass)
 }
 
-impl Bounds {
+impl TimeBounds {
     /// Why this time of a launch is no measurement; `None` where the device can reach it. `parts`: what
     /// a launch is told in, as in steps.
     fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// About those of an H200.
-    const H200: Figures = Figures {
+    const H200: DeviceFigures = DeviceFigures {
         copy: 4.1e12,
         l2: 5.8e12,
         fma: 6.0e13,

@@ -31,7 +31,7 @@ struct LabDims {
 
 /// What a device does at best. Rates a second, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct DeviceFigures {
     /// Bytes read and written by a copy that no cache holds, each counted.
     pub copy: f64,
     /// Bytes read from the L2 cache.
@@ -48,7 +48,7 @@ pub struct Figures {
     pub exchange: f64,
 }
 
-impl Figures {
+impl DeviceFigures {
     /// Whether each is a number that a device can have.
     fn are_sane(&self) -> bool {
         let all = [self.copy, self.l2, self.fma, self.l2_round_trip, self.launch, self.exchange];
@@ -57,7 +57,7 @@ impl Figures {
 }
 
 /// How much each kernel does: enough that its launch is hidden on a GPU, little enough to test on the cpu device.
-struct Sizes {
+struct ProbeSizes {
     /// Launches that each figure is the best of.
     launches: usize,
     /// Of one side of the copy, and of what is read from L2.
@@ -73,11 +73,11 @@ struct Sizes {
     exchange_block: u32,
 }
 
-impl Sizes {
-    fn on(device: &DeviceInfo) -> Sizes {
+impl ProbeSizes {
+    fn on(device: &DeviceInfo) -> ProbeSizes {
         if device.emulated {
             let block = 32;
-            return Sizes {
+            return ProbeSizes {
                 launches: 1,
                 copy_bytes: 1 << 16,
                 l2_bytes: 1 << 14,
@@ -93,7 +93,7 @@ impl Sizes {
         let (grid, block) = (2 * device.sms, 1024);
         let turn = grid as usize * block as usize * 4 * 16;
         let copy_bytes = (8 * device.l2_bytes as usize).max(256 << 20);
-        Sizes {
+        ProbeSizes {
             launches: 8,
             copy_bytes: copy_bytes.next_multiple_of(turn),
             l2_bytes: 1 << (device.l2_bytes / 4).max(1 << 20).ilog2(),
@@ -113,9 +113,9 @@ pub fn measure(
     worker: &mut Worker,
     module: ModuleId,
     due: &mut dyn FnMut() -> bool,
-) -> Result<Option<Figures>, Stop> {
+) -> Result<Option<DeviceFigures>, Stop> {
     let device = worker.info().clone();
-    let sizes = Sizes::on(&device);
+    let sizes = ProbeSizes::on(&device);
     let mut probe = Probe { worker, module, sizes, due };
     let figures = probe.figures(&device)?;
     match figures {
@@ -129,7 +129,7 @@ pub fn measure(
 struct Probe<'a> {
     worker: &'a mut Worker,
     module: ModuleId,
-    sizes: Sizes,
+    sizes: ProbeSizes,
     due: &'a mut dyn FnMut() -> bool,
 }
 
@@ -144,7 +144,7 @@ macro_rules! unless_due {
 }
 
 impl Probe<'_> {
-    fn figures(&mut self, device: &DeviceInfo) -> Result<Option<Figures>, Stop> {
+    fn figures(&mut self, device: &DeviceInfo) -> Result<Option<DeviceFigures>, Stop> {
         // Arithmetic first: it brings the clocks up.
         let fma = unless_due!(self, self.fma());
         let tensor = unless_due!(self, self.tensor());
@@ -153,7 +153,7 @@ impl Probe<'_> {
         let l2_round_trip = unless_due!(self, self.chase());
         let launch = unless_due!(self, self.best("probe_launch", &[]));
         let exchange = unless_due!(self, self.exchange(device));
-        Ok(Some(Figures { copy, l2, fma, tensor, l2_round_trip, launch, exchange }))
+        Ok(Some(DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange }))
     }
 
     fn fma(&mut self) -> Result<f64, Stop> {

@@ -57,7 +57,7 @@ fn figures_are_kept_for_one_device_and_driver() {
         uuid: "GPU-1".into(),
         driver: "CUDA 13.0, driver 580.159".into(),
     };
-    let figures = Figures {
+    let figures = DeviceFigures {
         copy: 4e12,
         l2: 5e12,
         fma: 6e13,
@@ -73,7 +73,7 @@ fn figures_are_kept_for_one_device_and_driver() {
     assert_eq!(load(folder.path(), &newer), None, "another driver");
     let other = DeviceInfo { uuid: "GPU-2".into(), ..device.clone() };
     assert_eq!(load(folder.path(), &other), None, "another device");
-    store(folder.path(), &device, &Figures { copy: 0.0, ..figures }).unwrap();
+    store(folder.path(), &device, &DeviceFigures { copy: 0.0, ..figures }).unwrap();
     assert_eq!(load(folder.path(), &device), None, "what is no figure bounds nothing");
 }
 

@@ -1,7 +1,7 @@
 //! What the judge asks of a problem: [`Problem`] up to the gates, [`Timed`] for the timed launches.
 
 use crate::outcome::{Correctness, Stop};
-use crate::probe::Figures;
+use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
@@ -17,10 +17,10 @@ pub struct BuildNeeds {
 }
 
 /// What every stage may use.
-pub struct Context<'a> {
+pub struct ProblemContext<'a> {
     pub device: &'a DeviceInfo,
     /// What it can do, where that was measured.
-    pub figures: Option<Figures>,
+    pub figures: Option<DeviceFigures>,
     /// Folder for what outlives a run: references, weights.
     pub cache_dir: &'a Path,
     /// What this run draws its inputs, start states and orders from; another one in every run
@@ -41,51 +41,64 @@ pub trait Problem {
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
     /// `progress:` where it takes long.
-    fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop>;
+    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop>;
     /// From now on it is all about what no run has shown: [`Problem::prepare`] makes that, and [`Problem::verify`] checks
     /// it; nothing is measured. Called first of all, where it is.
-    fn hold_out(&mut self, seed: u64) -> Result<(), Stop>;
-    /// Does ahead, while `nobody_waits`, what the checks would have to do first. Only a judge on standby
+    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop>;
+    /// Does ahead, while `is_idle`, what the checks would have to do first. Only a judge on standby
     /// calls it, after [`Problem::prepare`].
-    fn warm(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    fn draw_ahead(
+        &mut self,
+        _cx: &mut ProblemContext,
+        _nobody_waits: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes ahead, while `nobody_waits`, what a check of what is held out will take, unless it is there. Comes after all
+    /// Makes ahead, while `is_idle`, what a check of what is held out will take, unless it is there. Comes after all
     /// that the next run waits for.
-    fn look_ahead(&mut self, _cx: &mut Context, _nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    fn prepare_held_out(
+        &mut self,
+        _cx: &mut ProblemContext,
+        _nobody_waits: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
         Ok(())
     }
     /// Runs every gate and writes its lines.
     fn verify(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
     /// Whether [`Problem::set_up`] finds everything at hand: only then may it be called before the order
     /// to judge.
-    fn at_hand(&self) -> bool {
+    fn can_set_up_early(&self) -> bool {
         true
     }
     /// Sets a kernel up for its timed launches. After [`Problem::prepare`]; several may be set up at once.
     fn set_up(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-        place: Place,
+        place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop>;
     /// Makes the problem as small as a tool that watches every access can bear, and says in words what is left of it. Comes
-    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::exercise`] is called afterwards.
-    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::launch_for_check`] is called afterwards.
+    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
     /// Launches what there is to launch, once each, and looks at no result: somebody else watches. What a launch writes
     /// was never written before it.
-    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop>;
+    fn launch_for_check(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop>;
     /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
     /// between `verify` and `measure`, whatever the verdict.
     fn dump(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
         folder: &Path,
@@ -94,21 +107,21 @@ pub trait Problem {
 
 /// Which worker a kernel is set up on for its timed launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkerRole {
     /// The candidate's, that [`Problem::prepare`] and [`Problem::verify`] were given.
-    Checked,
+    Verified,
     /// A further one of the candidate's, by its number from 1: it has seen nothing yet.
     Fresh(u64),
     /// The incumbent's.
     Incumbent,
 }
 
-impl Place {
+impl WorkerRole {
     /// Makes the order of a further worker's inputs another one.
     pub fn salt(self) -> u64 {
         match self {
-            Place::Checked | Place::Incumbent => 0,
-            Place::Fresh(number) => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            WorkerRole::Verified | WorkerRole::Incumbent => 0,
+            WorkerRole::Fresh(number) => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         }
     }
 }
@@ -127,13 +140,13 @@ pub trait Timed {
     /// was told what.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
     /// Numbers of inputs that this worker had launched before any turn.
-    fn spent(&self) -> Vec<u64> {
+    fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
     }
     /// Another kernel's image in the same worker, with the same buffers: where they lie in memory makes a kernel that
     /// exchanges words faster or slower by a percent, and is then no difference between the two. `None` where a kernel has
     /// to have a worker of its own.
-    fn beside(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
     }
     /// Checks what the turns so far left behind.

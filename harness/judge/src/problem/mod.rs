@@ -9,7 +9,7 @@ mod api;
 pub mod tensor;
 pub mod wavegru;
 
-pub use api::{BuildNeeds, CHECKED_LAUNCHES, Context, Place, Problem, Timed, in_digits};
+pub use api::{BuildNeeds, CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole, in_digits};
 
 use crate::outcome::Stop;
 use api::toml_error;

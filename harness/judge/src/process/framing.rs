@@ -29,7 +29,7 @@ pub enum FrameError {
     TimedOut,
     /// What arrived is no frame of this protocol.
     #[error("{0}")]
-    Garbled(String),
+    Invalid(String),
     #[error("{0}")]
     Io(io::Error),
 }
@@ -47,9 +47,9 @@ impl From<io::Error> for FrameError {
 
 /// Writes one frame.
 pub fn send(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), FrameError> {
-    let header = serde_json::to_vec(header).map_err(|e| FrameError::Garbled(format!("header: {e}")))?;
+    let header = serde_json::to_vec(header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
     if header.len() > HEADER_LIMIT {
-        return Err(FrameError::Garbled(format!("a header of {} bytes is over the limit", header.len())));
+        return Err(FrameError::Invalid(format!("a header of {} bytes is over the limit", header.len())));
     }
     let mut front = Vec::with_capacity(PREFIX + header.len());
     front.extend_from_slice(&MAGIC);
@@ -71,21 +71,21 @@ pub fn receive<H: DeserializeOwned>(
     let (magic, lengths) = prefix.split_at(4);
     let (header_length, body_length) = lengths.split_at(4);
     if magic != MAGIC {
-        return Err(FrameError::Garbled(format!("a frame that begins with {magic:02x?}")));
+        return Err(FrameError::Invalid(format!("a frame that begins with {magic:02x?}")));
     }
     let header_length = header_length.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
     let body_length = body_length.try_into().map_or(u64::MAX, u64::from_le_bytes);
     if header_length > HEADER_LIMIT {
-        return Err(FrameError::Garbled(format!("a header of {header_length} bytes")));
+        return Err(FrameError::Invalid(format!("a header of {header_length} bytes")));
     }
     if body_length > body_limit as u64 {
-        return Err(FrameError::Garbled(format!(
+        return Err(FrameError::Invalid(format!(
             "{body_length} bytes of body where at most {body_limit} were expected"
         )));
     }
     let header = read_bytes(from, header_length)?;
     let body = read_bytes(from, body_length as usize)?;
-    let header = serde_json::from_slice(&header).map_err(|e| FrameError::Garbled(format!("header: {e}")))?;
+    let header = serde_json::from_slice(&header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
     Ok((header, body))
 }
 
@@ -98,14 +98,14 @@ fn read_bytes(from: &mut impl Read, length: usize) -> Result<Vec<u8>, FrameError
 }
 
 /// A stream whose reads and writes all end at one deadline.
-pub struct Until<'a> {
+pub struct DeadlineStream<'a> {
     stream: &'a UnixStream,
     deadline: Instant,
 }
 
-impl<'a> Until<'a> {
+impl<'a> DeadlineStream<'a> {
     pub fn new(stream: &'a UnixStream, deadline: Instant) -> Self {
-        Until { stream, deadline }
+        DeadlineStream { stream, deadline }
     }
 
     fn rest(&self) -> io::Result<Duration> {
@@ -114,14 +114,14 @@ impl<'a> Until<'a> {
     }
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(self.rest()?))?;
         self.stream.read(buffer)
     }
 }
 
-impl Write for Until<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(self.rest()?))?;
         self.stream.write(bytes)
@@ -195,7 +195,7 @@ mod tests {
     fn a_silent_end_times_out() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let deadline = Instant::now() + Duration::from_millis(20);
-        let read = receive::<String>(&mut Until::new(&ours, deadline), 0);
+        let read = receive::<String>(&mut DeadlineStream::new(&ours, deadline), 0);
         assert!(matches!(read, Err(FrameError::TimedOut)));
     }
 }

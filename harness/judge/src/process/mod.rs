@@ -1,12 +1,14 @@
-//! Child processes of the judge: starting one and reaping it ([`child`]), speaking to it ([`rpc`] over [`framing`]), and
-//! making sure that none outlives what started it ([`lifetime`]).
+//! The judge's child processes: supervising one ([`child`]), ending all of them ([`lifetime`]), and exchanging requests and
+//! answers with one ([`rpc`] over [`framing`]).
 //!
-//! One process cannot be warm, safe and honest at once. The [judge](crate::judge) holds problem, reference and comparison
-//! and alone writes result lines. The [compiler](crate::compiler) builds and can be killed when a build never ends. The
-//! [worker](crate::worker) holds the device, runs the kernel, and is replaced whenever it is not provably clean.
+//! There are three kinds of process, because no single process can be warm, safe and trusted at once:
+//! - The [judge](crate::judge) holds the problem, the reference and the comparison. Only the judge writes result lines.
+//! - The [compiler](crate::compiler) builds. It can be killed when a build never ends.
+//! - The [worker](crate::worker) holds the device and runs the kernel. It is replaced whenever the kernel may have damaged it.
 
 pub mod child;
 pub mod exec_wrapper;
+mod forwarded_stream;
 pub mod framing;
 pub mod lifetime;
 mod output;
@@ -16,7 +18,8 @@ use framing::FrameError;
 use lab_protocol::Exit;
 use std::process::ExitCode;
 
-/// The exit code of a child whose judge is gone, or that a person started by hand.
+/// The exit code of a child that has stopped serving: success if its judge is gone, [`Exit::Usage`] with a message on stderr if it
+/// was started without a judge.
 pub fn child_exit(name: &str, served: Result<(), FrameError>) -> ExitCode {
     match served {
         Ok(()) | Err(FrameError::Closed) => ExitCode::SUCCESS,

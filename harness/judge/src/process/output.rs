@@ -13,15 +13,15 @@ const STREAM_LIMIT: usize = 2 << 20;
 pub const FLOOD: usize = 64 << 20;
 
 /// A stream being read.
-pub struct Stream {
-    lines: Lines,
+pub struct OutputStream {
+    lines: LineSplitter,
     buffer: [u8; 16 << 10],
     read: usize,
 }
 
-impl Stream {
+impl OutputStream {
     pub fn new() -> Self {
-        Stream { lines: Lines::default(), buffer: [0; 16 << 10], read: 0 }
+        OutputStream { lines: LineSplitter::default(), buffer: [0; 16 << 10], read: 0 }
     }
 
     /// Reads once and hands over each line that is whole, without its newline. False where it was the
@@ -54,7 +54,7 @@ impl Stream {
 }
 
 #[derive(Default)]
-struct Lines {
+struct LineSplitter {
     /// The line so far, up to its limit.
     line: Vec<u8>,
     /// Bytes of this line behind the cut.
@@ -63,7 +63,7 @@ struct Lines {
     left_out: usize,
 }
 
-impl Lines {
+impl LineSplitter {
     fn push(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(&str)) {
         while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
             self.extend(&bytes[..end]);
@@ -127,7 +127,7 @@ mod tests {
     fn forward(mut from: impl Read) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut line = |l: &str| all.push(l.to_owned());
-        let mut stream = Stream::new();
+        let mut stream = OutputStream::new();
         while stream.read(&mut from, &mut line) {}
         let flooded = stream.flooded();
         stream.finish(&mut line);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_at_rest_where_all_of_it_was_handed_over() {
-        let mut stream = Stream::new();
+        let mut stream = OutputStream::new();
         let mut line = |_: &str| {};
         assert!(stream.read(&b"one\n"[..], &mut line) && stream.at_rest());
         assert!(stream.read(&b"two\nthr"[..], &mut line) && !stream.at_rest());

@@ -21,12 +21,12 @@ const PROCESSES_EVERY: usize = 10;
 
 /// A thread that reads a device's state when told to. Dropping it ends the thread.
 pub struct TelemetryMonitor {
-    orders: Sender<Order>,
+    orders: Sender<MonitorCommand>,
     /// Why there is nothing to read, once.
     absent: Receiver<Option<String>>,
 }
 
-enum Order {
+enum MonitorCommand {
     Start,
     Finish(Sender<Option<TelemetrySummary>>),
 }
@@ -55,14 +55,14 @@ impl TelemetryMonitor {
     /// From now on the state is read.
     pub fn start(&self) {
         // Where the thread is gone, `finish` says why.
-        let _ = self.orders.send(Order::Start);
+        let _ = self.orders.send(MonitorCommand::Start);
     }
 
     /// Stops reading. `None` where there is nothing to read; the error says why there is not, where
     /// there should be.
     pub fn finish(&self) -> Result<Option<TelemetrySummary>, String> {
         let (answer, course) = channel();
-        let _ = self.orders.send(Order::Finish(answer));
+        let _ = self.orders.send(MonitorCommand::Finish(answer));
         match course.recv() {
             Ok(course) => Ok(course),
             Err(_) => self.absent.try_recv().unwrap_or(None).map_or(Ok(None), Err),
@@ -87,17 +87,17 @@ impl TelemetryMonitor {
     }
 }
 
-fn watch(mut gauge: Box<dyn Telemetry>, orders: &Receiver<Order>) {
+fn watch(mut gauge: Box<dyn Telemetry>, orders: &Receiver<MonitorCommand>) {
     let slowdown_c = gauge.slowdown_c();
     while let Ok(order) = orders.recv() {
         match order {
-            Order::Start => {
+            MonitorCommand::Start => {
                 let (samples, asked) = read_until_told(&mut *gauge, orders);
                 let Some(answer) = asked else { return };
                 let _ = answer.send(TelemetrySummary::of(samples, slowdown_c));
             }
             // Never started.
-            Order::Finish(answer) => drop(answer.send(None)),
+            MonitorCommand::Finish(answer) => drop(answer.send(None)),
         }
     }
 }
@@ -105,7 +105,7 @@ fn watch(mut gauge: Box<dyn Telemetry>, orders: &Receiver<Order>) {
 /// Reads until somebody asks for the sum; `None` where nobody will any more.
 fn read_until_told(
     gauge: &mut dyn Telemetry,
-    orders: &Receiver<Order>,
+    orders: &Receiver<MonitorCommand>,
 ) -> (Vec<Sample>, Option<Sender<Option<TelemetrySummary>>>) {
     let mut started = Instant::now();
     let mut samples: Vec<Sample> = Vec::new();
@@ -114,11 +114,11 @@ fn read_until_told(
         samples.push(Sample { at: started.elapsed(), reading });
         match orders.recv_timeout(INTERVAL) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(Order::Start) => {
+            Ok(MonitorCommand::Start) => {
                 started = Instant::now();
                 samples.clear();
             }
-            Ok(Order::Finish(answer)) => {
+            Ok(MonitorCommand::Finish(answer)) => {
                 // Usage is told late: whoever came meanwhile is in the last answer.
                 samples.push(Sample { at: started.elapsed(), reading: gauge.read(true) });
                 return (samples, Some(answer));

@@ -27,7 +27,7 @@ pub struct Sample {
 
 /// Median and ends of what was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct ObservedRange {
     pub median: f64,
     pub low: f64,
     pub high: f64,
@@ -36,10 +36,10 @@ pub struct Range {
 /// A measurement's readings, summed up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TelemetrySummary {
-    pub sm_clock: Option<Range>,
-    pub memory_clock: Option<Range>,
-    pub temperature: Option<Range>,
-    pub power: Option<Range>,
+    pub sm_clock: Option<ObservedRange>,
+    pub memory_clock: Option<ObservedRange>,
+    pub temperature: Option<ObservedRange>,
+    pub power: Option<ObservedRange>,
     /// Each that was ever on, faults first.
     pub throttle_reasons: Vec<ThrottleReason>,
     /// Others with the device open, with the most that each used; `None` where it cannot be told.
@@ -89,7 +89,7 @@ impl TelemetrySummary {
             ("power_w", self.power),
         ];
         for (key, range) in ranges {
-            if let Some(Range { median, low, high }) = range {
+            if let Some(ObservedRange { median, low, high }) = range {
                 lines.push((key, format!("{median:.0} low={low:.0} high={high:.0}")));
             }
         }
@@ -118,8 +118,8 @@ impl TelemetrySummary {
         throttled.chain(self.too_hot()).chain(self.strangers()).collect()
     }
 
-    fn moved(&self, name: &str, clock: Range) -> Option<String> {
-        let Range { median, low, high } = clock;
+    fn moved(&self, name: &str, clock: ObservedRange) -> Option<String> {
+        let ObservedRange { median, low, high } = clock;
         (self.at_work && !clock.is_steady()).then(|| {
             format!(
                 "the device's {name} moved while this was measured: {low:.0} to {high:.0} MHz, median {median:.0} \
@@ -153,7 +153,7 @@ fn held_back(reason: ThrottleReason) -> Option<String> {
     Some(format!("the device was held back while this was measured: {} ({word})", reason.fault()?))
 }
 
-impl Range {
+impl ObservedRange {
     fn is_steady(&self) -> bool {
         let allowed = self.median * CLOCK_STEADY;
         self.median - self.low <= allowed && self.high - self.median <= allowed
@@ -191,11 +191,11 @@ fn foreign(samples: &[Sample]) -> Option<Vec<Process>> {
     Some(others)
 }
 
-fn range(values: impl Iterator<Item = f64>) -> Option<Range> {
+fn range(values: impl Iterator<Item = f64>) -> Option<ObservedRange> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     let (low, high) = (*sorted.first()?, *sorted.last()?);
-    Some(Range { median: sorted[sorted.len() / 2], low, high })
+    Some(ObservedRange { median: sorted[sorted.len() / 2], low, high })
 }
 
 #[cfg(test)]

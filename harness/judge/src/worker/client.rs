@@ -1,8 +1,9 @@
-//! The judge's end of a worker: asks, waits no longer than it must, and says in words what went wrong.
+//! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
-use super::{Answer, Breach, BufferId, Launch, ModuleId, Reply, Request, missing, serve};
+use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
+use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
-use crate::process::child::{Child, Forward, Program};
+use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
 use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
@@ -13,87 +14,91 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Opening a device, copying, comparing: the lab's own work, which no kernel slows down.
+/// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
 
-/// A worker whose device is still opening.
-pub struct Starting {
-    worker: Worker,
+/// A worker that is opening its device.
+pub struct StartingWorker {
+    link: Link,
     asked: Result<u64, Stop>,
 }
 
-impl Starting {
+impl StartingWorker {
     /// Waits until the device is open.
     pub fn ready(mut self) -> Result<Worker, Stop> {
-        let id = self.asked?;
-        let (reply, _) = self.worker.answer(id, Deed::Open, 0)?;
-        let Reply::Opened(info) = reply else { return Err(self.worker.garbled("no device")) };
-        self.worker.info = Some(info);
-        Ok(self.worker)
+        let number = self.asked?;
+        match self.link.answer(number, Operation::Open, 0)?.0 {
+            WorkerReply::Opened(info) => {
+                Ok(Worker { link: self.link, info, bytes: HashMap::new(), shape: None })
+            }
+            _ => Err(self.link.invalid_answer("no device")),
+        }
     }
 }
 
-/// The judge's end of a worker process.
+/// The judge's client for a worker process whose device is open.
+///
+/// After an error of the connection or a crash the worker is ended, and every further call fails.
 pub struct Worker {
-    connection: Connection,
-    time_limit: Duration,
-    /// Known once the device is open.
-    info: Option<DeviceInfo>,
+    link: Link,
+    info: DeviceInfo,
+    /// The size of each buffer.
     bytes: HashMap<BufferId, usize>,
-    shape: Option<Placed>,
+    shape: Option<LaunchShape>,
 }
 
-/// A launch's shape, and how that fills a multiprocessor.
-pub type Placed = (Shape, Option<Occupancy>);
+/// The shape of a launch, and how it fills a multiprocessor, if the device knows that.
+pub type LaunchShape = (Shape, Option<Occupancy>);
 
-/// What is being waited for: decides how long, and what a failure is called.
+/// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
-enum Deed {
+enum Operation {
     Open,
     Launch,
+    /// The worker's own work, between launches.
     Own,
 }
 
 impl Worker {
-    /// Starts a worker process, which opens its device while the caller does other things. It
-    /// lives no longer than the calling thread. No launch may take longer than `time_limit`.
+    /// Starts a worker process, which opens its device while the caller does other things. It lives no longer than the calling
+    /// thread. No launch may take longer than `time_limit`.
     pub fn start(
         program: &Program,
         target: Target,
         time_limit: Duration,
-        forward: Forward,
-    ) -> Result<Starting, Stop> {
-        let (child, stream) = Child::start(program, forward).map_err(|e| {
-            Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
-        })?;
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
+        let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
         Ok(Self::starting(stream, Some(child), target, time_limit, false))
     }
 
-    /// The same for a worker whose memory a tool watches: it has `environment` besides, and may run under another program.
-    pub fn start_watched(
+    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it gets further environment variables and may run under
+    /// another program.
+    pub fn start_under_tool(
         program: &Program,
         environment: &[(OsString, OsString)],
         target: Target,
         time_limit: Duration,
-        forward: Forward,
-    ) -> Result<Starting, Stop> {
-        let (child, stream) = Child::start_in(program, environment, forward).map_err(|e| {
-            Stop::Lab(format!("the worker process {} cannot be started: {e}", program.path.display()))
-        })?;
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
+        let started = Child::start_in(program, environment, forward);
+        let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
         Ok(Self::starting(stream, Some(child), target, time_limit, true))
     }
 
-    /// Lets the process end by itself, for so long: who watches it writes what it saw.
-    pub fn leave(mut self, patience: Duration) {
-        self.connection.leave(patience);
+    /// Closes the connection and waits up to `patience` for the process to end by itself: a tool that watches it then writes what
+    /// it found.
+    pub fn close_and_wait(mut self, patience: Duration) {
+        self.link.connection.close_and_wait(patience);
     }
 
-    /// A worker on a thread of this process, for tests: nothing protects against the kernel.
+    /// Runs a worker on a thread of this process, for tests. Nothing protects this process against the kernel.
     pub fn on_a_thread(
         open: impl FnOnce() -> Result<Box<dyn Driver>, DeviceError> + Send + 'static,
         time_limit: Duration,
     ) -> Result<Worker, Stop> {
-        let (ours, theirs) = UnixStream::pair().map_err(|e| Stop::Lab(format!("a socket pair: {e}")))?;
+        let (ours, theirs) = UnixStream::pair()
+            .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
         std::thread::spawn(move || serve(theirs, |_| open()));
         Self::starting(ours, None, Target::Auto, time_limit, false).ready()
     }
@@ -103,193 +108,227 @@ impl Worker {
         child: Option<Child>,
         target: Target,
         time_limit: Duration,
-        watched: bool,
-    ) -> Starting {
-        // Of one that is watched the parent may be the watcher.
-        let parent = child.as_ref().filter(|_| !watched).map(|_| std::process::id() as i32);
-        let connection = Connection::new(stream, child);
-        let mut worker = Worker { connection, time_limit, info: None, bytes: HashMap::new(), shape: None };
-        let asked = worker.ask(&Request::Open { target, parent, watched }, Deed::Open, &[]);
-        Starting { worker, asked }
+        under_tool: bool,
+    ) -> StartingWorker {
+        // Under a tool the parent may be the tool.
+        let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
+        let mut link = Link { connection: Connection::new(stream, child), time_limit };
+        let asked = link.ask(&WorkerRequest::Open { target, parent, under_tool }, Operation::Open, &[]);
+        StartingWorker { link, asked }
     }
 
+    /// The device.
     pub fn info(&self) -> &DeviceInfo {
-        self.info.as_ref().expect("a Worker is handed out by Starting::ready, which sets it")
+        &self.info
     }
 
-    /// Process id, where it is a process of its own.
+    /// The process id; `None` if the worker is a thread of this process.
     pub fn id(&self) -> Option<u32> {
-        self.connection.child().map(Child::id)
+        self.link.connection.child().map(Child::id)
     }
 
-    pub fn lives(&mut self) -> bool {
-        self.connection.lives()
+    /// Returns whether the process has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.link.connection.is_alive()
     }
 
+    /// Loads an image.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
-        match self.own(&Request::Load { image: image.to_owned() })? {
-            Reply::Module(module) => Ok(module),
-            _ => Err(self.garbled("no module")),
+        match self.request(&WorkerRequest::Load { image: image.to_owned() })? {
+            WorkerReply::Module(module) => Ok(module),
+            _ => Err(self.link.invalid_answer("no module")),
         }
     }
 
-    /// Loads the module anew: no launch before this one has left anything in its globals.
-    pub fn renew(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.own(&Request::Renew { module }).map(|_| ())
+    /// Loads the module anew, so that its globals hold nothing that an earlier launch left there.
+    pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
+        self.request(&WorkerRequest::Reload { module }).map(drop)
     }
 
-    /// Whether the module has this kernel and its launch statement.
+    /// Returns whether the module has this kernel and its launch statement.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
-        Ok(self.lacks(module, entry)?.is_none())
+        Ok(self.missing_entry(module, entry)?.is_none())
     }
 
-    /// Stops with what the source must contain, where it lacks this kernel or its launch statement.
+    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement.
     pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
-        match self.lacks(module, entry)? {
+        match self.missing_entry(module, entry)? {
             None => Ok(()),
-            Some(lacking) => Err(Stop::Build(missing(entry, &lacking))),
+            Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }
 
-    fn lacks(&mut self, module: ModuleId, entry: &str) -> Result<Option<String>, Stop> {
-        match self.own(&Request::Lacks { module, entry: entry.to_owned() })? {
-            Reply::Lacks(lacking) => Ok(lacking),
-            _ => Err(self.garbled("no answer on an entry")),
+    fn missing_entry(&mut self, module: ModuleId, entry: &str) -> Result<Option<String>, Stop> {
+        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned() })? {
+            WorkerReply::MissingEntry(missing) => Ok(missing),
+            _ => Err(self.link.invalid_answer("nothing about an entry")),
         }
     }
 
-    /// A named buffer with canary zones before and after it; its content is poison.
+    /// Allocates a buffer between canary zones and fills it with poison. `name` is what messages call it.
     pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
-        match self.own(&Request::Buffer { name: name.to_owned(), bytes })? {
-            Reply::Buffer(id) => {
+        match self.request(&WorkerRequest::Allocate { name: name.to_owned(), bytes })? {
+            WorkerReply::Buffer(id) => {
                 self.bytes.insert(id, bytes);
                 Ok(id)
             }
-            _ => Err(self.garbled("no buffer")),
+            _ => Err(self.link.invalid_answer("no buffer")),
         }
     }
 
+    /// Writes a whole buffer. Breaks its seal.
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
-        self.call(&Request::Write { buffer }, Deed::Own, bytes, 0).map(|_| ())
+        self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
     }
 
+    /// Reads a whole buffer.
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.bytes.get(&buffer).copied().unwrap_or(0);
-        let (_, bytes) = self.call(&Request::Read { buffer }, Deed::Own, &[], expected)?;
-        if bytes.len() == expected { Ok(bytes) } else { Err(self.garbled("too few bytes of a buffer")) }
+        let (_, bytes) = self.link.call(&WorkerRequest::Read { buffer }, Operation::Own, &[], expected)?;
+        if bytes.len() == expected {
+            Ok(bytes)
+        } else {
+            Err(self.link.invalid_answer("too few bytes of a buffer"))
+        }
     }
 
-    /// Fills a buffer with [`POISON`], so that a cell nobody wrote shows.
+    /// Fills a buffer with [`POISON`], so that a cell that the kernel does not write is found.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Fill { buffer, pattern: POISON }).map(|_| ())
+        self.request(&WorkerRequest::Fill { buffer, pattern: POISON }).map(drop)
     }
 
     /// Fills a buffer with zeros.
     pub fn clear(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Fill { buffer, pattern: 0 }).map(|_| ())
+        self.request(&WorkerRequest::Fill { buffer, pattern: 0 }).map(drop)
     }
 
-    /// Declares the present content of a buffer an input: [`Worker::breaches`] reports if it changes.
+    /// Declares the present content of a buffer an input. [`Worker::breaches`] reports a change of it.
     pub fn seal(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.own(&Request::Seal { buffer }).map(|_| ())
+        self.request(&WorkerRequest::Seal { buffer }).map(drop)
     }
 
+    /// Frees a buffer.
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.bytes.remove(&buffer);
-        self.own(&Request::Free { buffer }).map(|_| ())
+        self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
-    /// Launches, waits; seconds between device events around the launch.
+    /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
-        match self.call(&Request::Launch(launch.clone()), Deed::Launch, &[], 0)?.0 {
-            Reply::Launched { seconds, shape, occupancy } => {
+        match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
+            WorkerReply::Launched { seconds, shape, occupancy } => {
                 self.shape = Some((shape, occupancy));
                 Ok(seconds)
             }
-            _ => Err(self.garbled("no time of a launch")),
+            _ => Err(self.link.invalid_answer("no time of a launch")),
         }
     }
 
     /// The shape that the launch statement of the last launch gave, and how it fills a multiprocessor.
-    pub fn shape(&self) -> Option<Placed> {
+    pub fn launch_shape(&self) -> Option<LaunchShape> {
         self.shape
     }
 
-    /// Checks every canary and every sealed buffer.
+    /// Checks every canary zone and every sealed buffer. Each breach is returned once.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
-        match self.own(&Request::Breaches)? {
-            Reply::Breaches(found) => Ok(found),
-            _ => Err(self.garbled("no breaches")),
+        match self.request(&WorkerRequest::Breaches)? {
+            WorkerReply::Breaches(found) => Ok(found),
+            _ => Err(self.link.invalid_answer("nothing about breaches")),
         }
     }
 
-    fn own(&mut self, request: &Request) -> Result<Reply, Stop> {
-        self.call(request, Deed::Own, &[], 0).map(|(reply, _)| reply)
+    /// Sends a request that runs no kernel and has no body.
+    fn request(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
+        self.link.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
     }
+}
 
+/// The connection to a worker, and what its failures mean.
+struct Link {
+    connection: Connection,
+    /// The limit for a launch.
+    time_limit: Duration,
+}
+
+impl Link {
     fn call(
         &mut self,
-        request: &Request,
-        deed: Deed,
+        request: &WorkerRequest,
+        operation: Operation,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(Reply, Vec<u8>), Stop> {
-        let id = self.ask(request, deed, body)?;
-        self.answer(id, deed, body_limit)
+    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+        let number = self.ask(request, operation, body)?;
+        self.answer(number, operation, body_limit)
     }
 
-    fn ask(&mut self, request: &Request, deed: Deed, body: &[u8]) -> Result<u64, Stop> {
-        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, deed))
+    fn ask(&mut self, request: &WorkerRequest, operation: Operation, body: &[u8]) -> Result<u64, Stop> {
+        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, operation))
     }
 
-    fn answer(&mut self, number: u64, deed: Deed, body_limit: usize) -> Result<(Reply, Vec<u8>), Stop> {
-        let limit = if deed == Deed::Launch { self.time_limit } else { OWN_WORK };
-        let answer = self.connection.answer::<Answer>(number, body_limit, limit);
-        let (answer, body) = answer.map_err(|e| self.failed(e, deed))?;
+    fn answer(
+        &mut self,
+        number: u64,
+        operation: Operation,
+        body_limit: usize,
+    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+        let limit = match operation {
+            Operation::Launch => self.time_limit,
+            Operation::Open | Operation::Own => OWN_WORK,
+        };
+        let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
+        let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
         Ok((answer?, body))
     }
 
-    /// A worker that the wire failed on is never used again.
-    fn failed(&mut self, error: FrameError, deed: Deed) -> Stop {
+    fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
         match error {
-            FrameError::Closed => self.died(deed),
+            FrameError::Closed => self.ended(operation),
             FrameError::TimedOut => {
                 self.connection.end();
-                match deed {
-                    Deed::Launch => Stop::Crash(format!(
+                match operation {
+                    Operation::Launch => Stop::Crash(format!(
                         "the kernel did not end within {}: it hangs, or is far too slow",
                         seconds(self.time_limit)
                     )),
-                    Deed::Open => Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK))),
-                    Deed::Own => Stop::Crash(format!(
+                    Operation::Open => {
+                        Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK)))
+                    }
+                    Operation::Own => Stop::Crash(format!(
                         "the worker did not answer within {}: the kernel damaged it",
                         seconds(OWN_WORK)
                     )),
                 }
             }
-            FrameError::Garbled(what) => self.garbled(&what),
+            FrameError::Invalid(what) => self.invalid_answer(&what),
             FrameError::Io(error) => {
                 self.connection.end();
-                Stop::Lab(format!("the worker's socket: {error}"))
+                Stop::Lab(format!("the connection to the worker failed: {error}"))
             }
         }
     }
 
-    fn died(&mut self, deed: Deed) -> Stop {
-        let how = self.connection.how_it_ended();
-        match deed {
-            Deed::Open => Stop::Lab(format!("the worker {how} before its device was open")),
-            Deed::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            Deed::Own => Stop::Crash(format!("the kernel's process {how} between launches: it is damaged")),
+    fn ended(&mut self, operation: Operation) -> Stop {
+        let how = self.connection.describe_end();
+        match operation {
+            Operation::Open => Stop::Lab(format!("the worker {how} before its device was open")),
+            Operation::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            Operation::Own => {
+                Stop::Crash(format!("the kernel's process {how} between launches: the kernel damaged it"))
+            }
         }
     }
 
-    fn garbled(&mut self, what: &str) -> Stop {
+    fn invalid_answer(&mut self, what: &str) -> Stop {
         self.connection.end();
         Stop::Crash(format!(
-            "the worker sent what is no answer ({what}): the kernel wrote over its memory or into its files"
+            "the worker sent an invalid answer ({what}): the kernel wrote over the worker's memory or into its files"
         ))
     }
+}
+
+fn cannot_start(program: &Program, error: &std::io::Error) -> Stop {
+    Stop::Lab(format!("the worker process {} cannot be started: {error}", program.path.display()))
 }
 
 fn seconds(limit: Duration) -> String {

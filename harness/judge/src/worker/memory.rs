@@ -55,7 +55,7 @@ impl Buffer {
 impl Memory {
     /// For a tool that watches: a buffer ends where its allocation does, and what nobody has written is not written to here
     /// either, because the tool knows both better than canaries and poison tell.
-    pub fn watched() -> Memory {
+    pub fn under_tool() -> Memory {
         Memory { canary: 0, poisons: false, ..Memory::default() }
     }
 

@@ -1,7 +1,9 @@
 //! The worker's own side: answers requests with a device.
 
+use super::launch_statement::{self, SHAPE_BYTES};
 use super::memory::Memory;
-use super::{Answer, Failure, Launch, LaunchArg, ModuleId, Placed, Reply, Request};
+use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, missing_text};
+use super::{Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::{lifetime, rpc};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
@@ -16,22 +18,25 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, Request::Open { target, parent, watched }, _)) = rpc::next(&mut stream)? else {
+    let Some((number, WorkerRequest::Open { target, parent, under_tool }, _)) = rpc::next(&mut stream)?
+    else {
         return Ok(());
     };
     if parent.is_some_and(|parent| !lifetime::parent_is(parent)) {
         return Ok(());
     }
     let mut device = match open(target) {
-        Ok(driver) => Device::new(driver, if watched { Memory::watched() } else { Memory::default() }),
+        Ok(driver) => {
+            OpenDevice::new(driver, if under_tool { Memory::under_tool() } else { Memory::default() })
+        }
         Err(error) => {
-            let failure = Failure::Lab(error.to_string());
-            return framing::send(&mut stream, &(number, Answer::Err(failure)), &[]);
+            let failure = WorkerFailure::Lab(error.to_string());
+            return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    framing::send(&mut stream, &(number, Answer::Ok(Reply::Opened(device.info.clone()))), &[])?;
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
-        let (answer, body): (Answer, _) = match device.answer(request, &body) {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
@@ -48,27 +53,27 @@ struct Launchable {
 }
 
 /// A module as the judge knows it: the driver's changes whenever it is loaded anew.
-struct Module {
+struct LoadedModule {
     image: PathBuf,
     loaded: u32,
 }
 
-struct Device {
+struct OpenDevice {
     driver: Box<dyn Driver>,
     info: DeviceInfo,
     memory: Memory,
-    modules: Vec<Module>,
+    modules: Vec<LoadedModule>,
     entries: HashMap<(ModuleId, String), Launchable>,
     /// What the launch statements said, by entry and dims: each is asked once.
-    shapes: HashMap<(ModuleId, String, Vec<u8>), Placed>,
+    shapes: HashMap<(ModuleId, String, Vec<u8>), LaunchShape>,
     /// Where a launch statement writes its `LabShape`.
     statement: Option<u64>,
 }
 
-impl Device {
+impl OpenDevice {
     fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
-        Device {
+        OpenDevice {
             driver,
             info,
             memory,
@@ -79,53 +84,65 @@ impl Device {
         }
     }
 
-    fn answer(&mut self, request: Request, body: &[u8]) -> Result<(Reply, Vec<u8>), Failure> {
+    fn answer(
+        &mut self,
+        request: WorkerRequest,
+        body: &[u8],
+    ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
         let driver = &mut *self.driver;
         let reply = match request {
-            Request::Open { .. } => return Err(Failure::Lab("the device is open already".into())),
-            Request::Load { image } => {
+            WorkerRequest::Open { .. } => {
+                return Err(WorkerFailure::Lab("the device is open already".into()));
+            }
+            WorkerRequest::Load { image } => {
                 let loaded = driver.load(&image)?;
-                self.modules.push(Module { image, loaded });
-                Reply::Module(ModuleId(self.modules.len() as u32 - 1))
+                self.modules.push(LoadedModule { image, loaded });
+                WorkerReply::Module(ModuleId(self.modules.len() as u32 - 1))
             }
-            Request::Renew { module } => {
-                self.renew(module)?;
-                Reply::Done
+            WorkerRequest::Reload { module } => {
+                self.reload(module)?;
+                WorkerReply::Done
             }
-            Request::Lacks { module, entry } => Reply::Lacks(self.launchable(module, &entry)?.err()),
-            Request::Buffer { name, bytes } => Reply::Buffer(self.memory.allocate(driver, name, bytes)?),
-            Request::Write { buffer } => {
+            WorkerRequest::MissingEntry { module, entry } => {
+                WorkerReply::MissingEntry(self.launchable(module, &entry)?.err())
+            }
+            WorkerRequest::Allocate { name, bytes } => {
+                WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
+            }
+            WorkerRequest::Write { buffer } => {
                 self.memory.write(driver, buffer, body)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Read { buffer } => return Ok((Reply::Done, self.memory.read(driver, buffer)?)),
-            Request::Fill { buffer, pattern } => {
+            WorkerRequest::Read { buffer } => {
+                return Ok((WorkerReply::Done, self.memory.read(driver, buffer)?));
+            }
+            WorkerRequest::Fill { buffer, pattern } => {
                 self.memory.fill(driver, buffer, pattern)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Seal { buffer } => {
+            WorkerRequest::Seal { buffer } => {
                 self.memory.seal(driver, buffer)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Free { buffer } => {
+            WorkerRequest::Free { buffer } => {
                 self.memory.free(driver, buffer)?;
-                Reply::Done
+                WorkerReply::Done
             }
-            Request::Launch(launch) => self.launch(&launch)?,
-            Request::Breaches => Reply::Breaches(self.memory.breaches(driver)?),
+            WorkerRequest::Launch(launch) => self.launch(&launch)?,
+            WorkerRequest::Breaches => WorkerReply::Breaches(self.memory.breaches(driver)?),
         };
         Ok((reply, Vec::new()))
     }
 
-    fn module(&self, module: ModuleId) -> Result<&Module, DeviceError> {
+    fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
         let found = self.modules.get(module.0 as usize);
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
     /// Loads the module anew: its globals are as they were in the image, and the driver forgets what lies
     /// beside the buffers.
-    fn renew(&mut self, module: ModuleId) -> Result<(), DeviceError> {
-        let Module { image, loaded } = self.module(module)?;
+    fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
         self.entries.retain(|(of, _), _| *of != module);
         self.driver.unload(loaded)?;
@@ -153,7 +170,7 @@ impl Device {
         Ok(Ok(found))
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<Reply, Failure> {
+    fn launch(&mut self, launch: &Launch) -> Result<WorkerReply, WorkerFailure> {
         let (shape, occupancy) = self.shape(launch)?;
         let found = self.required(launch)?;
         let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
@@ -164,17 +181,17 @@ impl Device {
             });
         }
         let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
-        Ok(Reply::Launched { seconds, shape, occupancy })
+        Ok(WorkerReply::Launched { seconds, shape, occupancy })
     }
 
-    fn required(&mut self, launch: &Launch) -> Result<Launchable, Failure> {
+    fn required(&mut self, launch: &Launch) -> Result<Launchable, WorkerFailure> {
         self.launchable(launch.module, &launch.entry)?
-            .map_err(|missing| Failure::Build(super::missing(&launch.entry, &missing)))
+            .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))
     }
 
     /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
     /// window, so that whatever it leaves in the module is gone before the launch.
-    fn shape(&mut self, launch: &Launch) -> Result<Placed, Failure> {
+    fn shape(&mut self, launch: &Launch) -> Result<LaunchShape, WorkerFailure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.shapes.get(&key) {
             return Ok(*known);
@@ -182,9 +199,9 @@ impl Device {
         let found = self.required(launch)?;
         let out = match self.statement {
             Some(address) => address,
-            None => *self.statement.insert(self.driver.alloc(STATEMENT_BYTES)?),
+            None => *self.statement.insert(self.driver.alloc(SHAPE_BYTES)?),
         };
-        self.driver.fill(out, STATEMENT_BYTES, POISON)?;
+        self.driver.fill(out, SHAPE_BYTES, POISON)?;
         let device = [self.info.sms, self.info.max_shared_bytes, u32::from(self.info.emulated)];
         let args = [
             launch.dims.clone(),
@@ -193,45 +210,26 @@ impl Device {
         ];
         let one = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
         self.driver.launch(found.statement, &one, &args, ExecutionOrder::Forward)?;
-        let mut bytes = [0; STATEMENT_BYTES];
+        let mut bytes = [0; SHAPE_BYTES];
         self.driver.download(out, &mut bytes)?;
-        let shape = read_shape(&bytes);
-        self.check(&launch.entry, found.entry, &shape)?;
+        let shape = launch_statement::read(&bytes);
+        self.check_shape(&launch.entry, found.entry, &shape)?;
         let occupancy = self.driver.occupancy(found.entry, &shape)?;
-        self.renew(launch.module)?;
+        self.reload(launch.module)?;
         self.shapes.insert(key, (shape, occupancy));
         Ok((shape, occupancy))
     }
 
-    fn check(&mut self, name: &str, entry: Entry, shape: &Shape) -> Result<(), Failure> {
-        let refuse =
-            |what: String| Err(Failure::Crash(format!("the launch statement of {name} asks for {what}")));
-        let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-        if shape.grid.contains(&0) || shape.block.contains(&0) {
-            let (grid, block) = (by(shape.grid), by(shape.block));
-            return refuse(format!("a grid of {grid} blocks of {block} threads: no extent may be 0"));
-        }
-        let threads: u64 = shape.block.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
-        if threads > MAX_THREADS || shape.block[2] > 64 {
-            return refuse(format!(
-                "blocks of {} = {threads} threads: at most {MAX_THREADS}, and 64 in z",
-                by(shape.block)
-            ));
-        }
-        if shape.grid[0] > i32::MAX as u32 || shape.grid[1] > 65_535 || shape.grid[2] > 65_535 {
-            return refuse(format!(
-                "a grid of {} blocks: at most 2147483647 in x, 65535 in y and z",
-                by(shape.grid)
-            ));
-        }
-        if shape.shared_bytes > self.info.max_shared_bytes {
-            return refuse(format!(
-                "{} bytes of dynamic shared memory; this device gives a block at most {}",
-                shape.shared_bytes, self.info.max_shared_bytes
-            ));
+    /// Refuses a shape that this device cannot launch.
+    fn check_shape(&mut self, name: &str, entry: Entry, shape: &Shape) -> Result<(), WorkerFailure> {
+        let refuse = |what: String| {
+            Err(WorkerFailure::Crash(format!("the launch statement of {name} asks for {what}")))
+        };
+        if let Some(what) = launch_statement::refusal(shape, self.info.max_shared_bytes) {
+            return refuse(what);
         }
         if shape.cooperative {
-            let blocks: u64 = shape.grid.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
+            let (threads, blocks) = (launch_statement::threads(shape), launch_statement::blocks(shape));
             let each = self.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
             let fit = u64::from(each) * u64::from(self.info.sms);
             if blocks > fit {
@@ -243,21 +241,5 @@ impl Device {
             }
         }
         Ok(())
-    }
-}
-
-const MAX_THREADS: u64 = 1024;
-
-/// `LabShape` of lab.h: grid, block, shared_bytes, cooperative.
-const STATEMENT_BYTES: usize = 8 * 4;
-
-fn read_shape(bytes: &[u8; STATEMENT_BYTES]) -> Shape {
-    let (words, _) = bytes.as_chunks::<4>();
-    let word = |i: usize| words.get(i).map_or(0, |w| u32::from_le_bytes(*w));
-    Shape {
-        grid: [word(0), word(1), word(2)],
-        block: [word(3), word(4), word(5)],
-        shared_bytes: word(6),
-        cooperative: word(7) != 0,
     }
 }

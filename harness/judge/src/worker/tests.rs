@@ -1,10 +1,12 @@
 //! The rules of a worker, on a device whose kernels are Rust closures.
 #![allow(clippy::unwrap_used)]
 
+use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest};
 use super::*;
+use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARE_CHUNK_BYTES, Entry, POISON};
+use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, POISON, Shape};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -186,7 +188,7 @@ fn the_launch_statement_shapes_the_launch() {
     let mut worker = worker_with([3, 2, 1, 64, 2, 1, 128, 1], Box::new(|_, _| Ok(())));
     assert_eq!(launch(&mut worker, vec![]).unwrap(), 0.5);
     let shape = Shape { grid: [3, 2, 1], block: [64, 2, 1], shared_bytes: 128, cooperative: true };
-    assert_eq!(worker.shape(), Some((shape, None)));
+    assert_eq!(worker.launch_shape(), Some((shape, None)));
 }
 
 #[test]
@@ -270,7 +272,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let forger = std::thread::spawn(move || {
         let mut theirs = theirs;
-        framing::receive::<(u64, Request)>(&mut theirs, 0).unwrap();
+        framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
     let error =
@@ -283,17 +285,17 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
 fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
-        let answer = (99u64, Answer::Ok(Reply::Done));
+        let answer = (99u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_id.to_string().contains("an answer to another request"), "{wrong_id}");
     let wrong_kind = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
     let long = forged(|mut s| {
-        let answer = (1u64, Answer::Ok(Reply::Done));
+        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         // The judge may hang up as soon as it has read the length.
         let _ = framing::send(&mut s, &answer, &[0; 10]);
     });

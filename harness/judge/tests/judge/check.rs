@@ -1,49 +1,10 @@
 //! `lab check` on the cpu device: each planted mistake is named with its line, and what is right stays clean.
 
 use crate::support::{Folder, Judged, options, run};
-use lab_judge::Options;
-use lab_judge::check::sanitizer::Sanitizer;
+use crate::toy::{PROBLEM, SHARED, kernel};
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
-use lab_protocol::Target;
 use lab_protocol::Tool;
-
-/// One block of 64 threads, or four that may meet; `rows` tells which.
-const PROBLEM: &str = r#"
-entry = "toy"
-dims = ["n"]
-
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { uniform = { low = 0.0, high = 1.0 } }
-
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-
-[tolerance.f32]
-atol = 1e-6
-rtol = 1e-6
-
-[objective]
-samples = "n"
-
-[[workload]]
-dims = { n = 256 }
-"#;
-
-/// A kernel with this body, from line 5 on, in four blocks of 64 threads.
-fn kernel(body: &str) -> String {
-    format!(
-        "#include \"lab.h\"\n#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n\
-         extern \"C\" __global__ void toy(const float* x, float* y, int n) {{\n{body}\n}}\n\
-         LAB_LAUNCH(toy) {{ launch.grid[0] = 4; launch.block[0] = 64; launch.cooperative = 1; }}\n"
-    )
-}
 
 fn checked(kernel: &str, tools: &[Tool]) -> Judged {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", kernel)]);
@@ -80,8 +41,6 @@ fn who(message: &str) -> String {
     }
     out + rest
 }
-
-const SHARED: &str = "__shared__ float s[64]; const int t = threadIdx.x, i = blockIdx.x * 64 + t;";
 
 #[test]
 fn a_missing_block_barrier_races() {
@@ -193,7 +152,7 @@ fn a_wild_store_ends_the_kernel_and_is_found_all_the_same() {
 fn the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
-        let judged = run(Options { check: Some(Vec::new()), ..options(&folder) });
+        let judged = run(JudgeOptions { check: Some(Vec::new()), ..options(&folder) });
         judged.expect(Exit::Passed).expect_in("check", "address, race clean");
         assert!(judged.report.diagnostics().is_empty(), "{}", judged.log);
     }
@@ -263,56 +222,4 @@ fn a_tool_that_does_not_finish_is_no_clean_one_and_stops_no_other() {
     judged.expect(Exit::Crashed);
     judged.expect_in("stopped", "racecheck did not finish: compute-sanitizer wrote no summary");
     judged.expect_in("synccheck_findings", "0 limit=0");
-}
-
-/// Whether there is a GPU and a compute-sanitizer; said aloud where not.
-fn a_gpu_can_be_watched() -> bool {
-    use std::io::Write;
-    let lacks = match (lab_device::cuda::available(), Sanitizer::find()) {
-        (true, Some(_)) => return true,
-        (false, _) => "no CUDA device",
-        (true, None) => "no compute-sanitizer",
-    };
-    let _ = writeln!(std::io::stderr(), "skipped: {lacks}");
-    false
-}
-
-/// The lines that compute-sanitizer's four tools name in a kernel with this body, as `tool:line`.
-#[track_caller]
-fn on_a_gpu(body: &str, wanted: &[&str]) {
-    let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &kernel(body))]);
-    let judged = run(Options { device: Target::Cuda(0), check: Some(Vec::new()), ..folder.options() });
-    let tool = |message: &str| message.split(']').next().unwrap().trim_start_matches('[').to_owned();
-    let diagnostics = judged.report.diagnostics().iter();
-    let mut found: Vec<String> = diagnostics
-        .filter(|d| d.file == "kernel.cu")
-        .map(|d| format!("{}:{}", tool(&d.message), d.line))
-        .collect();
-    found.dedup();
-    assert_eq!(found, wanted, "{}", judged.log);
-    judged.expect(if wanted.is_empty() { Exit::Passed } else { Exit::Wrong });
-}
-
-#[test]
-fn on_a_gpu_each_tool_names_the_line_of_its_mistake() {
-    if !a_gpu_can_be_watched() {
-        return;
-    }
-    on_a_gpu(&format!("{SHARED}\ns[t] = x[i];\n__syncthreads();\ny[i] = s[63 - t];"), &[]);
-    on_a_gpu(&format!("{SHARED}\ns[t] = x[i];\ny[i] = s[63 - t];"), &["racecheck:6"]);
-    on_a_gpu(&format!("{SHARED}\ns[t] = x[i];\ny[i + 1] = 1;"), &["memcheck:7"]);
-    on_a_gpu(&format!("{SHARED}\ns[t] = 0;\ny[i] += x[i];"), &["initcheck:7"]);
-    on_a_gpu(&format!("{SHARED}\ny[i] = x[i];\nif (t < 40) __syncthreads();"), &["synccheck:7"]);
-}
-
-#[test]
-fn on_a_gpu_the_committed_kernels_are_clean() {
-    if !a_gpu_can_be_watched() {
-        return;
-    }
-    for name in ["rmsnorm", "wavegru"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
-        let judged = run(Options { device: Target::Cuda(0), check: Some(Vec::new()), ..options(&folder) });
-        judged.expect(Exit::Passed).expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
-    }
 }

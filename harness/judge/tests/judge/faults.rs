@@ -1,7 +1,7 @@
 //! Kernels, compilers and ends that would hurt the lab.
 
 use crate::support::{self, Folder, Judged, Log};
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_protocol::Exit;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -80,7 +80,7 @@ fn a_kernel_that_kills_its_process_is_a_crash() {
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(Options { time_limit: Duration::from_secs(3), ..folder.options() });
+    let judged = support::run(JudgeOptions { time_limit: Duration::from_secs(3), ..folder.options() });
     judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
 }
 
@@ -225,7 +225,7 @@ impl Endless {
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let mut options = Options { shown_as: None, ..support::options(folder.as_ref()) };
+        let mut options = JudgeOptions { shown_as: None, ..support::options(folder.as_ref()) };
         options.cache_dir = std::env::var_os("LAB_TEST_CACHE").map(PathBuf::from).or(options.cache_dir);
         let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }

@@ -6,3 +6,5 @@ mod faults;
 mod problems;
 mod rmsnorm;
 mod support;
+mod toy;
+mod wavegru;

@@ -2,7 +2,7 @@
 //! first line, behind `# expected:`, what its error must contain.
 
 use crate::support::{self, Folder};
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ fn gather(kernel: &str) -> Folder {
 fn integers_in_place_are_judged_exactly_and_dumped() {
     let folder = gather(GATHER_KERNEL);
     let out = folder.path().join("dump");
-    let judged = support::run(Options { dump: Some(out.clone()), ..folder.options() });
+    let judged = support::run(JudgeOptions { dump: Some(out.clone()), ..folder.options() });
     judged.expect(Exit::Passed).expect_in("picked_mismatched", "0e0 limit=0e0");
 
     let read = |name: &str| -> Vec<i32> {

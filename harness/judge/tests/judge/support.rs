@@ -1,6 +1,6 @@
 //! Running the judge on a problem folder made for the test.
 
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_judge::process::child::Program;
 use lab_judge::{compiler, worker};
@@ -74,7 +74,7 @@ impl Judged {
     #[track_caller]
     pub fn expect_no_measure(&self) -> &Self {
         for key in ["throughput_sps", "kernel_us"] {
-            // Figures that were told before it failed are taken back.
+            // DeviceFigures that were told before it failed are taken back.
             assert!(self.report.value(key).is_none_or(|v| v == "nan"), "{key} in\n{}", self.log);
         }
         self
@@ -100,7 +100,7 @@ impl Folder {
     }
 
     /// For the cpu device, with this test binary as the children and the tests' own cache.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> JudgeOptions {
         options(self.path())
     }
 
@@ -109,8 +109,8 @@ impl Folder {
     }
 }
 
-pub fn options(folder: &Path) -> Options {
-    Options {
+pub fn options(folder: &Path) -> JudgeOptions {
+    JudgeOptions {
         device: Target::Cpu,
         cache_dir: Some(cache()),
         shown_as: Some("kernel.cu".into()),
@@ -119,7 +119,7 @@ pub fn options(folder: &Path) -> Options {
         time_limit: Duration::from_secs(60),
         compiler: child("compiler_process"),
         worker: child("worker_process"),
-        ..Options::new(folder)
+        ..JudgeOptions::new(folder)
     }
 }
 
@@ -130,7 +130,7 @@ pub fn cache() -> PathBuf {
     CACHE.path().to_owned()
 }
 
-pub fn run(options: Options) -> Judged {
+pub fn run(options: JudgeOptions) -> Judged {
     let log = Log::default();
     let exit = judge(options, log.clone());
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

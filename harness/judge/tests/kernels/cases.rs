@@ -1,7 +1,7 @@
 //! The folder of kernels: what each file says of itself, and the judge's verdict beside it. README.md tells the form.
 
 use crate::support::{self, Judged};
-use lab_judge::Options;
+use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use std::path::{Path, PathBuf};
@@ -189,7 +189,7 @@ pub fn judge_all(kind: &str, device: Target) {
 
 /// A short limit is meant for the kernel, but holds for the build as well: where a busy machine takes too long
 /// for that, it is longer.
-fn patiently(options: &Options, expected: &Expected) -> Judged {
+fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
     let mut options = options.clone();
     loop {
         let judged = support::run(options.clone());
@@ -209,7 +209,7 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
         return Ok("other");
     }
     let folder = problem(case);
-    let options = Options { device, time_limit: case.limit, ..support::options(folder.path()) };
+    let options = JudgeOptions { device, time_limit: case.limit, ..support::options(folder.path()) };
     let expected = case.on_cuda.as_ref().filter(|_| !on_cpu).unwrap_or(&case.judged);
     let judged = patiently(&options, expected);
     let whole = |why: String, judged: &Judged| Err(format!("{why} in\n{}", judged.log));
@@ -230,7 +230,7 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
     }
     // `lab keep` asks for this of every kernel that passed.
     if *expected == Expected::Pass {
-        let held_out = support::run(Options { held_out: true, ..options });
+        let held_out = support::run(JudgeOptions { held_out: true, ..options });
         held_out.expect_no_measure();
         if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
             return whole(format!("held out: {why}"), &held_out);

@@ -1,5 +1,6 @@
 //! How a candidate's speed stands to the incumbent's, with its interval.
 
+use crate::objective::Objective;
 use lab_protocol::report::{Measure, Report, Speed};
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +23,13 @@ impl Change {
     /// Of candidate and incumbent that the built-in harness timed in turns; what a run that goes on has
     /// found so far. It gives a ratio of speeds: of an objective that is neither a speed nor a time it
     /// says nothing.
-    pub fn in_turns(report: &Report, objective: &str) -> Option<Change> {
+    pub fn in_turns(report: &Report, objective: &Objective) -> Option<Change> {
         let comparison = report.comparison()?;
         let Measure { value, low, high } = comparison.ratio;
         let (value, ends) = match objective {
-            "throughput_sps" => (value, low.zip(high)),
-            "kernel_us" => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
-            _ => return None,
+            Objective::Throughput => (value, low.zip(high)),
+            Objective::KernelTime => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
+            Objective::Other(_) => return None,
         };
         let (low, high) = ends?;
         let spread = Some((high - low) / 2.0);
@@ -83,9 +84,9 @@ mod tests {
     #[test]
     fn a_time_shrinks_where_a_speed_grows() {
         let report = Report::read("speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n");
-        let change = Change::in_turns(&report, "kernel_us").expect("a change");
+        let change = Change::in_turns(&report, &Objective::KernelTime).expect("a change");
         assert_eq!(change.words(), "faster -2.1 % (-2.3 … -1.9)");
-        assert_eq!(Change::in_turns(&report, "gbps"), None);
+        assert_eq!(Change::in_turns(&report, &"gbps".into()), None);
     }
 
     #[test]

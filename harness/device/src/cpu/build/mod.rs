@@ -55,6 +55,14 @@ impl Builder for HostCompiler {
         let image = folder.join("kernel.so");
         let mut arguments = self.flags(sanitizer);
         arguments.extend(self.include_options(request, folder, &headers));
+        // Without this option the debug information holds the current folder, and an image from the cache would hold the folder in
+        // which it was first built.
+        if let Ok(current) = std::env::current_dir() {
+            let mut map = OsString::from("-fdebug-prefix-map=");
+            map.push(current);
+            map.push("=.");
+            arguments.push(map);
+        }
         let is_host_option =
             |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
         arguments.extend(request.options.iter().filter(is_host_option).map(OsString::from));

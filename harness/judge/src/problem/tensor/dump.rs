@@ -1,8 +1,8 @@
 //! `--dump`: every tensor of every case as .npy, so that anyone can check the reference.
 
-use super::Prepared;
-use super::bench::Outputs;
-use super::spec::{CaseTensor, Spec};
+use super::PreparedCase;
+use super::launcher::Outputs;
+use super::spec::{CaseTensor, ProblemSpec};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use npyz::WriterBuilder;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Writes `CASE-x.npy` of inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` of outputs;
 /// CASE is `rows3-cols257-Tf16`. f16 and bf16 are widened to f32.
-pub fn write(folder: &Path, spec: &Spec, prepared: &Prepared, got: &Outputs) -> Result<(), Stop> {
+pub fn write(folder: &Path, spec: &ProblemSpec, prepared: &PreparedCase, got: &Outputs) -> Result<(), Stop> {
     let case = prepared.case.label.replace('=', "").replace(' ', "-");
     for (i, (tensor, shaped)) in spec.tensors.iter().zip(&prepared.case.tensors).enumerate() {
         let contents =

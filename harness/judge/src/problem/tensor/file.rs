@@ -2,10 +2,10 @@
 
 mod cases;
 
-use super::drawn::{Drawn, Extents};
+use super::drawn_shapes::{DrawnShapes, Extents};
 use super::expression::Expression;
-use super::spec::{Role, Scalar, Spec, Tensor};
-use super::values::Values;
+use super::input_values::InputValues;
+use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::probe::bounds::Cache;
 use serde::Deserialize;
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 
 /// Reads the text of a problem.toml; an error names the place in it.
 /// With a seed: of what `lab keep` checks, drawn by it.
-pub fn parse(text: &str, held_out: Option<u64>) -> Result<Spec, Wrong> {
-    let file: File = toml::from_str(text).map_err(|e| Wrong::Toml(Box::new(e)))?;
+pub fn parse(text: &str, held_out: Option<u64>) -> Result<ProblemSpec, ProblemFileError> {
+    let file: ProblemFile = toml::from_str(text).map_err(|e| ProblemFileError::Toml(Box::new(e)))?;
     let file = match held_out {
         Some(seed) => file.held_out(seed),
         None => file,
     };
-    file.check().map_err(Wrong::Sense)
+    file.check().map_err(ProblemFileError::Sense)
 }
 
 /// What is wrong with a problem.toml.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum ProblemFileError {
     /// It is no TOML, or has a key or value that is not known; this knows the line.
     Toml(Box<toml::de::Error>),
     /// It says something that makes no sense.
@@ -33,7 +33,7 @@ pub enum Wrong {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ProblemFile {
     #[serde(rename = "kind")]
     _kind: Option<String>,
     name: Option<String>,
@@ -53,7 +53,7 @@ struct File {
     #[serde(default)]
     held_out: Vec<WorkloadText>,
     #[serde(default)]
-    keep: Vec<Drawn>,
+    keep: Vec<DrawnShapes>,
     cpu_max_cells: Option<usize>,
     #[serde(default)]
     cache: Cache,
@@ -63,11 +63,11 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct TensorText {
     name: String,
-    role: Role,
+    role: TensorRole,
     #[serde(rename = "type")]
     dtype: TensorType,
     shape: Vec<ExtentText>,
-    values: Option<Values>,
+    values: Option<InputValues>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -132,8 +132,8 @@ struct WorkloadText {
 /// The variable that holds the bytes of the type parameter.
 const SIZE_OF_T: &str = "sizeof_T";
 
-impl File {
-    fn check(self) -> Result<Spec, String> {
+impl ProblemFile {
+    fn check(self) -> Result<ProblemSpec, String> {
         self.check_names()?;
         self.check_types()?;
         let names = self.names();
@@ -141,7 +141,7 @@ impl File {
         let scalars = self.scalars()?;
         let expression =
             |key: &str, text: &str| Expression::parse(text, &names).map_err(|e| format!("{key}: {e}"));
-        let counts = Counts {
+        let counts = ParsedCounts {
             samples: expression("objective.samples", &self.objective.samples)?,
             bytes: self.bytes.as_deref().map(|t| expression("bytes", t)).transpose()?,
             flops: self.flops.as_deref().map(|t| expression("flops", t)).transpose()?,
@@ -150,7 +150,7 @@ impl File {
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
         let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
-        Ok(Spec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
+        Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
     }
 
     /// What expressions may name.
@@ -180,7 +180,8 @@ impl File {
             seen.push(name);
         }
         // Result lines are named after tensors, and their keys are lower case.
-        let shouting = |t: &&TensorText| t.role != Role::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
+        let shouting =
+            |t: &&TensorText| t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
         match self.tensor.iter().find(shouting) {
             Some(t) => Err(format!("tensor: an output's name is lower case, unlike '{}'", t.name)),
             None => Ok(()),
@@ -219,8 +220,8 @@ impl File {
         Ok(())
     }
 
-    fn tensors(&self, names: &[&str]) -> Result<Vec<Shaped>, String> {
-        if self.tensor.iter().all(|t| t.role == Role::In) {
+    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor>, String> {
+        if self.tensor.iter().all(|t| t.role == TensorRole::In) {
             return Err("tensor: none has role \"out\" or \"inout\", so there is nothing to compare".into());
         }
         self.tensor
@@ -229,10 +230,12 @@ impl File {
             .collect()
     }
 
-    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<Shaped, String> {
+    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, String> {
         match (t.role, &t.values) {
-            (Role::Out, Some(_)) => return Err("an output has no values: the kernel writes them".into()),
-            (Role::In | Role::Inout, None) => {
+            (TensorRole::Out, Some(_)) => {
+                return Err("an output has no values: the kernel writes them".into());
+            }
+            (TensorRole::In | TensorRole::Inout, None) => {
                 return Err("an input needs values, as in values = { normal = { std = 1.0 } }".into());
             }
             (_, None) => {}
@@ -242,7 +245,7 @@ impl File {
                 }
             }
         }
-        if t.role != Role::In {
+        if t.role != TensorRole::In {
             let untold = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
             if let Some(dtype) = self.concrete(t.dtype).into_iter().find(untold) {
                 return Err(format!(
@@ -258,8 +261,8 @@ impl File {
         if shape.is_empty() {
             return Err("shape: at least one extent, as in shape = [1]".into());
         }
-        let tensor = Tensor { name: t.name.clone(), role: t.role, values: t.values };
-        Ok(Shaped { tensor, dtype: t.dtype, shape })
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
+        Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
     /// The types that a tensor has in one case or another.
@@ -270,7 +273,7 @@ impl File {
         }
     }
 
-    fn scalars(&self) -> Result<Vec<Scalar>, String> {
+    fn scalars(&self) -> Result<Vec<ScalarSpec>, String> {
         let scalar = |s: &ScalarText| {
             let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
             if !matches!(s.dtype, Dtype::F32 | Dtype::I32) || (s.dtype == Dtype::I32 && !whole) {
@@ -278,20 +281,20 @@ impl File {
             }
             let mut bytes = Vec::new();
             s.dtype.encode(s.value, &mut bytes);
-            Ok(Scalar { bytes })
+            Ok(ScalarSpec { bytes })
         };
         self.scalar.iter().map(scalar).collect()
     }
 }
 
 /// A tensor whose shape is still expressions.
-struct Shaped {
-    tensor: Tensor,
+struct ParsedTensor {
+    tensor: TensorSpec,
     dtype: TensorType,
     shape: Vec<Expression>,
 }
 
-struct Counts {
+struct ParsedCounts {
     samples: Expression,
     bytes: Option<Expression>,
     flops: Option<Expression>,

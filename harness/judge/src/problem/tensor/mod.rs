@@ -1,32 +1,32 @@
 //! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust. Every key of
 //! problem.toml is explained in kernels/README.md.
 
-mod bench;
-mod drawn;
+mod drawn_shapes;
 mod dump;
 mod expression;
 mod file;
+mod input_values;
+mod launcher;
 mod reference;
 mod spec;
 mod suggest;
 mod tally;
 mod timing;
-mod values;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed, toml_error};
+use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole, toml_error};
 use crate::worker::{Breach, ModuleId, Worker};
-use bench::{Bench, Inputs, Outputs};
-use file::Wrong;
+use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::report::Writer;
-use reference::Reference;
-use spec::{Case, CaseTensor, Spec};
+use launcher::{CaseLauncher, Inputs, Outputs};
+use reference::ReferenceKernel;
+use spec::{Case, CaseTensor, ProblemSpec};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use tally::Tally;
-use timing::Timing;
+use tally::GateTally;
+use timing::TensorTiming;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
@@ -46,10 +46,10 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
 }
 
 /// With a seed: of what no run has shown.
-fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<Spec, Stop> {
+fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
     file::parse(text, held_out).map_err(|wrong| match wrong {
-        Wrong::Toml(error) => toml_error(path, text, &error),
-        Wrong::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
+        ProblemFileError::Toml(error) => toml_error(path, text, &error),
+        ProblemFileError::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
     })
 }
 
@@ -58,38 +58,38 @@ struct TensorProblem {
     folder: PathBuf,
     /// Of problem.toml.
     text: String,
-    spec: Rc<Spec>,
-    reference: Option<Reference>,
+    spec: Rc<ProblemSpec>,
+    reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
     ahead: Ahead,
     /// Inputs of the timed cases, once they were drawn: every kernel that is timed shares them.
-    timed: Option<Rc<Vec<(usize, Drawn)>>>,
+    timed: Option<Rc<Vec<(usize, CaseData)>>>,
 }
 
 /// A case with inputs and what is expected of them.
-struct Prepared<'a> {
+struct PreparedCase<'a> {
     /// Among the spec's.
     index: usize,
     case: &'a Case,
-    drawn: Drawn,
+    drawn: CaseData,
 }
 
-impl std::ops::Deref for Prepared<'_> {
-    type Target = Drawn;
-    fn deref(&self) -> &Drawn {
+impl std::ops::Deref for PreparedCase<'_> {
+    type Target = CaseData;
+    fn deref(&self) -> &CaseData {
         &self.drawn
     }
 }
 
 /// Inputs and what is expected of them.
-struct Drawn {
+struct CaseData {
     sets: Vec<Inputs>,
     expected: Vec<Outputs>,
 }
 
 /// What was drawn before it was asked for, by case and seed.
-type Ahead = HashMap<(usize, u64), Drawn>;
+type Ahead = HashMap<(usize, u64), CaseData>;
 
 impl Problem for TensorProblem {
     fn name(&self) -> &str {
@@ -100,14 +100,14 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
-    /// Values are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
-    fn hold_out(&mut self, seed: u64) -> Result<(), Stop> {
+    /// InputValues are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
+    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
         self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
         Ok(())
     }
 
-    fn prepare(&mut self, cx: &mut Context, _worker: &mut Worker) -> Result<(), Stop> {
-        self.reference = Some(Reference::start(&self.spec, &self.folder, cx)?);
+    fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
+        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
         self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
@@ -125,14 +125,14 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
-    fn warm(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    fn draw_ahead(&mut self, cx: &mut ProblemContext, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         let verified = self.chosen.iter().map(|index| (*index, cx.seed));
         let timed = self.timed_cases().into_iter().map(|index| (index, cx.seed ^ TIMED));
         let mut bytes = 0;
         for (index, seed) in verified.chain(timed) {
             let case = &self.spec.cases[index];
             bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
-            if bytes > MOST_AHEAD || !nobody_waits() {
+            if bytes > MOST_AHEAD || !is_idle() {
                 return Ok(());
             }
             let drawn = draw(&self.spec, index, &mut self.reference, seed)?;
@@ -141,20 +141,20 @@ impl Problem for TensorProblem {
         self.timed_inputs(cx.seed).map(|_| ())
     }
 
-    fn at_hand(&self) -> bool {
+    fn can_set_up_early(&self) -> bool {
         self.timed.is_some()
     }
 
     fn verify(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let mut tally = Tally::new(&self.spec);
+        let mut tally = GateTally::new(&self.spec);
         for (done, index) in self.chosen.iter().enumerate() {
             cx.out.progress(done as u64, self.chosen.len() as u64)?;
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
@@ -175,29 +175,29 @@ impl Problem for TensorProblem {
 
     fn set_up(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-        place: Place,
+        place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
         let drawn = self.timed_inputs(cx.seed)?;
-        let scratch = bench::scratch(&self.spec, worker)?;
-        let set_up = |(index, drawn): &(usize, Drawn)| {
-            Bench::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
+        let scratch = launcher::scratch(&self.spec, worker)?;
+        let set_up = |(index, drawn): &(usize, CaseData)| {
+            CaseLauncher::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
                 worker,
                 &drawn.sets,
                 scratch,
             )
         };
-        let benches = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
-        Ok(Box::new(Timing::new(self.spec.clone(), drawn, benches, place, cx.seed)))
+        let launchers = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
+        Ok(Box::new(TensorTiming::new(self.spec.clone(), drawn, launchers, place, cx.seed)))
     }
 
     /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
-    fn shrink(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         for entry in self.spec.entries() {
             let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
             let cases = (0..self.spec.cases.len()).filter(of_entry);
@@ -211,33 +211,39 @@ impl Problem for TensorProblem {
         Ok(labels.collect::<Vec<_>>().join("; "))
     }
 
-    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    fn launch_for_check(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
-            let sets = [bench::draw(&self.spec, case, cx.seed, 0)];
-            let bench = Bench::set_up(&self.spec, *index, worker, module, &sets)?;
-            bench.launch(worker, 0, &sets[0], ExecutionOrder::Shuffled(cx.seed))?;
-            bench.take_down(worker)?;
+            let sets = [launcher::draw(&self.spec, case, cx.seed, 0)];
+            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, module, &sets)?;
+            launcher.launch(worker, 0, &sets[0], ExecutionOrder::Shuffled(cx.seed))?;
+            launcher.take_down(worker)?;
         }
         Ok(())
     }
 
     fn dump(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
         for index in &self.chosen {
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
-            let bench = Bench::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
-            bench.launch(worker, 0, &prepared.sets[0], ExecutionOrder::Forward)?;
-            let got = bench.outputs(worker)?;
-            bench.take_down(worker)?;
+            let launcher =
+                CaseLauncher::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
+            launcher.launch(worker, 0, &prepared.sets[0], ExecutionOrder::Forward)?;
+            let got = launcher.outputs(worker)?;
+            launcher.take_down(worker)?;
             dump::write(folder, &self.spec, &prepared, &got)?;
         }
         Ok(())
@@ -250,7 +256,7 @@ impl TensorProblem {
     }
 
     /// Other inputs than those that are verified.
-    fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, Drawn)>>, Stop> {
+    fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, CaseData)>>, Stop> {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
         }
@@ -274,25 +280,30 @@ const MOST_AHEAD: usize = 1 << 30;
 const TIMED: u64 = 0x7469_6d65_645f_7365;
 
 /// Draws inputs and asks the reference what is expected of them.
-fn draw(spec: &Rc<Spec>, index: usize, reference: &mut Option<Reference>, seed: u64) -> Result<Drawn, Stop> {
+fn draw(
+    spec: &Rc<ProblemSpec>,
+    index: usize,
+    reference: &mut Option<ReferenceKernel>,
+    seed: u64,
+) -> Result<CaseData, Stop> {
     let case = &spec.cases[index];
     let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
-    let sets: Vec<Inputs> = (0..sets(case)).map(|set| bench::draw(spec, case, seed, set)).collect();
+    let sets: Vec<Inputs> = (0..sets(case)).map(|set| launcher::draw(spec, case, seed, set)).collect();
     let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
-    Ok(Drawn { expected: expected.collect::<Result<_, _>>()?, sets })
+    Ok(CaseData { expected: expected.collect::<Result<_, _>>()?, sets })
 }
 
 /// The same, or what was drawn ahead.
 fn prepare_case<'a>(
-    spec: &'a Rc<Spec>,
+    spec: &'a Rc<ProblemSpec>,
     index: usize,
-    reference: &mut Option<Reference>,
+    reference: &mut Option<ReferenceKernel>,
     ahead: &mut Ahead,
     seed: u64,
-) -> Result<Prepared<'a>, Stop> {
+) -> Result<PreparedCase<'a>, Stop> {
     let case = &spec.cases[index];
     let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, index, reference, seed), Ok)?;
-    Ok(Prepared { index, case, drawn })
+    Ok(PreparedCase { index, case, drawn })
 }
 
 /// Two, so that no launch can know which one it gets; of a huge case one is time enough.
@@ -305,14 +316,14 @@ const HUGE: usize = 8 << 20;
 
 /// Launches in several orders (which only the emulated device heeds) and on each set.
 fn verify_case(
-    spec: &Rc<Spec>,
-    prepared: &Prepared,
-    tally: &mut Tally,
-    cx: &mut Context,
+    spec: &Rc<ProblemSpec>,
+    prepared: &PreparedCase,
+    tally: &mut GateTally,
+    cx: &mut ProblemContext,
     worker: &mut Worker,
     module: ModuleId,
 ) -> Result<(), Stop> {
-    let bench = Bench::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
+    let launcher = CaseLauncher::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
     let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
     let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
     for (i, order) in orders.iter().enumerate() {
@@ -323,27 +334,27 @@ fn verify_case(
             (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
             (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
         };
-        bench.launch(worker, set, &prepared.sets[set], *order)?;
-        let got = bench.outputs(worker)?;
+        launcher.launch(worker, set, &prepared.sets[set], *order)?;
+        let got = launcher.outputs(worker)?;
         tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
-        check_breaches(&bench, &how, tally, worker, cx.out)?;
+        check_breaches(&launcher, &how, tally, worker, cx.out)?;
         if tally.breached() {
             break;
         }
     }
-    bench.take_down(worker)
+    launcher.take_down(worker)
 }
 
 fn check_breaches(
-    bench: &Bench,
+    launcher: &CaseLauncher,
     how: &str,
-    tally: &mut Tally,
+    tally: &mut GateTally,
     worker: &mut Worker,
     out: &mut Writer,
 ) -> Result<(), Stop> {
     for breach in worker.breaches()? {
         let input = matches!(breach, Breach::InputChanged { .. });
-        tally.breach(bench.case(), how, &bench.describe(&breach), input, out)?;
+        tally.breach(launcher.case(), how, &launcher.describe(&breach), input, out)?;
     }
     Ok(())
 }

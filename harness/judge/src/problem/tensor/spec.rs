@@ -1,6 +1,6 @@
 //! A tensor problem that makes sense: every name is known, every shape is a number.
 
-use super::values::Values;
+use super::input_values::InputValues;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::Cache;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 /// What a problem.toml says.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
-    pub tensors: Vec<Tensor>,
-    pub scalars: Vec<Scalar>,
+    pub tensors: Vec<TensorSpec>,
+    pub scalars: Vec<ScalarSpec>,
     /// In the file's order, held-out ones last; one for each type.
     pub cases: Vec<Case>,
     pub cpu_max_cells: Option<usize>,
@@ -21,16 +21,16 @@ pub struct Spec {
 }
 
 #[derive(Clone, Debug)]
-pub struct Tensor {
+pub struct TensorSpec {
     pub name: String,
-    pub role: Role,
+    pub role: TensorRole,
     /// Of inputs.
-    pub values: Option<Values>,
+    pub values: Option<InputValues>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum TensorRole {
     In,
     Out,
     /// Holds values before the launch and others after it.
@@ -38,7 +38,7 @@ pub enum Role {
 }
 
 #[derive(Clone, Debug)]
-pub struct Scalar {
+pub struct ScalarSpec {
     /// The bytes that the kernel's parameter takes.
     pub bytes: Vec<u8>,
 }
@@ -96,7 +96,7 @@ impl Case {
     }
 }
 
-impl Spec {
+impl ProblemSpec {
     /// `lab_problem.h`.
     pub fn header(&self) -> String {
         let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();

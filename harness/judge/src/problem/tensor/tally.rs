@@ -1,19 +1,19 @@
 //! The gates of a tensor problem: what was found over all cases, and its result lines.
 
-use super::spec::{Case, Role, Spec};
-use crate::gates::{self, Cell, Comparison};
+use super::spec::{Case, ProblemSpec, TensorRole};
+use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Stop};
 use lab_protocol::report::{self, Histogram, Writer};
 
-use super::bench::Outputs;
+use super::launcher::Outputs;
 use std::time::{Duration, Instant};
 
 /// What every launch so far came to.
-pub struct Tally {
+pub struct GateTally {
     /// In the order of the spec's tensors; `None` of pure inputs.
-    tensors: Vec<Option<Found>>,
-    breaches: Breaches,
-    written: Option<Breaches>,
+    tensors: Vec<Option<OutputTally>>,
+    breaches: BreachCounts,
+    written: Option<BreachCounts>,
     /// When the series were written last.
     drawn: Option<Instant>,
     failures: u64,
@@ -23,17 +23,17 @@ pub struct Tally {
 const SERIES_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Breaches {
+struct BreachCounts {
     out_of_bounds: u64,
     inputs_changed: u64,
 }
 
 /// What was found in one output.
 #[derive(Default)]
-struct Found {
-    worst: Worst,
+struct OutputTally {
+    worst: WorstError,
     /// What the gates' lines say so far.
-    written: Option<Worst>,
+    written: Option<WorstError>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
     /// Where the largest of all is: the cell, and the workload.
@@ -42,7 +42,7 @@ struct Found {
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Worst {
+struct WorstError {
     error: f64,
     /// The largest fraction of mismatched cells that one launch had, and what was allowed there.
     mismatched: f64,
@@ -51,11 +51,11 @@ struct Worst {
     unwritten: u64,
 }
 
-impl Tally {
-    pub fn new(spec: &Spec) -> Self {
-        let found = |role| (role != Role::In).then(Found::default);
+impl GateTally {
+    pub fn new(spec: &ProblemSpec) -> Self {
+        let found = |role| (role != TensorRole::In).then(OutputTally::default);
         let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
-        Tally { tensors, breaches: Breaches::default(), written: None, drawn: None, failures: 0 }
+        GateTally { tensors, breaches: BreachCounts::default(), written: None, drawn: None, failures: 0 }
     }
 
     pub fn verdict(&self) -> Correctness {
@@ -70,7 +70,7 @@ impl Tally {
     /// Compares what a launch wrote; `how` tells which launch it was.
     pub fn compare(
         &mut self,
-        spec: &Spec,
+        spec: &ProblemSpec,
         case: &Case,
         how: &str,
         got: &Outputs,
@@ -118,7 +118,7 @@ impl Tally {
 
     /// The gates' lines, as far as they changed since they were written last. The gravest come
     /// first: where several fail, the first says what happened. `last`: nothing is added any more.
-    pub fn write(&mut self, spec: &Spec, last: bool, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write(&mut self, spec: &ProblemSpec, last: bool, out: &mut Writer) -> Result<(), Stop> {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
             out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
@@ -140,8 +140,8 @@ impl Tally {
     }
 }
 
-impl Found {
-    fn add(&mut self, compared: &Comparison, allowed: f64) {
+impl OutputTally {
+    fn add(&mut self, compared: &TensorComparison, allowed: f64) {
         if let Some(last) = self.errors.last_mut() {
             *last = last.max(compared.error);
         }
@@ -158,7 +158,7 @@ impl Found {
     }
 }
 
-impl Worst {
+impl WorstError {
     fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
@@ -173,7 +173,7 @@ impl Worst {
 }
 
 /// What is wrong first, the gravest kind before the others.
-fn first_wrong(compared: &Comparison, place: impl Fn(&Cell) -> String) -> String {
+fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> String) -> String {
     if let Some(cell) = &compared.first_unwritten {
         let (at, n) = (place(cell), compared.unwritten);
         return format!("never wrote {at}, expected {} ({n} cells unwritten)", cell.want);

@@ -1,13 +1,13 @@
 //! Timed launches of a tensor problem: every timed case once a turn, and the measures' lines.
 
-use super::Drawn;
-use super::bench::Bench;
-use super::spec::{Case, Role, Spec};
-use super::tally::Tally;
-use crate::measure::{self, Summary};
+use super::CaseData;
+use super::launcher::CaseLauncher;
+use super::spec::{Case, ProblemSpec, TensorRole};
+use super::tally::GateTally;
+use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::Demand;
-use crate::problem::api::{Place, Timed, in_digits};
+use crate::problem::api::{Timed, WorkerRole, in_digits};
 use crate::worker::{Breach, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
@@ -16,51 +16,51 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::rc::Rc;
 
 /// A kernel set up on a worker, with the buffers of every timed case.
-pub struct Timing {
-    spec: Rc<Spec>,
-    drawn: Rc<Vec<(usize, Drawn)>>,
+pub struct TensorTiming {
+    spec: Rc<ProblemSpec>,
+    drawn: Rc<Vec<(usize, CaseData)>>,
     /// In the order of `drawn`.
-    benches: Vec<Bench>,
-    tally: Tally,
+    launchers: Vec<CaseLauncher>,
+    tally: GateTally,
     /// Which set of inputs each case's outputs are of, since the last turn.
     left: Vec<usize>,
-    place: Place,
+    place: WorkerRole,
     seed: u64,
     rng: ChaCha8Rng,
     turns: usize,
 }
 
-impl Timing {
+impl TensorTiming {
     /// `seed` is the run's.
     pub fn new(
-        spec: Rc<Spec>,
-        drawn: Rc<Vec<(usize, Drawn)>>,
-        benches: Vec<Bench>,
-        place: Place,
+        spec: Rc<ProblemSpec>,
+        drawn: Rc<Vec<(usize, CaseData)>>,
+        launchers: Vec<CaseLauncher>,
+        place: WorkerRole,
         seed: u64,
     ) -> Self {
         let seed = seed ^ place.salt();
-        let mut tally = Tally::new(&spec);
+        let mut tally = GateTally::new(&spec);
         tally.begin_case();
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        Timing { spec, drawn, benches, tally, left: Vec::new(), place, seed, rng, turns: 0 }
+        TensorTiming { spec, drawn, launchers, tally, left: Vec::new(), place, seed, rng, turns: 0 }
     }
 
     fn compare(&mut self, worker: &mut Worker, at: usize, out: &mut Writer) -> Result<(), Stop> {
         let (index, drawn) = &self.drawn[at];
-        let got = self.benches[at].outputs(worker)?;
+        let got = self.launchers[at].outputs(worker)?;
         let how = format!("timed launch {}", self.turns);
         let case = &self.spec.cases[*index];
         self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
     }
 
-    fn warm_anew(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
-        let Some(bench) = self.benches.first() else { return Ok(()) };
-        bench.renew(worker)?;
-        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+    fn reload_and_warm_up(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
+        let Some(launcher) = self.launchers.first() else { return Ok(()) };
+        launcher.reload(worker)?;
+        for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
             if drawn.sets.len() > 1 {
-                bench.launch(worker, other, &drawn.sets[other], ExecutionOrder::Forward)?;
+                launcher.launch(worker, other, &drawn.sets[other], ExecutionOrder::Forward)?;
             }
         }
         Ok(())
@@ -79,7 +79,7 @@ impl Timing {
     }
 
     /// Each case over all turns.
-    fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<Summary>> {
+    fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
         let of = |at: usize| {
             let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
             measure::summarise(&seconds)
@@ -89,11 +89,11 @@ impl Timing {
 }
 
 /// Which set of inputs the case at this place gets in a turn.
-fn set_of(inputs: u64, at: usize, drawn: &Drawn) -> usize {
+fn set_of(inputs: u64, at: usize, drawn: &CaseData) -> usize {
     (inputs >> (at % 64)) as usize % drawn.sets.len()
 }
 
-impl Timed for Timing {
+impl Timed for TensorTiming {
     /// There is no end of them: each number says which set of inputs a case gets.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
@@ -112,16 +112,17 @@ impl Timed for Timing {
         self.left.clear();
         let mut seconds = Vec::new();
         if self.turns > 1 {
-            self.warm_anew(worker, inputs)?;
+            self.reload_and_warm_up(worker, inputs)?;
         }
-        for (at, (bench, (_, drawn))) in self.benches.iter().zip(self.drawn.iter()).enumerate() {
+        for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
             let set = set_of(inputs, at, drawn);
-            seconds.push(bench.launch(worker, set, &drawn.sets[set], ExecutionOrder::Forward)?);
+            seconds.push(launcher.launch(worker, set, &drawn.sets[set], ExecutionOrder::Forward)?);
             self.left.push(set);
         }
-        let checked = self.rng.next_u32() as usize % self.benches.len().max(1);
-        let large = self.benches.get(checked).is_some_and(|bench| bench.case().cells() > LARGE);
-        if self.place != Place::Incumbent && (!large || self.rng.next_u32().is_multiple_of(LARGE_ONE_IN)) {
+        let checked = self.rng.next_u32() as usize % self.launchers.len().max(1);
+        let large = self.launchers.get(checked).is_some_and(|launcher| launcher.case().cells() > LARGE);
+        if self.place != WorkerRole::Incumbent && (!large || self.rng.next_u32().is_multiple_of(LARGE_ONE_IN))
+        {
             self.compare(worker, checked, out)?;
         }
         let right = self.verdict(out)? == Correctness::Pass;
@@ -133,9 +134,11 @@ impl Timed for Timing {
             self.compare(worker, at, out)?;
         }
         for breach in worker.breaches()? {
-            let Some(bench) = self.benches.iter().find(|bench| bench.owns(&breach)) else { continue };
+            let Some(launcher) = self.launchers.iter().find(|launcher| launcher.owns(&breach)) else {
+                continue;
+            };
             let input = matches!(breach, Breach::InputChanged { .. });
-            self.tally.breach(bench.case(), "timed launches", &bench.describe(&breach), input, out)?;
+            self.tally.breach(launcher.case(), "timed launches", &launcher.describe(&breach), input, out)?;
         }
         self.verdict(out)
     }
@@ -143,7 +146,7 @@ impl Timed for Timing {
     /// Geometric means over the cases, so that each weighs the same.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         let summaries = self.summaries(turns)?;
-        let rates = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+        let rates = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let each = self.cases().zip(&summaries);
             let rates: Option<Vec<f64>> = each.map(|(case, s)| Some(case.samples / seconds(s)?)).collect();
             rates.and_then(measure::geometric_mean)
@@ -160,7 +163,8 @@ impl Timed for Timing {
         let demand = |case: &Case| {
             let bytes = |reads: bool| {
                 let tensors = self.spec.tensors.iter().zip(&case.tensors);
-                let moved = tensors.filter(|(t, _)| t.role != if reads { Role::Out } else { Role::In });
+                let moved =
+                    tensors.filter(|(t, _)| t.role != if reads { TensorRole::Out } else { TensorRole::In });
                 moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
             };
             let reads = bytes(true).min(case.bytes);
@@ -181,7 +185,7 @@ impl Timed for Timing {
                 write_workload(case, seconds, out)?;
             }
         }
-        let us = |seconds: &dyn Fn(&Summary) -> Option<f64>| {
+        let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();
             each.and_then(measure::geometric_mean).map(|mean| mean * 1e6)
         };
@@ -200,7 +204,7 @@ impl Timed for Timing {
 const LARGE: usize = 1 << 20;
 const LARGE_ONE_IN: u32 = 8;
 
-fn write_workload(case: &Case, seconds: &Summary, out: &mut Writer) -> Result<(), Stop> {
+fn write_workload(case: &Case, seconds: &TimingSummary, out: &mut Writer) -> Result<(), Stop> {
     let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
     line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
     line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);

@@ -3,20 +3,20 @@
 //! A file is named by the digest of everything that determines its content, and ends in a digest
 //! of all that it holds. One that is damaged, or of another version, counts as missing.
 
-use super::reference::{Reference, Sampling, Start, VERSION};
+use super::reference::{ReferenceOutput, SamplingParams, StartState, VERSION};
+use crate::atomic_file;
 use bytemuck::{NoUninit, Pod};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Everything that determines a reference.
-pub struct Key {
+pub struct ReferenceKey {
     digest: [u8; 32],
     steps: usize,
     hidden: usize,
 }
 
-impl Key {
-    pub fn new(weights: &[u8; 32], start: &Start, sampling: &Sampling) -> Self {
+impl ReferenceKey {
+    pub fn new(weights: &[u8; 32], start: &StartState, sampling: &SamplingParams) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes()).update(weights);
         hasher.update(&start.seed.to_le_bytes()).update(&(start.h0.len() as u64).to_le_bytes());
@@ -24,7 +24,7 @@ impl Key {
         hasher.update(&(sampling.steps as u64).to_le_bytes());
         hasher.update(&(sampling.first_token as u64).to_le_bytes());
         hasher.update(&sampling.temperature.to_le_bytes()).update(&sampling.min_p.to_le_bytes());
-        Key { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
+        ReferenceKey { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
     }
 
     /// Enough of the digest for a name.
@@ -38,19 +38,19 @@ impl Key {
 }
 
 /// `None` where there is none, or none that can be trusted.
-pub fn load(folder: &Path, key: &Key) -> Option<Reference> {
+pub fn load(folder: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
     read(&key.file(folder), key)
 }
 
 /// The same from a file by another name.
-pub fn read(path: &Path, key: &Key) -> Option<Reference> {
+pub fn read(path: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
     let bytes = std::fs::read(path).ok()?;
     let (content, digest) = bytes.split_last_chunk::<32>()?;
     if blake3::hash(content).as_bytes() != digest {
         return None;
     }
     let mut rest = content.strip_prefix(&key.digest)?;
-    let reference = Reference {
+    let reference = ReferenceOutput {
         tokens: take(&mut rest, key.steps)?,
         teacher_prob: take(&mut rest, key.steps)?,
         h0: take(&mut rest, key.hidden)?,
@@ -64,13 +64,12 @@ pub fn read(path: &Path, key: &Key) -> Option<Reference> {
 }
 
 /// Written beside and renamed, so that no reader sees half a file.
-pub fn store(folder: &Path, key: &Key, reference: &Reference) -> std::io::Result<()> {
+pub fn store(folder: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
     write(&key.file(folder), key, reference)
 }
 
 /// The same into a file by another name.
-pub fn write(path: &Path, key: &Key, reference: &Reference) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
     let mut bytes = key.digest.to_vec();
     put(&mut bytes, &reference.tokens);
     put(&mut bytes, &reference.teacher_prob);
@@ -82,11 +81,7 @@ pub fn write(path: &Path, key: &Key, reference: &Reference) -> std::io::Result<(
     put(&mut bytes, &[reference.min_p_changed]);
     let digest = blake3::hash(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&bytes)?;
-    file.persist(path)?;
-    Ok(())
+    atomic_file::replace(path, &bytes)
 }
 
 fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
@@ -105,11 +100,12 @@ mod tests {
 
     use super::*;
 
-    const SAMPLING: Sampling = Sampling { steps: 3, first_token: 128, temperature: 1.0, min_p: 0.05 };
+    const SAMPLING: SamplingParams =
+        SamplingParams { steps: 3, first_token: 128, temperature: 1.0, min_p: 0.05 };
 
-    fn example() -> (Key, Reference) {
-        let start = Start { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
-        let reference = Reference {
+    fn example() -> (ReferenceKey, ReferenceOutput) {
+        let start = StartState { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
+        let reference = ReferenceOutput {
             tokens: vec![1, 2, 3],
             teacher_prob: vec![0.1, 0.2, 1.0 / 3.0],
             h0: vec![0.5, 0.1],
@@ -119,7 +115,7 @@ mod tests {
             entropy: 4.2,
             min_p_changed: 12,
         };
-        (Key::new(&[7; 32], &start, &SAMPLING), reference)
+        (ReferenceKey::new(&[7; 32], &start, &SAMPLING), reference)
     }
 
     #[test]
@@ -152,22 +148,25 @@ mod tests {
 
     #[test]
     fn every_thing_that_determines_a_reference_is_in_its_key() {
-        let start = Start { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
-        let mut keys = vec![Key::new(&[7; 32], &start, &SAMPLING), Key::new(&[8; 32], &start, &SAMPLING)];
+        let start = StartState { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
+        let mut keys = vec![
+            ReferenceKey::new(&[7; 32], &start, &SAMPLING),
+            ReferenceKey::new(&[8; 32], &start, &SAMPLING),
+        ];
         for changed in [
-            Start { seed: 10, ..start.clone() },
-            Start { h0: vec![0.25, 0.5], ..start.clone() },
-            Start { h1: vec![0.125, 1.0], ..start.clone() },
+            StartState { seed: 10, ..start.clone() },
+            StartState { h0: vec![0.25, 0.5], ..start.clone() },
+            StartState { h1: vec![0.125, 1.0], ..start.clone() },
         ] {
-            keys.push(Key::new(&[7; 32], &changed, &SAMPLING));
+            keys.push(ReferenceKey::new(&[7; 32], &changed, &SAMPLING));
         }
         for changed in [
-            Sampling { steps: 4, ..SAMPLING },
-            Sampling { first_token: 0, ..SAMPLING },
-            Sampling { temperature: 0.9, ..SAMPLING },
-            Sampling { min_p: 0.1, ..SAMPLING },
+            SamplingParams { steps: 4, ..SAMPLING },
+            SamplingParams { first_token: 0, ..SAMPLING },
+            SamplingParams { temperature: 0.9, ..SAMPLING },
+            SamplingParams { min_p: 0.1, ..SAMPLING },
         ] {
-            keys.push(Key::new(&[7; 32], &start, &changed));
+            keys.push(ReferenceKey::new(&[7; 32], &start, &changed));
         }
         let mut digests: Vec<_> = keys.iter().map(|k| k.digest).collect();
         digests.sort_unstable();

@@ -1,6 +1,6 @@
 //! `problem.toml` of a WaveGRU: which model, which runs, which limits.
 
-use super::reference::Sampling;
+use super::reference::SamplingParams;
 use crate::outcome::Stop;
 use crate::problem::api::toml_error;
 use lab_device::DeviceInfo;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct WaveGruConfig {
     #[serde(rename = "kind")]
     _kind: String,
     /// Hidden units of both layers.
@@ -34,24 +34,24 @@ pub struct Config {
     /// algorithm: what the estimate of a step's time counts. 0: none is made of them.
     #[serde(default)]
     pub exchanges: u32,
-    pub limits: Limits,
+    pub limits: GateLimits,
 }
 
 /// The largest differences from the reference that still pass.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub struct GateLimits {
     pub teacher_prob_max_diff: f64,
     pub teacher_prob_mean_diff: f64,
     pub h0_max_diff: f64,
     pub h1_max_diff: f64,
 }
 
-impl Config {
+impl WaveGruConfig {
     /// An error names the file and what is wrong in it.
     pub fn read(path: &Path, text: &str) -> Result<Self, Stop> {
         let wrong = |what: &dyn std::fmt::Display| Stop::Problem(format!("{}: {what}", path.display()));
-        let config: Config = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+        let config: WaveGruConfig = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
         match config.complaint() {
             Some(complaint) => Err(wrong(&complaint)),
             None => Ok(config),
@@ -62,7 +62,7 @@ impl Config {
         let mut seeds = self.run_seeds.clone();
         seeds.sort_unstable();
         seeds.dedup();
-        // Sampling and taught, then timed: on a GPU, and on the cpu device.
+        // SamplingParams and taught, then timed: on a GPU, and on the cpu device.
         let launches = (2 + self.timed_launches).max(2 * self.orders + 1).max(4);
         let rules = [
             (
@@ -89,8 +89,8 @@ impl Config {
     }
 
     /// What a launch on this device is asked for.
-    pub fn sampling(&self, device: &DeviceInfo) -> Sampling {
-        Sampling {
+    pub fn sampling(&self, device: &DeviceInfo) -> SamplingParams {
+        SamplingParams {
             steps: if device.emulated { self.steps_cpu } else { self.steps },
             first_token: self.first_token,
             temperature: self.temperature,

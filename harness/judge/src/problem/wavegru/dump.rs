@@ -1,8 +1,8 @@
 //! `--dump`: every tensor of one run as .npy, so that anyone can check the reference with NumPy.
 
-use super::bench::{Sampled, Taught};
-use super::reference::Sampling;
-use super::seed_pool::Run;
+use super::launcher::{SampledOutput, TaughtOutput};
+use super::reference::SamplingParams;
+use super::seed_pool::ReferenceRun;
 use super::weights::Weights;
 use crate::outcome::Stop;
 use npyz::{AutoSerialize, WriterBuilder};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// `run.json`: what the tensors do not say.
 #[derive(serde::Serialize)]
-struct Facts {
+struct DumpFacts {
     seed: u64,
     first_token: usize,
     temperature: f32,
@@ -24,10 +24,10 @@ struct Facts {
 pub fn dump(
     folder: &Path,
     weights: &Weights,
-    sampling: Sampling,
-    run: &Run,
-    sampled: &Sampled,
-    taught: &Taught,
+    sampling: SamplingParams,
+    run: &ReferenceRun,
+    sampled: &SampledOutput,
+    taught: &TaughtOutput,
 ) -> Result<(), Stop> {
     let write = || -> io::Result<()> {
         for tensor in &weights.tensors {
@@ -44,7 +44,7 @@ pub fn dump(
         npy(folder, "h0_final_kernel", &h, &taught.h0)?;
         npy(folder, "h1_final_reference", &h, &expected.h1)?;
         npy(folder, "h1_final_kernel", &h, &taught.h1)?;
-        let facts = Facts {
+        let facts = DumpFacts {
             seed: run.start.seed,
             first_token: sampling.first_token,
             temperature: sampling.temperature,
@@ -70,21 +70,34 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::problem::wavegru::bench::Broken;
-    use crate::problem::wavegru::reference::{Reference, Start};
+    use crate::problem::wavegru::launcher::BrokenRules;
+    use crate::problem::wavegru::reference::{ReferenceOutput, StartState};
 
     #[test]
     fn a_dump_has_every_name_and_its_values_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let weights = Weights::draw(256, 1);
-        let expected = Reference { tokens: vec![3, 1], teacher_prob: vec![0.5, 0.1], ..Reference::default() };
+        let expected = ReferenceOutput {
+            tokens: vec![3, 1],
+            teacher_prob: vec![0.5, 0.1],
+            ..ReferenceOutput::default()
+        };
         let h = vec![0.5f32; 256];
-        let expected = Reference { h0: h.clone(), h1: h.clone(), ..expected };
-        let run = Run { start: Start::draw(256, 7), expected };
-        let sampling = Sampling { steps: 2, first_token: 128, temperature: 1.0, min_p: 0.05 };
-        let sampled =
-            Sampled { tokens: vec![3, 2], h0: Vec::new(), h1: Vec::new(), broken: Broken::default() };
-        let taught = Taught { teacher_prob: vec![0.5, 0.2], h0: h.clone(), h1: h, broken: Broken::default() };
+        let expected = ReferenceOutput { h0: h.clone(), h1: h.clone(), ..expected };
+        let run = ReferenceRun { start: StartState::draw(256, 7), expected };
+        let sampling = SamplingParams { steps: 2, first_token: 128, temperature: 1.0, min_p: 0.05 };
+        let sampled = SampledOutput {
+            tokens: vec![3, 2],
+            h0: Vec::new(),
+            h1: Vec::new(),
+            broken: BrokenRules::default(),
+        };
+        let taught = TaughtOutput {
+            teacher_prob: vec![0.5, 0.2],
+            h0: h.clone(),
+            h1: h,
+            broken: BrokenRules::default(),
+        };
         dump(folder.path(), &weights, sampling, &run, &sampled, &taught).unwrap();
 
         let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();

@@ -3,54 +3,59 @@
 //! The pool's seeds stand in problem.toml, where whoever writes a kernel can read them. This one is drawn at random,
 //! made while nobody waits, kept in the cache folder, where the judge alone reads it, and gone once it was launched.
 
-use super::cache::{self, Key};
-use super::config::Config;
-use super::reference::{Model, Sampling, Start};
-use super::seed_pool::Run;
+use super::cache::{self, ReferenceKey};
+use super::config::WaveGruConfig;
+use super::reference::{ReferenceModel, SamplingParams, StartState};
+use super::seed_pool::ReferenceRun;
 use super::weights::Weights;
 use crate::outcome::Stop;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// Where the held-out runs of one model lie, and how they are made.
-pub struct HeldOut<'a> {
-    config: &'a Config,
+pub struct HeldOutRuns<'a> {
+    config: &'a WaveGruConfig,
     weights: &'a Weights,
     digest: [u8; 32],
-    sampling: Sampling,
+    sampling: SamplingParams,
     folder: PathBuf,
 }
 
-impl<'a> HeldOut<'a> {
-    pub fn new(config: &'a Config, weights: &'a Weights, sampling: Sampling, cache_dir: &Path) -> Self {
+impl<'a> HeldOutRuns<'a> {
+    pub fn new(
+        config: &'a WaveGruConfig,
+        weights: &'a Weights,
+        sampling: SamplingParams,
+        cache_dir: &Path,
+    ) -> Self {
         let digest = weights.digest();
         // Of no start: what is common to all.
-        let none = Start { seed: 0, h0: Vec::new(), h1: Vec::new() };
-        let folder = cache_dir.join("held-out").join(Key::new(&digest, &none, &sampling).hex());
-        HeldOut { config, weights, digest, sampling, folder }
+        let none = StartState { seed: 0, h0: Vec::new(), h1: Vec::new() };
+        let folder = cache_dir.join("held-out").join(ReferenceKey::new(&digest, &none, &sampling).hex());
+        HeldOutRuns { config, weights, digest, sampling, folder }
     }
 
     /// One that is ready, with its file.
-    pub fn ready(&self) -> Option<(Run, PathBuf)> {
+    pub fn ready(&self) -> Option<(ReferenceRun, PathBuf)> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).find_map(|path| {
             let seed = u64::from_str_radix(path.file_name()?.to_str()?, 16).ok()?;
-            let start = Start::draw(self.config.hidden, seed);
-            let key = Key::new(&self.digest, &start, &self.sampling);
+            let start = StartState::draw(self.config.hidden, seed);
+            let key = ReferenceKey::new(&self.digest, &start, &self.sampling);
             let expected = cache::read(&path, &key).filter(|r| r.margin >= self.config.margin)?;
-            Some((Run { start, expected }, path))
+            Some((ReferenceRun { start, expected }, path))
         })
     }
 
     /// Draws seeds until one keeps the margin; hears of steps done after each. `None` where it was told not to go on.
-    pub fn make(&self, threads: usize, go_on: &mut dyn FnMut(u64) -> bool) -> Option<Run> {
-        let model = Model::new(self.weights);
+    pub fn make(&self, threads: usize, go_on: &mut dyn FnMut(u64) -> bool) -> Option<ReferenceRun> {
+        let model = ReferenceModel::new(self.weights);
         loop {
             let seed = RandomState::new().hash_one("held-out");
             if self.config.run_seeds.contains(&seed) {
                 continue;
             }
-            let start = Start::draw(self.config.hidden, seed);
+            let start = StartState::draw(self.config.hidden, seed);
             let mut told_to_end = false;
             let expected = model.run_while(&start, self.sampling, threads, &mut |done, margin| {
                 told_to_end = !go_on(done);
@@ -59,7 +64,7 @@ impl<'a> HeldOut<'a> {
             });
             match expected {
                 Some(expected) if expected.margin >= self.config.margin => {
-                    return Some(Run { start, expected });
+                    return Some(ReferenceRun { start, expected });
                 }
                 _ if told_to_end => return None,
                 _ => {}
@@ -68,15 +73,15 @@ impl<'a> HeldOut<'a> {
     }
 
     /// Makes one ahead, unless one is ready.
-    pub fn make_ahead(&self, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
+    pub fn make_ahead(&self, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         if self.ready().is_some() {
             return Ok(());
         }
         // The other half of the cores is for whoever edits meanwhile.
         let threads = (cores() / 2).max(1);
-        let Some(run) = self.make(threads, &mut |_| nobody_waits()) else { return Ok(()) };
+        let Some(run) = self.make(threads, &mut |_| is_idle()) else { return Ok(()) };
         let path = self.folder.join(format!("{:016x}", run.start.seed));
-        let key = Key::new(&self.digest, &run.start, &self.sampling);
+        let key = ReferenceKey::new(&self.digest, &run.start, &self.sampling);
         cache::write(&path, &key, &run.expected).map_err(|e| {
             Stop::Lab(format!("the held-out run cannot be kept in {}: {e}", self.folder.display()))
         })

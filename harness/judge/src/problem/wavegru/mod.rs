@@ -1,14 +1,14 @@
 //! The WaveGRU 1024×2 generator: model, reference, gates, measures.
 //!
 //! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`seed_pool`]
-//! holds the runs that launches are drawn from, kept by [`cache`]. [`bench`] launches the kernel,
+//! holds the runs that launches are drawn from, kept by [`cache`]. [`launcher`] launches the kernel,
 //! [`verify`] compares, [`timing`] measures, [`dump`] writes everything out.
 
-mod bench;
 mod cache;
 pub mod config;
 mod dump;
-mod held_out;
+pub(crate) mod held_out;
+pub(crate) mod launcher;
 pub mod philox;
 pub mod reference;
 mod seed_pool;
@@ -18,53 +18,53 @@ pub mod weights;
 mod worker_group;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, Context, Place, Problem, Timed};
+use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole};
 use crate::worker::{BufferId, ModuleId, Worker};
-use bench::Bench;
-use config::Config;
-use held_out::HeldOut;
+use config::WaveGruConfig;
+use held_out::HeldOutRuns;
 use lab_device::{DeviceInfo, ExecutionOrder};
-use reference::{Reference, Sampling, Start};
-use seed_pool::{Pool, Run};
+use launcher::ModelLauncher;
+use reference::{ReferenceOutput, SamplingParams, StartState};
+use seed_pool::{ReferenceRun, SeedPool};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use timing::Timing;
+use timing::WaveGruTiming;
 use weights::Weights;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
-    let config = Config::read(path, text)?;
-    Ok(Box::new(WaveGru { path: path.to_owned(), config, held_out: false, prepared: None }))
+    let config = WaveGruConfig::read(path, text)?;
+    Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, held_out: false, prepared: None }))
 }
 
 /// Hidden units of the smallest model, and the steps of a launch that a tool watches.
 const SMALLEST: usize = 256;
 const WATCHED_STEPS: usize = 3;
 
-struct WaveGru {
+struct WaveGruProblem {
     /// Of problem.toml.
     path: PathBuf,
-    config: Config,
+    config: WaveGruConfig,
     /// Only the held-out run is asked for.
     held_out: bool,
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedModel>,
 }
 
 /// What is expected is shared with every kernel that is set up for its timed launches.
-struct Prepared {
-    sampling: Sampling,
+struct PreparedModel {
+    sampling: SamplingParams,
     weights: Weights,
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
     /// The candidate's buffers there once it is verified, for its timed launches: the driver takes milliseconds to give some
     /// back and get others.
-    bench: Option<Bench>,
-    pool: Rc<Pool>,
+    launcher: Option<ModelLauncher>,
+    pool: Rc<SeedPool>,
     /// Of the held-out run, where it was made ahead.
     file: Option<PathBuf>,
 }
 
-impl WaveGru {
-    fn prepared(&self) -> Result<&Prepared, Stop> {
+impl WaveGruProblem {
+    fn prepared(&self) -> Result<&PreparedModel, Stop> {
         self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
     }
 
@@ -72,10 +72,10 @@ impl WaveGru {
     fn held_out(
         &self,
         weights: &Weights,
-        sampling: Sampling,
-        cx: &mut Context,
-    ) -> Result<(Run, Option<PathBuf>), Stop> {
-        let held_out = HeldOut::new(&self.config, weights, sampling, cx.cache_dir);
+        sampling: SamplingParams,
+        cx: &mut ProblemContext,
+    ) -> Result<(ReferenceRun, Option<PathBuf>), Stop> {
+        let held_out = HeldOutRuns::new(&self.config, weights, sampling, cx.cache_dir);
         let (run, file) = match held_out.ready() {
             Some((run, file)) => (run, Some(file)),
             None => {
@@ -110,7 +110,7 @@ impl WaveGru {
     }
 
     /// Exact parity is only fair where no token of the reference hangs on a rounding.
-    fn require_margin(&self, pool: &Pool) -> Result<(), Stop> {
+    fn require_margin(&self, pool: &SeedPool) -> Result<(), Stop> {
         let Some(run) = pool.narrowest().filter(|run| run.expected.margin < self.config.margin) else {
             return Ok(());
         };
@@ -127,27 +127,27 @@ impl WaveGru {
     }
 }
 
-impl Problem for WaveGru {
+impl Problem for WaveGruProblem {
     fn name(&self) -> &str {
         let folder = self.path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-        folder.unwrap_or(bench::ENTRY)
+        folder.unwrap_or(launcher::ENTRY)
     }
 
     fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
         BuildNeeds {
             defines: vec![("LAB_HIDDEN".into(), self.config.hidden.to_string())],
-            problem_header: bench::HEADER.into(),
+            problem_header: launcher::HEADER.into(),
         }
     }
 
-    fn prepare(&mut self, cx: &mut Context, worker: &mut Worker) -> Result<(), Stop> {
+    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let sampling = self.config.sampling(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
         let (pool, file) = if self.held_out {
             let (run, file) = self.held_out(&weights, sampling, cx)?;
-            (Pool { runs: vec![run] }, file)
+            (SeedPool { runs: vec![run] }, file)
         } else {
-            (Pool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?, None)
+            (SeedPool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?, None)
         };
         self.require_margin(&pool)?;
         if let Some(run) = pool.narrowest() {
@@ -155,30 +155,34 @@ impl Problem for WaveGru {
             let line = format!("{margin:.2e} run_seed={seed} step={step}");
             cx.out.line("sample_margin", line)?;
         }
-        let uploaded = bench::upload(&weights, worker)?;
+        let uploaded = launcher::upload(&weights, worker)?;
         self.prepared =
-            Some(Prepared { sampling, weights, uploaded, bench: None, pool: Rc::new(pool), file });
+            Some(PreparedModel { sampling, weights, uploaded, launcher: None, pool: Rc::new(pool), file });
         Ok(())
     }
 
-    fn hold_out(&mut self, _seed: u64) -> Result<(), Stop> {
+    fn use_held_out_inputs(&mut self, _seed: u64) -> Result<(), Stop> {
         self.held_out = true;
         Ok(())
     }
 
-    fn look_ahead(&mut self, cx: &mut Context, nobody_waits: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
-        let Prepared { sampling, weights, .. } = self.prepared()?;
-        HeldOut::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(nobody_waits)
+    fn prepare_held_out(
+        &mut self,
+        cx: &mut ProblemContext,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        let PreparedModel { sampling, weights, .. } = self.prepared()?;
+        HeldOutRuns::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(is_idle)
     }
 
     fn verify(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let Prepared { sampling, weights, uploaded, pool, file, .. } = self.prepared()?;
-        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let PreparedModel { sampling, weights, uploaded, pool, file, .. } = self.prepared()?;
+        let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
         if let ([run], true) = (&pool.runs[..], self.held_out) {
             // Shown from here on, whatever comes of it.
@@ -186,53 +190,53 @@ impl Problem for WaveGru {
                 Stop::Lab(format!("the held-out run is not there any more ({e}): ask again for another"))
             })?;
             let launch = [(run, orders[0])];
-            let verdict = verify::verify(&bench, worker, &self.config.limits, &launch, &launch, cx)?;
-            bench.close(worker)?;
+            let verdict = verify::verify(&launcher, worker, &self.config.limits, &launch, &launch, cx)?;
+            launcher.close(worker)?;
             return Ok(verdict);
         }
-        let runs: Vec<&Run> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
-        let sampling: Vec<(&Run, ExecutionOrder)> =
+        let runs: Vec<&ReferenceRun> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
+        let sampling: Vec<(&ReferenceRun, ExecutionOrder)> =
             runs.iter().copied().zip(orders.iter().copied()).collect();
         let rest = runs.iter().copied().skip(orders.len());
-        let taught: Vec<(&Run, ExecutionOrder)> = rest.zip(orders.iter().copied()).collect();
-        let verdict = verify::verify(&bench, worker, &self.config.limits, &sampling, &taught, cx)?;
+        let taught: Vec<(&ReferenceRun, ExecutionOrder)> = rest.zip(orders.iter().copied()).collect();
+        let verdict = verify::verify(&launcher, worker, &self.config.limits, &sampling, &taught, cx)?;
         if let Some(prepared) = &mut self.prepared {
-            prepared.bench = Some(bench);
+            prepared.launcher = Some(launcher);
         }
         Ok(verdict)
     }
 
     fn set_up(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-        place: Place,
+        place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
         let verified =
-            self.prepared.as_mut().filter(|_| place == Place::Checked).and_then(|p| p.bench.take());
-        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
+            self.prepared.as_mut().filter(|_| place == WorkerRole::Verified).and_then(|p| p.launcher.take());
+        let PreparedModel { sampling, weights, uploaded, pool, .. } = self.prepared()?;
         let mut runs = pool.shuffled(cx.seed ^ place.salt());
         let uploaded = match place {
-            Place::Checked => {
+            WorkerRole::Verified => {
                 runs.drain(..2 * self.orders(cx.device, cx.seed).len());
                 runs.truncate(self.config.timed_launches);
                 uploaded.clone()
             }
-            Place::Fresh(_) | Place::Incumbent => bench::upload(weights, worker)?,
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent => launcher::upload(weights, worker)?,
         };
-        let bench = match verified {
-            Some(bench) => bench.of(module),
-            None => Bench::new(worker, module, &uploaded, weights.hidden, *sampling)?,
+        let launcher = match verified {
+            Some(launcher) => launcher.of(module),
+            None => ModelLauncher::new(worker, module, &uploaded, weights.hidden, *sampling)?,
         };
         let (multiplied, weight_bytes) = weights.work();
         let (pool, exchanges) = (pool.clone(), self.config.exchanges);
-        Ok(Box::new(Timing { bench, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
+        Ok(Box::new(WaveGruTiming { launcher, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
     }
 
     /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
     /// on it otherwise.
-    fn shrink(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         if device.emulated {
             self.config.hidden = SMALLEST;
         }
@@ -240,35 +244,40 @@ impl Problem for WaveGru {
         Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
     }
 
-    fn exercise(&mut self, cx: &mut Context, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    fn launch_for_check(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop> {
         let sampling = self.config.sampling(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let uploaded = bench::upload(&weights, worker)?;
-        let start = Start::draw(self.config.hidden, cx.seed);
+        let uploaded = launcher::upload(&weights, worker)?;
+        let start = StartState::draw(self.config.hidden, cx.seed);
         // Any tokens will do: nothing is compared.
         let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
-        let run = Run { start, expected: Reference { tokens, ..Reference::default() } };
+        let run = ReferenceRun { start, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
         for teacher in [false, true] {
-            let bench = Bench::new(worker, module, &uploaded, weights.hidden, sampling)?;
-            bench.exercise(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
-            bench.close(worker)?;
+            let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, sampling)?;
+            launcher.launch_for_check(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
+            launcher.close(worker)?;
         }
         Ok(())
     }
 
     fn dump(
         &mut self,
-        cx: &mut Context,
+        cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        let Prepared { sampling, weights, uploaded, pool, .. } = self.prepared()?;
-        let bench = Bench::new(worker, module, uploaded, weights.hidden, *sampling)?;
+        let PreparedModel { sampling, weights, uploaded, pool, .. } = self.prepared()?;
+        let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
-        let sampled = bench.sample(worker, run, ExecutionOrder::Forward)?;
-        let taught = bench.teach(worker, run, ExecutionOrder::Forward)?;
-        bench.close(worker)?;
+        let sampled = launcher.sample(worker, run, ExecutionOrder::Forward)?;
+        let taught = launcher.teach(worker, run, ExecutionOrder::Forward)?;
+        launcher.close(worker)?;
         dump::dump(folder, weights, *sampling, run, &sampled, &taught)
     }
 }
@@ -276,4 +285,4 @@ impl Problem for WaveGru {
 #[cfg(test)]
 mod kernel_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,7 +6,7 @@
 
 use super::philox::{evenly, gumbel};
 use super::weights::{VOCAB, Weights};
-use super::worker_group::{Barrier, Shared, share};
+use super::worker_group::{Barrier, SharedVector, share};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,7 @@ const EPSILON: f64 = 1e-5;
 
 /// What sampling is asked for; the same for every run of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sampling {
+pub struct SamplingParams {
     pub steps: usize,
     pub first_token: usize,
     pub temperature: f32,
@@ -27,23 +27,23 @@ pub struct Sampling {
 
 /// Where a run begins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Start {
+pub struct StartState {
     pub seed: u64,
     pub h0: Vec<f32>,
     pub h1: Vec<f32>,
 }
 
-impl Start {
-    /// Start states are random, not zero: evenly spread over (−½, ½), drawn from the run's seed.
+impl StartState {
+    /// StartState states are random, not zero: evenly spread over (−½, ½), drawn from the run's seed.
     pub fn draw(hidden: usize, seed: u64) -> Self {
         let state = |stream| evenly(seed, stream).take(hidden).map(|v| (0.5 * v) as f32).collect();
-        Start { seed, h0: state(1), h1: state(2) }
+        StartState { seed, h0: state(1), h1: state(2) }
     }
 }
 
 /// A finished run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reference {
+pub struct ReferenceOutput {
     pub tokens: Vec<i32>,
     /// The probability of each token under the plain softmax.
     pub teacher_prob: Vec<f64>,
@@ -54,12 +54,12 @@ pub struct Reference {
     pub margin_step: u64,
     /// Median over the steps, in bits.
     pub entropy: f64,
-    /// Tokens that would be others without min-p.
+    /// TokenComparison that would be others without min-p.
     pub min_p_changed: u64,
 }
 
 /// Every matrix widened once, so that the inner loop only converts and multiplies.
-pub struct Model {
+pub struct ReferenceModel {
     hidden: usize,
     embed: Vec<f32>,
     gain: [Vec<f32>; 2],
@@ -73,11 +73,11 @@ pub struct Model {
     b_out: Vec<f32>,
 }
 
-impl Model {
+impl ReferenceModel {
     pub fn new(weights: &Weights) -> Self {
         let get = |name: &str| weights.get(name).widened();
         let pair = |name: &str| [get(&format!("{name}0")), get(&format!("{name}1"))];
-        Model {
+        ReferenceModel {
             hidden: weights.hidden,
             embed: get("embed"),
             gain: pair("rms_gain"),
@@ -95,11 +95,11 @@ impl Model {
     /// Runs every start, four at a time. `progress` hears of steps done and of all steps.
     pub fn run(
         &self,
-        starts: &[Start],
-        sampling: Sampling,
+        starts: &[StartState],
+        sampling: SamplingParams,
         threads: usize,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Vec<Reference> {
+    ) -> Vec<ReferenceOutput> {
         let all = (starts.len() * sampling.steps) as u64;
         let mut references = Vec::new();
         let (fours, rest) = starts.as_chunks::<4>();
@@ -124,37 +124,38 @@ impl Model {
     /// Runs one start while `go_on`, which hears after each step of the steps done and of the margin so far.
     pub fn run_while(
         &self,
-        start: &Start,
-        sampling: Sampling,
+        start: &StartState,
+        sampling: SamplingParams,
         threads: usize,
         go_on: &mut dyn FnMut(u64, f64) -> bool,
-    ) -> Option<Reference> {
+    ) -> Option<ReferenceOutput> {
         self.batch(std::array::from_ref(start), sampling, threads, go_on).pop()
     }
 
     /// `B` runs side by side; each thread owns some of the rows of every matrix. None where it did not go on to the end.
     fn batch<const B: usize>(
         &self,
-        starts: &[Start; B],
-        sampling: Sampling,
+        starts: &[StartState; B],
+        sampling: SamplingParams,
         threads: usize,
         go_on: &mut dyn FnMut(u64, f64) -> bool,
-    ) -> Vec<Reference> {
+    ) -> Vec<ReferenceOutput> {
         let threads = threads.clamp(1, self.hidden);
-        let exchange = Exchange {
+        let exchange = ThreadExchange {
             barrier: Barrier::new(threads),
-            hidden: std::array::from_fn(|_| Shared::new(B * self.hidden)),
-            logits: Shared::new(B * VOCAB),
+            hidden: std::array::from_fn(|_| SharedVector::new(B * self.hidden)),
+            logits: SharedVector::new(B * VOCAB),
             last: AtomicUsize::new(usize::MAX),
         };
         std::thread::scope(|scope| {
             for member in 1..threads {
                 let exchange = &exchange;
                 scope.spawn(move || {
-                    Member::<B>::new(self, exchange, starts, member, threads).run(sampling, &mut |_, _| true);
+                    ModelThread::<B>::new(self, exchange, starts, member, threads)
+                        .run(sampling, &mut |_, _| true);
                 });
             }
-            Member::<B>::new(self, &exchange, starts, 0, threads).run(sampling, go_on)
+            ModelThread::<B>::new(self, &exchange, starts, 0, threads).run(sampling, go_on)
         })
     }
 
@@ -186,35 +187,35 @@ impl Model {
 }
 
 /// What the threads of a batch tell each other in a step: h0, h1 and the GLU's output, then logits.
-struct Exchange {
+struct ThreadExchange {
     barrier: Barrier,
-    hidden: [Shared; 3],
-    logits: Shared,
+    hidden: [SharedVector; 3],
+    logits: SharedVector,
     /// The step after which all threads end. Set a step ahead, so that all of them see it in the same one.
     last: AtomicUsize,
 }
 
 /// One thread of a batch, with its own copy of every vector.
-struct Member<'a, const B: usize> {
-    model: &'a Model,
-    exchange: &'a Exchange,
-    starts: &'a [Start; B],
+struct ModelThread<'a, const B: usize> {
+    model: &'a ReferenceModel,
+    exchange: &'a ThreadExchange,
+    starts: &'a [StartState; B],
     units: Range<usize>,
     rows: Range<usize>,
     h0: [Vec<f64>; B],
     h1: [Vec<f64>; B],
 }
 
-impl<'a, const B: usize> Member<'a, B> {
+impl<'a, const B: usize> ModelThread<'a, B> {
     fn new(
-        model: &'a Model,
-        exchange: &'a Exchange,
-        starts: &'a [Start; B],
+        model: &'a ReferenceModel,
+        exchange: &'a ThreadExchange,
+        starts: &'a [StartState; B],
         member: usize,
         members: usize,
     ) -> Self {
         let widen = |state: &[f32]| state.iter().map(|v| f64::from(*v)).collect();
-        Member {
+        ModelThread {
             model,
             exchange,
             starts,
@@ -225,8 +226,12 @@ impl<'a, const B: usize> Member<'a, B> {
         }
     }
 
-    fn run(mut self, sampling: Sampling, go_on: &mut dyn FnMut(u64, f64) -> bool) -> Vec<Reference> {
-        let mut records: [Record; B] = std::array::from_fn(|_| Record::default());
+    fn run(
+        mut self,
+        sampling: SamplingParams,
+        go_on: &mut dyn FnMut(u64, f64) -> bool,
+    ) -> Vec<ReferenceOutput> {
+        let mut records: [ChoiceLog; B] = std::array::from_fn(|_| ChoiceLog::default());
         let mut tokens = [sampling.first_token; B];
         for t in 0..sampling.steps {
             let logits = self.step(&tokens);
@@ -332,7 +337,7 @@ fn sigmoid(x: f64) -> f64 {
 }
 
 /// What sampling came to at one step.
-struct Choice {
+struct TokenChoice {
     token: usize,
     probability: f64,
     margin: f64,
@@ -341,7 +346,7 @@ struct Choice {
 }
 
 /// Keeps the tokens that min-p keeps and takes the best perturbed score among them.
-fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> Choice {
+fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> TokenChoice {
     let largest = l.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let threshold = largest + f64::from(min_p).ln();
     let scores: Vec<f64> = gumbel(seed, t, l.len() as u32).zip(l).map(|(g, l)| l + g).collect();
@@ -363,12 +368,12 @@ fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> Choice {
     let total: f64 = weights.iter().sum();
     let entropy = weights.iter().map(|w| w / total).filter(|p| *p > 0.0).map(|p| -p * p.log2()).sum();
     let min_p_changed = (0..l.len()).any(|i| !kept(&i) && scores[i] > best);
-    Choice { token, probability: weights[token] / total, margin, entropy, min_p_changed }
+    TokenChoice { token, probability: weights[token] / total, margin, entropy, min_p_changed }
 }
 
 /// The choices of a run so far.
 #[derive(Default)]
-struct Record {
+struct ChoiceLog {
     tokens: Vec<i32>,
     teacher_prob: Vec<f64>,
     entropies: Vec<f64>,
@@ -376,8 +381,8 @@ struct Record {
     min_p_changed: u64,
 }
 
-impl Record {
-    fn push(&mut self, choice: &Choice, t: usize) {
+impl ChoiceLog {
+    fn push(&mut self, choice: &TokenChoice, t: usize) {
         self.tokens.push(choice.token as i32);
         self.teacher_prob.push(choice.probability);
         self.entropies.push(choice.entropy);
@@ -387,12 +392,12 @@ impl Record {
         }
     }
 
-    fn finish(mut self, h0: Vec<f32>, h1: Vec<f32>) -> Reference {
+    fn finish(mut self, h0: Vec<f32>, h1: Vec<f32>) -> ReferenceOutput {
         self.entropies.sort_by(f64::total_cmp);
         let entropy = self.entropies.get(self.entropies.len() / 2).copied().unwrap_or(0.0);
         let (margin, margin_step) = self.smallest.unwrap_or((f64::INFINITY, 0));
         let (tokens, teacher_prob, min_p_changed) = (self.tokens, self.teacher_prob, self.min_p_changed);
-        Reference { tokens, teacher_prob, h0, h1, margin, margin_step, entropy, min_p_changed }
+        ReferenceOutput { tokens, teacher_prob, h0, h1, margin, margin_step, entropy, min_p_changed }
     }
 }
 

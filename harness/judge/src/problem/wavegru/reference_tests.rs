@@ -2,14 +2,19 @@
 
 use super::*;
 
-const SAMPLING: Sampling = Sampling { steps: 40, first_token: 128, temperature: 0.9, min_p: 0.05 };
+const SAMPLING: SamplingParams =
+    SamplingParams { steps: 40, first_token: 128, temperature: 0.9, min_p: 0.05 };
 
-fn run(model: &Model, starts: &[Start], threads: usize) -> Vec<Reference> {
+fn run(model: &ReferenceModel, starts: &[StartState], threads: usize) -> Vec<ReferenceOutput> {
     model.run(starts, SAMPLING, threads, &mut |_, _| {})
 }
 
 /// The formulas of the design once more, with no rows, no batch, no threads and nothing shared.
-fn by_the_book(weights: &Weights, start: &Start, s: Sampling) -> (Vec<i32>, Vec<f64>, Vec<f32>, Vec<f32>) {
+fn by_the_book(
+    weights: &Weights,
+    start: &StartState,
+    s: SamplingParams,
+) -> (Vec<i32>, Vec<f64>, Vec<f32>, Vec<f32>) {
     let h = weights.hidden;
     let at = |name: &str| -> Vec<f64> { weights.get(name).widened().into_iter().map(f64::from).collect() };
     let product = |matrix: &[f64], bias: &[f64], x: &[f64]| -> Vec<f64> {
@@ -72,8 +77,8 @@ fn largest_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
 #[test]
 fn a_straightforward_second_implementation_agrees() {
     let weights = Weights::draw(64, 3);
-    let start = Start::draw(64, 11);
-    let found = run(&Model::new(&weights), std::slice::from_ref(&start), 2).remove(0);
+    let start = StartState::draw(64, 11);
+    let found = run(&ReferenceModel::new(&weights), std::slice::from_ref(&start), 2).remove(0);
     let (tokens, teacher_prob, h0, h1) = by_the_book(&weights, &start, SAMPLING);
     assert_eq!(found.tokens, tokens);
     assert!(largest_difference(&found.teacher_prob, &teacher_prob) < 1e-7);
@@ -83,8 +88,8 @@ fn a_straightforward_second_implementation_agrees() {
 
 #[test]
 fn neither_threads_nor_company_change_a_bit() {
-    let model = Model::new(&Weights::draw(64, 3));
-    let starts: Vec<Start> = (20..25).map(|seed| Start::draw(64, seed)).collect();
+    let model = ReferenceModel::new(&Weights::draw(64, 3));
+    let starts: Vec<StartState> = (20..25).map(|seed| StartState::draw(64, seed)).collect();
     let together = run(&model, &starts, 1);
     assert_eq!(together, run(&model, &starts, 3));
     assert_eq!(together[2], run(&model, &starts[2..3], 2)[0]);
@@ -93,8 +98,8 @@ fn neither_threads_nor_company_change_a_bit() {
 
 #[test]
 fn progress_ends_with_everything_done() {
-    let model = Model::new(&Weights::draw(64, 3));
-    let starts: Vec<Start> = (0..5).map(|seed| Start::draw(64, seed)).collect();
+    let model = ReferenceModel::new(&Weights::draw(64, 3));
+    let starts: Vec<StartState> = (0..5).map(|seed| StartState::draw(64, seed)).collect();
     let mut heard = Vec::new();
     model.run(&starts, SAMPLING, 2, &mut |done, all| heard.push((done, all)));
     assert_eq!(heard.last(), Some(&(200, 200)));

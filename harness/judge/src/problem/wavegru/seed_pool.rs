@@ -1,44 +1,44 @@
 //! The pool of references that launches are drawn from.
 
-use super::cache::{self, Key};
-use super::config::Config;
+use super::cache::{self, ReferenceKey};
+use super::config::WaveGruConfig;
 use super::philox;
-use super::reference::{Model, Reference, Sampling, Start};
+use super::reference::{ReferenceModel, ReferenceOutput, SamplingParams, StartState};
 use super::weights::Weights;
 use crate::outcome::Stop;
 use lab_protocol::report::Writer;
 use std::path::Path;
 
 /// A start and what must come of it.
-pub struct Run {
-    pub start: Start,
-    pub expected: Reference,
+pub struct ReferenceRun {
+    pub start: StartState,
+    pub expected: ReferenceOutput,
 }
 
-pub struct Pool {
-    pub runs: Vec<Run>,
+pub struct SeedPool {
+    pub runs: Vec<ReferenceRun>,
 }
 
-impl Pool {
+impl SeedPool {
     /// From the cache, or computed on every core and put there.
     pub fn load(
-        config: &Config,
+        config: &WaveGruConfig,
         weights: &Weights,
-        sampling: Sampling,
+        sampling: SamplingParams,
         cache_dir: &Path,
         out: &mut Writer,
     ) -> Result<Self, Stop> {
         let digest = weights.digest();
-        let starts: Vec<Start> =
-            config.run_seeds.iter().map(|seed| Start::draw(config.hidden, *seed)).collect();
-        let key = |start: &Start| Key::new(&digest, start, &sampling);
-        let mut found: Vec<Option<Reference>> =
+        let starts: Vec<StartState> =
+            config.run_seeds.iter().map(|seed| StartState::draw(config.hidden, *seed)).collect();
+        let key = |start: &StartState| ReferenceKey::new(&digest, start, &sampling);
+        let mut found: Vec<Option<ReferenceOutput>> =
             starts.iter().map(|start| cache::load(cache_dir, &key(start))).collect();
 
         let missing: Vec<usize> = (0..starts.len()).filter(|i| found[*i].is_none()).collect();
         if !missing.is_empty() {
             out.text(&format!("computing {} references on the cpu, once", missing.len()))?;
-            let wanted: Vec<Start> = missing.iter().map(|i| starts[*i].clone()).collect();
+            let wanted: Vec<StartState> = missing.iter().map(|i| starts[*i].clone()).collect();
             let computed = compute(weights, &wanted, sampling, out)?;
             for (i, reference) in missing.into_iter().zip(computed) {
                 if let Err(error) = cache::store(cache_dir, &key(&starts[i]), &reference) {
@@ -51,7 +51,9 @@ impl Pool {
             }
         }
         let runs = starts.into_iter().zip(found);
-        Ok(Pool { runs: runs.filter_map(|(start, r)| Some(Run { start, expected: r? })).collect() })
+        Ok(SeedPool {
+            runs: runs.filter_map(|(start, r)| Some(ReferenceRun { start, expected: r? })).collect(),
+        })
     }
 
     /// Every run once, by its place in the pool, in an order that the seed decides. No worker of a
@@ -67,20 +69,20 @@ impl Pool {
     }
 
     /// The run whose tokens hang on the smallest difference.
-    pub fn narrowest(&self) -> Option<&Run> {
+    pub fn narrowest(&self) -> Option<&ReferenceRun> {
         self.runs.iter().min_by(|a, b| a.expected.margin.total_cmp(&b.expected.margin))
     }
 }
 
 fn compute(
     weights: &Weights,
-    starts: &[Start],
-    sampling: Sampling,
+    starts: &[StartState],
+    sampling: SamplingParams,
     out: &mut Writer,
-) -> Result<Vec<Reference>, Stop> {
+) -> Result<Vec<ReferenceOutput>, Stop> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (mut written, mut percent) = (Ok(()), None);
-    let references = Model::new(weights).run(starts, sampling, threads, &mut |done, all| {
+    let references = ReferenceModel::new(weights).run(starts, sampling, threads, &mut |done, all| {
         let now = Some(100 * done / all);
         if written.is_ok() && percent != now {
             (written, percent) = (out.progress(done, all), now);

@@ -2,8 +2,8 @@
 //!
 //! Each finds its module newly loaded, so that nothing that an earlier launch computed makes it faster.
 
-use super::bench::Bench;
-use super::seed_pool::Pool;
+use super::launcher::ModelLauncher;
+use super::seed_pool::SeedPool;
 use super::verify::first_difference;
 use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
@@ -16,9 +16,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// A kernel set up on a worker. The number of a turn's inputs is the place of a run in the pool.
-pub struct Timing {
-    pub bench: Bench,
-    pub pool: Rc<Pool>,
+pub struct WaveGruTiming {
+    pub launcher: ModelLauncher,
+    pub pool: Rc<SeedPool>,
     /// Those that this worker has not launched yet.
     pub runs: Vec<usize>,
     /// Timed ones so far.
@@ -30,7 +30,7 @@ pub struct Timing {
     pub weight_bytes: f64,
 }
 
-impl Timed for Timing {
+impl Timed for WaveGruTiming {
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
         Box::new(self.runs.clone().into_iter().map(|i| i as u64))
     }
@@ -39,8 +39,8 @@ impl Timed for Timing {
         let run = &self.pool.runs[inputs as usize % self.pool.runs.len()];
         let launch = self.launches;
         self.launches += 1;
-        self.bench.renew(worker)?;
-        let (seconds, tokens) = self.bench.time(worker, run, ExecutionOrder::Forward)?;
+        self.launcher.reload(worker)?;
+        let (seconds, tokens) = self.launcher.time(worker, run, ExecutionOrder::Forward)?;
         let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
         let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
         out.count_gate("sample_mismatches", wrong as u64, 0)?;
@@ -49,14 +49,14 @@ impl Timed for Timing {
         Ok(None)
     }
 
-    fn spent(&self) -> Vec<u64> {
+    fn used_inputs(&self) -> Vec<u64> {
         (0..self.pool.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
     }
 
-    fn beside(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
-        Ok(Some(Box::new(Timing {
-            bench: self.bench.of(module),
+        Ok(Some(Box::new(WaveGruTiming {
+            launcher: self.launcher.of(module),
             pool: self.pool.clone(),
             runs: self.runs.clone(),
             ..*self
@@ -64,7 +64,7 @@ impl Timed for Timing {
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        let broken = self.bench.breaches(worker)?;
+        let broken = self.launcher.breaches(worker)?;
         let Some(words) = broken.words.first() else { return Ok(Correctness::Pass) };
         out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
         out.count_gate("inputs_changed", broken.inputs_changed, 0)?;

@@ -1,10 +1,10 @@
 //! The gates: exact tokens where the kernel samples, small differences where it is taught.
 
-use super::bench::{Bench, Broken, Sampled, Taught};
-use super::config::Limits;
-use super::seed_pool::Run;
+use super::config::GateLimits;
+use super::launcher::{BrokenRules, ModelLauncher, SampledOutput, TaughtOutput};
+use super::seed_pool::ReferenceRun;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::Context;
+use crate::problem::api::ProblemContext;
 use crate::worker::Worker;
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Histogram;
@@ -12,25 +12,25 @@ use lab_protocol::report::Histogram;
 /// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
 /// launches come after all that sample, because they bring the tokens.
 pub fn verify(
-    bench: &Bench,
+    launcher: &ModelLauncher,
     worker: &mut Worker,
-    limits: &Limits,
-    sampling: &[(&Run, ExecutionOrder)],
-    taught: &[(&Run, ExecutionOrder)],
-    cx: &mut Context,
+    limits: &GateLimits,
+    sampling: &[(&ReferenceRun, ExecutionOrder)],
+    taught: &[(&ReferenceRun, ExecutionOrder)],
+    cx: &mut ProblemContext,
 ) -> Result<Correctness, Stop> {
     let all = (sampling.len() + taught.len()) as u64;
-    let mut broken = Broken::default();
+    let mut broken = BrokenRules::default();
 
-    let (mut tokens, mut teacher) = (Tokens::default(), Teacher::default());
+    let (mut tokens, mut teacher) = (TokenComparison::default(), TeacherComparison::default());
     for (done, (run, order)) in (0..).zip(sampling) {
         cx.out.progress(done, all)?;
-        let sampled = bench.sample(worker, run, *order)?;
+        let sampled = launcher.sample(worker, run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
             let (order, seed) = (words(*order), run.start.seed);
             broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
         } else {
-            // Tokens alone would let a kernel compute more coarsely wherever it is not taught, as where it is timed.
+            // TokenComparison alone would let a kernel compute more coarsely wherever it is not taught, as where it is timed.
             teacher.states(run, &sampled.h0, &sampled.h1);
         }
         broken.join(sampled.broken);
@@ -42,7 +42,7 @@ pub fn verify(
 
     for (done, (run, order)) in (sampling.len() as u64..).zip(taught) {
         cx.out.progress(done, all)?;
-        let taught = bench.teach(worker, run, *order)?;
+        let taught = launcher.teach(worker, run, *order)?;
         teacher.compare(run, &taught);
         broken.join(taught.broken);
     }
@@ -72,7 +72,13 @@ pub fn verify(
 
 /// A gate on the largest difference, with its place among the `cell`s, each one's difference and how often which
 /// occurred. Whether it passes.
-fn gate(cx: &mut Context, name: &str, found: &Differences, cell: &str, limit: f64) -> Result<bool, Stop> {
+fn gate(
+    cx: &mut ProblemContext,
+    name: &str,
+    found: &CellDifferences,
+    cell: &str,
+    limit: f64,
+) -> Result<bool, Stop> {
     let (value, at) = found.largest();
     let place = at.map(|at| format!("{cell} {at}"));
     cx.out.gate_at(name, value, limit, place.as_deref())?;
@@ -90,22 +96,22 @@ fn words(order: ExecutionOrder) -> String {
 }
 
 /// The first token that is another than expected, in words.
-pub fn first_difference(run: &Run, tokens: &[i32]) -> Option<(usize, String)> {
+pub fn first_difference(run: &ReferenceRun, tokens: &[i32]) -> Option<(usize, String)> {
     let expected = &run.expected.tokens;
     let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
     Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
 }
 
-/// Tokens compared so far.
+/// TokenComparison compared so far.
 #[derive(Default)]
-struct Tokens {
+struct TokenComparison {
     steps: u64,
     mismatches: u64,
     first: Option<usize>,
 }
 
-impl Tokens {
-    fn compare(&mut self, run: &Run, sampled: &Sampled) -> Option<String> {
+impl TokenComparison {
+    fn compare(&mut self, run: &ReferenceRun, sampled: &SampledOutput) -> Option<String> {
         let pairs = run.expected.tokens.iter().zip(&sampled.tokens);
         self.steps += run.expected.tokens.len() as u64;
         self.mismatches += pairs.filter(|(a, b)| a != b).count() as u64;
@@ -115,18 +121,18 @@ impl Tokens {
     }
 }
 
-/// Differences over the launches so far: probabilities of the taught ones, states of all.
+/// CellDifferences over the launches so far: probabilities of the taught ones, states of all.
 #[derive(Default)]
-struct Teacher {
-    prob: Differences,
-    h0: Differences,
-    h1: Differences,
+struct TeacherComparison {
+    prob: CellDifferences,
+    h0: CellDifferences,
+    h1: CellDifferences,
     /// Of the logarithm of a probability, which is a score up to a constant.
     score: f64,
 }
 
-impl Teacher {
-    fn compare(&mut self, run: &Run, taught: &Taught) {
+impl TeacherComparison {
+    fn compare(&mut self, run: &ReferenceRun, taught: &TaughtOutput) {
         let expected = &run.expected;
         self.prob.add(&expected.teacher_prob, &taught.teacher_prob);
         for (expected, found) in expected.teacher_prob.iter().zip(&taught.teacher_prob) {
@@ -135,7 +141,7 @@ impl Teacher {
         self.states(run, &taught.h0, &taught.h1);
     }
 
-    fn states(&mut self, run: &Run, h0: &[f32], h1: &[f32]) {
+    fn states(&mut self, run: &ReferenceRun, h0: &[f32], h1: &[f32]) {
         self.h0.add(&run.expected.h0, h0);
         self.h1.add(&run.expected.h1, h1);
     }
@@ -143,14 +149,14 @@ impl Teacher {
 
 /// What was found in one tensor.
 #[derive(Default)]
-struct Differences {
+struct CellDifferences {
     /// The largest of each cell over all launches.
     worst: Vec<f64>,
     /// Of every launch's every cell.
     counts: Histogram,
 }
 
-impl Differences {
+impl CellDifferences {
     fn add<T: Copy + Into<f64>>(&mut self, expected: &[T], found: &[f32]) {
         self.worst.resize(expected.len(), 0.0);
         for ((worst, expected), found) in self.worst.iter_mut().zip(expected).zip(found) {

@@ -1,52 +1,52 @@
 //! The tensors of a model, drawn from a seed.
 //!
-//! Values are spread evenly, which needs no logarithm and so comes out the same on every machine.
+//! WeightValues are spread evenly, which needs no logarithm and so comes out the same on every machine.
 
 use super::philox::evenly;
 use half::bf16;
 
-/// Tokens: 8-bit µ-law samples.
+/// TokenComparison: 8-bit µ-law samples.
 pub const VOCAB: usize = 256;
 
 /// What a tensor holds, row-major.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum WeightValues {
     Bf16(Vec<bf16>),
     F32(Vec<f32>),
 }
 
-impl Values {
+impl WeightValues {
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Values::Bf16(v) => bytemuck::cast_slice(v),
-            Values::F32(v) => bytemuck::cast_slice(v),
+            WeightValues::Bf16(v) => bytemuck::cast_slice(v),
+            WeightValues::F32(v) => bytemuck::cast_slice(v),
         }
     }
 
     /// As f32, which holds every bf16 exactly.
     pub fn widened(&self) -> Vec<f32> {
         match self {
-            Values::Bf16(v) => v.iter().map(|x| x.to_f32()).collect(),
-            Values::F32(v) => v.clone(),
+            WeightValues::Bf16(v) => v.iter().map(|x| x.to_f32()).collect(),
+            WeightValues::F32(v) => v.clone(),
         }
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Tensor {
+pub struct WeightTensor {
     pub name: &'static str,
     pub shape: Vec<usize>,
-    pub values: Values,
+    pub values: WeightValues,
 }
 
 /// Every tensor that a kernel is given, in the order of its parameters.
 pub struct Weights {
     pub hidden: usize,
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<WeightTensor>,
 }
 
 /// Name, rows, columns (none for a vector), mean, and standard deviation; `H` stands for hidden.
-struct Recipe {
+struct WeightSpec {
     name: &'static str,
     rows: usize,
     columns: Option<usize>,
@@ -54,10 +54,10 @@ struct Recipe {
     deviation: f64,
 }
 
-fn recipes(hidden: usize) -> Vec<Recipe> {
+fn recipes(hidden: usize) -> Vec<WeightSpec> {
     let (h, root) = (hidden, (hidden as f64).sqrt());
-    let matrix = |name, rows, deviation| Recipe { name, rows, columns: Some(h), mean: 0.0, deviation };
-    let vector = |name, rows, mean| Recipe { name, rows, columns: None, mean, deviation: 0.1 };
+    let matrix = |name, rows, deviation| WeightSpec { name, rows, columns: Some(h), mean: 0.0, deviation };
+    let vector = |name, rows, mean| WeightSpec { name, rows, columns: None, mean, deviation: 0.1 };
     vec![
         matrix("embed", VOCAB, 0.003),
         vector("rms_gain0", h, 1.0),
@@ -80,17 +80,21 @@ fn recipes(hidden: usize) -> Vec<Recipe> {
 impl Weights {
     /// Each tensor on a thread of its own: each has its own stream.
     pub fn draw(hidden: usize, seed: u64) -> Self {
-        let draw = |stream: u32, r: Recipe| {
+        let draw = |stream: u32, r: WeightSpec| {
             let half_width = r.deviation * 3f64.sqrt();
             let count = r.rows * r.columns.unwrap_or(1);
             let values = evenly(seed, stream).take(count).map(|v| (r.mean + half_width * v) as f32);
             match r.columns {
-                Some(columns) => Tensor {
+                Some(columns) => WeightTensor {
                     name: r.name,
                     shape: vec![r.rows, columns],
-                    values: Values::Bf16(values.map(bf16::from_f32).collect()),
+                    values: WeightValues::Bf16(values.map(bf16::from_f32).collect()),
                 },
-                None => Tensor { name: r.name, shape: vec![r.rows], values: Values::F32(values.collect()) },
+                None => WeightTensor {
+                    name: r.name,
+                    shape: vec![r.rows],
+                    values: WeightValues::F32(values.collect()),
+                },
             }
         };
         let tensors = std::thread::scope(|scope| {
@@ -102,7 +106,7 @@ impl Weights {
         Weights { hidden, tensors }
     }
 
-    pub fn get(&self, name: &str) -> &Values {
+    pub fn get(&self, name: &str) -> &WeightValues {
         let found = self.tensors.iter().find(|t| t.name == name);
         &found.expect("every name asked for is one of the recipes").values
     }
@@ -111,8 +115,8 @@ impl Weights {
     /// only 256 inputs, which a kernel may multiply ahead), and the bytes of all that every launch reads (of
     /// `embed` only the rows of its tokens).
     pub fn work(&self) -> (f64, f64) {
-        let matrix = |t: &&Tensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
-        let cells = |t: &Tensor| t.shape.iter().product::<usize>() as f64;
+        let matrix = |t: &&WeightTensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
+        let cells = |t: &WeightTensor| t.shape.iter().product::<usize>() as f64;
         let multiplied = self.tensors.iter().filter(matrix).map(cells).sum();
         let read = self.tensors.iter().filter(|t| t.name != "embed");
         (multiplied, read.map(|t| t.values.bytes().len() as f64).sum())

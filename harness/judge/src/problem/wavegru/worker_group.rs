@@ -36,11 +36,11 @@ impl Barrier {
 }
 
 /// A vector of f64 that threads fill in parts; a [`Barrier`] lies between filling and reading.
-pub struct Shared(Vec<AtomicU64>);
+pub struct SharedVector(Vec<AtomicU64>);
 
-impl Shared {
+impl SharedVector {
     pub fn new(len: usize) -> Self {
-        Shared((0..len).map(|_| AtomicU64::new(0)).collect())
+        SharedVector((0..len).map(|_| AtomicU64::new(0)).collect())
     }
 
     pub fn set(&self, index: usize, value: f64) {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_was_set_before_the_barrier_is_read_after_it() {
-        let (team, vector) = (Barrier::new(3), Shared::new(3));
+        let (team, vector) = (Barrier::new(3), SharedVector::new(3));
         std::thread::scope(|scope| {
             for member in 0..3 {
                 let (team, vector) = (&team, &vector);

@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn the_caveat_follows_from_the_line(read in prop::collection::vec((300u32..2000, any::<bool>()), 1..60)) {
         let course = course(read.iter().map(|(clock, idle)| Reading { idle: *idle, ..reading(*clock) }));
-        let Range { median, low, high } = course.sm_clock.unwrap();
+        let ObservedRange { median, low, high } = course.sm_clock.unwrap();
         prop_assert!(low <= median && median <= high);
         prop_assert!([low, median, high].iter().all(|c| read.iter().any(|(r, _)| f64::from(*r) == *c)));
         let moved = high - median > 0.02 * median || median - low > 0.02 * median;

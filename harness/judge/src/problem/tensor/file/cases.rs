@@ -1,17 +1,17 @@
 //! The cases that a problem.toml's workloads make: each workload in each of its types, with every expression worked out.
 
-use super::super::drawn::{self, Extents};
-use super::super::spec::{Case, CaseTensor, Role};
+use super::super::drawn_shapes::{self, Extents};
+use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::suggest::suggest;
-use super::{Counts, File, Shaped, WorkloadText};
+use super::{ParsedCounts, ParsedTensor, ProblemFile, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 
 /// A tensor of 4 GiB in f32; more does not pass through the lab in any reasonable time.
 const MAX_CELLS: usize = 1 << 30;
 
-impl File {
-    pub(super) fn cases(&self, tensors: &[Shaped], counts: &Counts) -> Result<Vec<Case>, String> {
+impl ProblemFile {
+    pub(super) fn cases(&self, tensors: &[ParsedTensor], counts: &ParsedCounts) -> Result<Vec<Case>, String> {
         if self.workload.is_empty() {
             return Err("workload: at least one is needed".into());
         }
@@ -31,7 +31,7 @@ impl File {
     }
 
     /// Whatever `[[keep]]` draws must be a workload.
-    pub(super) fn check_drawn(&self, tensors: &[Shaped], counts: &Counts) -> Result<(), String> {
+    pub(super) fn check_drawn(&self, tensors: &[ParsedTensor], counts: &ParsedCounts) -> Result<(), String> {
         for (number, drawn) in (1..).zip(&self.keep) {
             let place = |e: String| format!("keep {number}: {e}");
             drawn.complaint().map_or(Ok(()), Err).map_err(place)?;
@@ -51,7 +51,7 @@ impl File {
         if self.keep.is_empty() {
             return self;
         }
-        let mut rng = drawn::rng(seed);
+        let mut rng = drawn_shapes::rng(seed);
         let shown = self.workload.iter().chain(&self.held_out);
         let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
         let mut workloads = Vec::new();
@@ -98,8 +98,8 @@ impl File {
         dims: &[i32],
         dtype: Option<Dtype>,
         held_out: bool,
-        tensors: &[Shaped],
-        counts: &Counts,
+        tensors: &[ParsedTensor],
+        counts: &ParsedCounts,
     ) -> Result<Case, String> {
         let look_up = |name: &str| match self.dims.iter().position(|d| d == name) {
             Some(i) => f64::from(dims[i]),
@@ -118,8 +118,8 @@ impl File {
                 fixed.ok_or_else(|| format!("'{}' has type T, which is unknown here", tensor.tensor.name))?;
             shaped.push(CaseTensor { dtype, shape, tolerance: self.tolerance_of(dtype) });
         }
-        let moved = |(tensor, shaped): (&Shaped, &CaseTensor)| {
-            shaped.bytes() as f64 * if tensor.tensor.role == Role::Inout { 2.0 } else { 1.0 }
+        let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
+            shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
         };
         let bytes = match &counts.bytes {
             Some(expression) => expression.value(look_up).map_err(|e| format!("bytes: {e}"))?,

@@ -1,0 +1,513 @@
+use super::*;
+use crate::repo::Operation;
+use proptest::prelude::*;
+
+const KERNEL: &str = "kernels/a/kernel.cu";
+
+fn file(path: &str, hash: &str) -> InputFile {
+    InputFile { path: path.into(), hash: Some(hash.into()) }
+}
+
+/// A run of new bytes that passed; the same bytes are on disk; HEAD holds older bytes.
+fn passed() -> Snapshot {
+    let files = vec![file(KERNEL, "new"), file("problem.toml", "p")];
+    Snapshot {
+        kernel: KERNEL.into(),
+        argument: " a".into(),
+        external: false,
+        incumbent: Some("old".into()),
+        present: Ok(Present {
+            fingerprint: Fingerprint("new".into()),
+            blob: Some("new".into()),
+            files: files.clone(),
+            uncommitted_includes: Vec::new(),
+        }),
+        obstacle: None,
+        candidate: Some(Candidate {
+            id: RunId(7),
+            kernel: KERNEL.into(),
+            is_check: false,
+            fingerprint: Fingerprint("new".into()),
+            blob: "new".into(),
+            inputs: files,
+            outcome: Some(Outcome::Pass),
+            word: "PASS",
+            unmeasured: None,
+            decided: None,
+            held_out: None,
+        }),
+        running: None,
+        deciding: false,
+        last_decision: None,
+    }
+}
+
+fn with(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
+    let mut snapshot = passed();
+    change(&mut snapshot);
+    snapshot
+}
+
+fn run(change: impl FnOnce(&mut Candidate)) -> Snapshot {
+    with(|s| change(s.candidate.as_mut().expect("a run")))
+}
+
+fn present(snapshot: &mut Snapshot, change: impl FnOnce(&mut Present)) {
+    if let Ok(present) = &mut snapshot.present {
+        change(present);
+    }
+}
+
+/// The bytes on disk are newer than the judged ones.
+fn newer(snapshot: &mut Snapshot) {
+    present(snapshot, |p| {
+        p.fingerprint = Fingerprint("newer".into());
+        p.blob = Some("newer".into());
+        p.files[0] = file(KERNEL, "newer");
+    });
+}
+
+fn in_words<T: fmt::Debug>(result: &Result<T, NotAllowed>) -> String {
+    match result {
+        Ok(what) => format!("{what:?}"),
+        Err(why) => format!("{} | {why}", why.hint()),
+    }
+}
+
+#[track_caller]
+fn keep_is(snapshot: &Snapshot, wanted: &str) {
+    assert_eq!(in_words(&allowed(snapshot).keep), wanted);
+}
+
+#[track_caller]
+fn discard_is(snapshot: &Snapshot, wanted: &str) {
+    assert_eq!(in_words(&allowed(snapshot).discard), wanted);
+}
+
+#[track_caller]
+fn undo_is(snapshot: &Snapshot, wanted: &str) {
+    assert_eq!(in_words(&allowed(snapshot).undo), wanted);
+}
+
+const BUSY: [&str; 3] = [
+    "a decision is in progress | a decision is in progress: wait until it is done",
+    "a run is starting | a run is starting: wait for its verdict",
+    "run 8 in progress | run 8 is in progress: wait for its verdict",
+];
+
+#[test]
+fn nothing_is_decided_while_the_screen_judges_or_decides() {
+    let snapshots = [
+        with(|s| s.deciding = true),
+        with(|s| s.running = Some(RunInProgress::Starting)),
+        with(|s| s.running = Some(RunInProgress::Started(RunId(8)))),
+    ];
+    for (snapshot, wanted) in snapshots.iter().zip(BUSY) {
+        keep_is(snapshot, wanted);
+        discard_is(snapshot, wanted);
+        undo_is(snapshot, wanted);
+    }
+}
+
+#[test]
+fn a_passing_measured_undecided_run_of_the_present_bytes_is_kept() {
+    keep_is(&passed(), "CheckHeldOut");
+    keep_is(&with(|s| s.external = true), "Commit");
+    keep_is(&run(|r| r.held_out = Some((Outcome::Pass, String::new()))), "Commit");
+    // Bytes that HEAD holds already, and a first kernel.
+    keep_is(&with(|s| s.incumbent = Some("new".into())), "CheckHeldOut");
+    keep_is(&with(|s| s.incumbent = None), "CheckHeldOut");
+    // Only the fingerprint is known, from the watcher.
+    keep_is(&with(|s| s.present = Ok(Fingerprint("new".into()).into())), "CheckHeldOut");
+}
+
+#[test]
+fn each_thing_that_forbids_a_keep_is_named() {
+    keep_is(&with(|s| s.candidate = None), "needs a verdict | no run yet: `lab run a` first");
+    keep_is(
+        &run(|r| r.is_check = true),
+        "run 7 was a check | run 7 was a check: a check gives no verdict that could be decided",
+    );
+    keep_is(
+        &run(|r| r.kernel = "b.cu".into()),
+        "run 7 judged another kernel | run 7 judged b.cu, not kernels/a/kernel.cu: name that kernel",
+    );
+    keep_is(
+        &run(|r| (r.outcome, r.word) = (None, "")),
+        "run 7 in progress | run 7 is in progress: wait for its verdict",
+    );
+    for (outcome, word) in [(Outcome::Void, "VOID"), (Outcome::Fail, "FAIL"), (Outcome::Crash, "BUILD ERROR")]
+    {
+        keep_is(
+            &run(|r| (r.outcome, r.word) = (Some(outcome), word)),
+            &format!("needs a passing verdict | needs a passing verdict: run 7 came to {word}"),
+        );
+    }
+    keep_is(
+        &with(|s| s.present = Err("kernel.cu is empty: nothing to judge".into())),
+        "kernel.cu cannot be read | kernel.cu is empty: nothing to judge",
+    );
+    keep_is(
+        &with(newer),
+        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge them \
+         first (`lab run a`)",
+    );
+    keep_is(
+        &with(|s| {
+            newer(s);
+            present(s, |p| p.files[1] = file("problem.toml", "q"));
+        }),
+        "2 files are newer than the verdict | kernels/a/kernel.cu, problem.toml changed after the verdict of run 7: \
+         judge them first (`lab run a`)",
+    );
+    keep_is(
+        &with(|s| s.present = Ok(Fingerprint("newer".into()).into())),
+        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge them \
+         first (`lab run a`)",
+    );
+    keep_is(
+        &run(|r| r.decided = Some(Status::Keep)),
+        "kept already | run 7 was decided already (keep): save a change first",
+    );
+    keep_is(
+        &run(|r| r.decided = Some(Status::Crash)),
+        "discarded already | run 7 was decided already (crash): save a change first",
+    );
+    for outcome in [Outcome::Fail, Outcome::Crash, Outcome::Void] {
+        keep_is(
+            &run(|r| r.held_out = Some((outcome, "out is 2, its limit 1".into()))),
+            "failed the held-out check | keep refused: out is 2, its limit 1: save a change first",
+        );
+    }
+    keep_is(
+        &run(|r| r.unmeasured = Some("nothing was measured".into())),
+        "the run measured nothing | nothing was measured: let the harness print it, then `lab run a`",
+    );
+    keep_is(
+        &with(|s| present(s, |p| p.uncommitted_includes = vec!["a/tile.cuh".into()])),
+        "tile.cuh is not committed | a/tile.cuh is not as in HEAD, and an experiment changes kernels/a/kernel.cu \
+         alone: commit it yourself first, or put its text into the kernel",
+    );
+    keep_is(
+        &with(|s| s.obstacle = Some(Obstacle::Operation(Operation::Bisect))),
+        "a bisect is in progress | a bisect is in progress: finish it, or leave it with `git bisect reset`",
+    );
+    keep_is(
+        &with(|s| s.obstacle = Some(Obstacle::Locked("/r/.git/index.lock".into()))),
+        "git's index is locked | git's index is locked: another git command is at work; try again when it is done. If \
+         none runs, remove /r/.git/index.lock",
+    );
+    keep_is(
+        &with(|s| s.obstacle = Some(Obstacle::NoIdentity)),
+        "git does not know your name | git does not know your name: `git config --global user.name \"Your Name\"` and \
+         `git config --global user.email you@example.com`",
+    );
+}
+
+/// Of bytes that are newer than the verdict nothing else is said; a void verdict is about no bytes at all.
+#[test]
+fn of_several_reasons_the_one_about_the_bytes_comes_first() {
+    let all = |outcome| {
+        with(|s| {
+            newer(s);
+            s.obstacle = Some(Obstacle::NoIdentity);
+            s.candidate.iter_mut().for_each(|r| {
+                (r.outcome, r.word) = (Some(outcome), "VOID");
+                r.decided = Some(Status::Discard);
+                r.unmeasured = Some("nothing was measured".into());
+            });
+        })
+    };
+    for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash] {
+        assert!(matches!(allowed(&all(outcome)).keep, Err(NotAllowed::Changed { .. })));
+    }
+    assert!(matches!(allowed(&all(Outcome::Void)).keep, Err(NotAllowed::NoPass { .. })));
+}
+
+#[test]
+fn a_discard_of_the_judged_bytes_asks_nothing() {
+    for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash] {
+        discard_is(&run(|r| r.outcome = Some(outcome)), "Run(RunId(7))");
+    }
+    // What forbids a keep does not forbid a discard.
+    discard_is(&with(|s| s.obstacle = Some(Obstacle::NoIdentity)), "Run(RunId(7))");
+    discard_is(&run(|r| r.unmeasured = Some("nothing was measured".into())), "Run(RunId(7))");
+    assert!(!Discard::Run(RunId(7)).asks());
+    assert_eq!(Discard::Run(RunId(7)).question(KERNEL, ""), None);
+}
+
+#[test]
+fn a_discard_of_more_than_the_judged_bytes_asks_first() {
+    let ask = |snapshot: &Snapshot| {
+        let discard = allowed(snapshot).discard.expect("allowed");
+        assert!(discard.asks());
+        discard.question("kernel.cu", " a").expect("a question")
+    };
+    discard_is(&with(newer), "AlsoNewer(RunId(7), Changed([\"kernels/a/kernel.cu\"]))");
+    assert_eq!(
+        ask(&with(newer)),
+        "kernels/a/kernel.cu changed after the verdict of run 7: `lab discard a -m TEXT --unjudged` discards run 7 all \
+         the same, and saves the present bytes"
+    );
+    let gone = with(|s| s.present = Err("kernel.cu is not there".into()));
+    discard_is(&gone, "AlsoNewer(RunId(7), Unreadable(\"kernel.cu is not there\"))");
+    assert!(ask(&gone).starts_with("kernel.cu is not there: `lab discard a"));
+
+    let unjudged = "Unjudged { running: None, unreadable: false }";
+    discard_is(&with(|s| s.candidate = None), unjudged);
+    discard_is(&run(|r| r.outcome = Some(Outcome::Void)), unjudged);
+    discard_is(&run(|r| r.decided = Some(Status::Discard)), unjudged);
+    let in_progress = run(|r| r.outcome = None);
+    discard_is(&in_progress, "Unjudged { running: Some(RunId(7)), unreadable: false }");
+    assert_eq!(
+        ask(&in_progress),
+        "no verdict belongs to the present bytes of kernel.cu (run 7 is in progress): `lab discard a -m TEXT \
+         --unjudged` saves them and puts the incumbent back all the same, without a row"
+    );
+    let gone = with(|s| (s.candidate, s.present) = (None, Err("kernel.cu is not there".into())));
+    discard_is(&gone, "Unjudged { running: None, unreadable: true }");
+}
+
+#[test]
+fn each_thing_that_forbids_a_discard_is_named() {
+    discard_is(
+        &with(|s| s.incumbent = None),
+        "HEAD does not hold kernel.cu | HEAD does not hold kernels/a/kernel.cu, so there is nothing to put back: keep it \
+         first, or delete it yourself",
+    );
+    discard_is(
+        &with(|s| s.incumbent = Some("new".into())),
+        "the incumbent's own bytes | run 7 judged the incumbent's own bytes: there is nothing to discard",
+    );
+    discard_is(
+        &with(|s| (s.incumbent, s.candidate) = (Some("new".into()), None)),
+        "the incumbent's own bytes | kernels/a/kernel.cu is the incumbent's: there is nothing to discard",
+    );
+    discard_is(
+        &run(|r| r.is_check = true),
+        "run 7 was a check | run 7 was a check: a check gives no verdict that could be decided",
+    );
+    assert!(matches!(
+        allowed(&run(|r| r.kernel = "b.cu".into())).discard,
+        Err(NotAllowed::OtherKernel { .. })
+    ));
+}
+
+fn decided(status: Status, made: Option<bool>, later_work: LaterWork) -> Snapshot {
+    with(|s| {
+        let (commit, description) = ("a1b2c3d4e5".into(), "two rows".into());
+        s.last_decision = Some(LastDecision { run: RunId(6), status, description, commit, made, later_work });
+    })
+}
+
+#[test]
+fn the_last_decision_is_undone_until_something_was_built_on_it() {
+    for later_work in [LaterWork::Unknown, LaterWork::None] {
+        undo_is(&decided(Status::Keep, Some(true), later_work), "()");
+    }
+    let found = || LaterWork::Found("it was pushed to origin/main".into());
+    undo_is(
+        &decided(Status::Keep, Some(true), found()),
+        "it was pushed to origin/main | run 6 (a1b2c3d, 'two rows') cannot be undone: it was pushed to origin/main",
+    );
+    // It made no commit, so nothing can be built on one.
+    undo_is(&decided(Status::Keep, Some(false), found()), "()");
+    for status in [Status::Discard, Status::Crash] {
+        undo_is(&decided(status, None, found()), "()");
+    }
+    undo_is(
+        &decided(Status::Keep, None, LaterWork::Unknown),
+        "an older lab made the keep | an older lab kept run 6 (a1b2c3d, 'two rows'), and did not note whether it made the \
+         commit: `git reset --soft HEAD^` takes a commit back by hand",
+    );
+    undo_is(&passed(), "nothing was decided yet | nothing was decided about kernels/a/kernel.cu yet");
+    let mut locked = decided(Status::Discard, None, LaterWork::None);
+    locked.obstacle = Some(Obstacle::NoIdentity);
+    assert!(matches!(allowed(&locked).undo, Err(NotAllowed::Git(_))));
+}
+
+#[test]
+fn newer_knowledge_of_the_inputs_replaces_what_was_known_of_older_ones() {
+    let mut snapshot = passed();
+    snapshot.set_present(Ok(Fingerprint("new".into())));
+    assert_eq!(snapshot, passed(), "the same inputs");
+    snapshot.set_present(Ok(Fingerprint("newer".into())));
+    assert_eq!(snapshot.present, Ok(Fingerprint("newer".into()).into()));
+    snapshot.set_present(Err("it is gone".into()));
+    assert_eq!(snapshot.present, Err("it is gone".into()));
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        4 => Just(Outcome::Pass),
+        1 => Just(Outcome::Fail),
+        1 => Just(Outcome::Crash),
+        1 => Just(Outcome::Void),
+    ]
+}
+
+fn statuses() -> impl Strategy<Value = Status> {
+    prop_oneof![Just(Status::Keep), Just(Status::Discard), Just(Status::Crash)]
+}
+
+/// One of three kernels; so two that are drawn are often the same.
+fn bytes() -> impl Strategy<Value = String> {
+    prop_oneof![Just("a".to_owned()), Just("b".to_owned()), Just("c".to_owned())]
+}
+
+/// True in one of eight.
+fn seldom() -> impl Strategy<Value = bool> {
+    prop::bool::weighted(0.125)
+}
+
+fn candidates() -> impl Strategy<Value = Candidate> {
+    let of_run = (bytes(), prop::option::weighted(0.9, outcomes()), seldom(), seldom(), seldom());
+    (of_run, prop::option::weighted(0.2, statuses()), prop::option::weighted(0.4, outcomes())).prop_map(
+        |((bytes, outcome, is_check, is_other, is_unmeasured), decided, held_out)| Candidate {
+            id: RunId(7),
+            kernel: if is_other { "b.cu" } else { KERNEL }.into(),
+            is_check,
+            fingerprint: Fingerprint(bytes.clone()),
+            blob: bytes.clone(),
+            inputs: vec![file(KERNEL, &bytes)],
+            outcome,
+            word: outcome.map_or("", Outcome::word),
+            unmeasured: is_unmeasured.then(|| "nothing was measured".into()),
+            decided,
+            held_out: held_out.map(|outcome| (outcome, "why".into())),
+        },
+    )
+}
+
+fn presents() -> impl Strategy<Value = Result<Present, String>> {
+    (bytes(), seldom(), seldom(), any::<bool>()).prop_map(|(bytes, unreadable, uncommitted, is_known)| {
+        let known = Present {
+            fingerprint: Fingerprint(bytes.clone()),
+            blob: Some(bytes.clone()),
+            files: vec![file(KERNEL, &bytes)],
+            uncommitted_includes: uncommitted.then(|| "tile.cuh".into()).into_iter().collect(),
+        };
+        match (unreadable, is_known) {
+            (true, _) => Err("it cannot be read".into()),
+            (false, true) => Ok(known),
+            (false, false) => Ok(known.fingerprint.into()),
+        }
+    })
+}
+
+fn decisions() -> impl Strategy<Value = LastDecision> {
+    let later_work = prop_oneof![
+        Just(LaterWork::Unknown),
+        Just(LaterWork::None),
+        Just(LaterWork::Found("a commit".into()))
+    ];
+    (statuses(), prop::option::of(any::<bool>()), later_work).prop_map(|(status, made, later_work)| {
+        let (commit, description) = ("a1b2c3d4".into(), "x".into());
+        LastDecision { run: RunId(6), status, description, commit, made, later_work }
+    })
+}
+
+fn obstacles() -> impl Strategy<Value = Obstacle> {
+    prop_oneof![
+        Just(Obstacle::Operation(Operation::Merge)),
+        Just(Obstacle::Locked("lock".into())),
+        Just(Obstacle::NoIdentity)
+    ]
+}
+
+fn snapshots() -> impl Strategy<Value = Snapshot> {
+    let git = (prop::option::weighted(0.9, bytes()), prop::option::weighted(0.1, obstacles()));
+    let running = prop_oneof![Just(RunInProgress::Starting), Just(RunInProgress::Started(RunId(8)))];
+    let screen = (seldom(), prop::option::weighted(0.1, running), any::<bool>());
+    let runs = (prop::option::weighted(0.9, candidates()), prop::option::of(decisions()));
+    (git, screen, runs, presents()).prop_map(
+        |((incumbent, obstacle), (deciding, running, external), (candidate, last_decision), present)| {
+            Snapshot {
+                kernel: KERNEL.into(),
+                argument: String::new(),
+                external,
+                incumbent,
+                present,
+                obstacle,
+                candidate,
+                running,
+                deciding,
+                last_decision,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whatever is the case otherwise: a keep takes judged, present, passing, measured, undecided bytes.
+    #[test]
+    fn a_keep_is_of_the_judged_bytes_and_they_passed_and_were_measured(snapshot in snapshots()) {
+        let Ok(keep) = allowed(&snapshot).keep else { return Ok(()) };
+        let run = snapshot.candidate.expect("a run");
+        let present = snapshot.present.expect("readable");
+        prop_assert_eq!(&run.fingerprint, &present.fingerprint);
+        prop_assert_eq!(run.outcome, Some(Outcome::Pass));
+        prop_assert_eq!((run.unmeasured, run.decided, run.is_check), (None, None, false));
+        prop_assert_eq!(run.kernel, snapshot.kernel);
+        prop_assert!(present.uncommitted_includes.is_empty());
+        prop_assert_eq!((snapshot.obstacle, snapshot.running, snapshot.deciding), (None, None, false));
+        let held_out = run.held_out.map(|(outcome, _)| outcome);
+        prop_assert!(matches!(held_out, None | Some(Outcome::Pass)));
+        if keep == Keep::Commit {
+            prop_assert!(snapshot.external || held_out == Some(Outcome::Pass));
+        }
+    }
+
+    /// Bytes that no verdict is about are never removed without a question, nor are the incumbent's.
+    #[test]
+    fn a_discard_without_a_question_removes_judged_bytes_only(snapshot in snapshots()) {
+        let Ok(discard) = allowed(&snapshot).discard else { return Ok(()) };
+        prop_assert_eq!((snapshot.running, snapshot.deciding), (None, false));
+        let incumbent = snapshot.incumbent.expect("something to put back");
+        match discard {
+            Discard::Run(id) => {
+                let run = snapshot.candidate.expect("a run");
+                prop_assert_eq!(run.id, id);
+                prop_assert!(run.is_undecided() && !run.is_check);
+                prop_assert_eq!(run.fingerprint, snapshot.present.expect("readable").fingerprint);
+                prop_assert_ne!(run.blob, incumbent);
+            }
+            Discard::AlsoNewer(..) => {
+                let run = snapshot.candidate.expect("a run");
+                prop_assert!(run.is_undecided());
+                prop_assert_ne!(Ok(run.fingerprint), snapshot.present.map(|p| p.fingerprint));
+            }
+            Discard::Unjudged { unreadable, .. } => {
+                prop_assert!(!snapshot.candidate.is_some_and(|run| run.is_undecided()));
+                prop_assert_eq!(unreadable, snapshot.present.is_err());
+                prop_assert_ne!(snapshot.present.ok().and_then(|p| p.blob), Some(incumbent));
+            }
+        }
+    }
+
+    #[test]
+    fn a_commit_that_something_was_built_on_is_never_undone(snapshot in snapshots()) {
+        if allowed(&snapshot).undo.is_err() {
+            return Ok(());
+        }
+        prop_assert_eq!((snapshot.obstacle, snapshot.running, snapshot.deciding), (None, None, false));
+        let last = snapshot.last_decision.expect("a decision");
+        if last.status == Status::Keep {
+            prop_assert!(last.made.is_some());
+            prop_assert!(last.made == Some(false) || !matches!(last.later_work, LaterWork::Found(_)));
+        }
+    }
+
+    /// Each refusal has words: a hint that fits in a line of hints, and one sentence or two.
+    #[test]
+    fn every_refusal_says_why(snapshot in snapshots()) {
+        let Allowed { keep, discard, undo } = allowed(&snapshot);
+        for why in [keep.err(), discard.err(), undo.err()].into_iter().flatten() {
+            let (hint, text) = (why.hint().to_string(), why.to_string());
+            prop_assert!(!hint.is_empty() && hint.chars().count() <= 40, "{}", hint);
+            prop_assert!(!text.is_empty() && !text.ends_with(' '), "{}", text);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Builds the [`Snapshot`] that [`allowed`](super::policy::allowed) looks at, from disk and git.
+
+use super::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
+use crate::inputs::{Inputs, KernelError};
+use crate::project::Project;
+use crate::repo;
+use crate::run::Fingerprint;
+use crate::run::record::Record;
+use crate::run::verdict::Outcome;
+use crate::store::index::{Brief, Shelf};
+use anyhow::Result;
+use std::result::Result as StdResult;
+
+/// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the run that a decision
+/// would be about. What was built on the last keep stays [`LaterWork::Unknown`]: that walks every branch.
+pub fn snapshot(
+    project: &Project,
+    shelf: &Shelf,
+    present: &StdResult<Inputs, KernelError>,
+    candidate: Option<&Record>,
+) -> Result<Snapshot> {
+    let present = match present {
+        Ok(inputs) => Ok(read_present(project, inputs)?),
+        Err(why) => Err(why.to_string()),
+    };
+    Ok(Snapshot {
+        kernel: project.kernel_name.clone(),
+        argument: project.argument.clone(),
+        external: project.external(),
+        incumbent: repo::incumbent(project)?,
+        present,
+        obstacle: repo::obstacle(project)?,
+        candidate: candidate.map(Candidate::from),
+        running: None,
+        deciding: false,
+        last_decision: last_decision(project, shelf),
+    })
+}
+
+fn read_present(project: &Project, inputs: &Inputs) -> Result<Present> {
+    let mut uncommitted_includes = Vec::new();
+    for include in inputs.sources.iter().filter(|source| source.include) {
+        if !repo::in_head(project, &include.file.path, include.bytes.as_deref())? {
+            uncommitted_includes.push(include.file.path.clone());
+        }
+    }
+    Ok(Present {
+        fingerprint: inputs.fingerprint.clone(),
+        blob: Some(repo::blob_id(project, &project.kernel_name, inputs.kernel())?),
+        files: inputs.files(),
+        uncommitted_includes,
+    })
+}
+
+/// The newest decision about this kernel that a commit holds.
+fn last_decision(project: &Project, shelf: &Shelf) -> Option<LastDecision> {
+    let decided = shelf.newest().filter(|brief| brief.judges(project));
+    let decided = decided.filter_map(|brief| {
+        let decision = brief.decision.as_ref()?;
+        Some((brief.id, decision, decision.commit.clone()?))
+    });
+    let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.decided)?;
+    Some(LastDecision {
+        run,
+        status: decision.status,
+        description: decision.description.clone(),
+        commit,
+        made: decision.made,
+        later_work: LaterWork::Unknown,
+    })
+}
+
+/// The run that a decision without a number is about: the newest ended run that judged exactly the present bytes. A run
+/// of the same bytes that is still in progress (of a screen that is open beside) counts only if none has ended. If the
+/// present bytes were never judged, use the last run; its decision tells what is newer.
+pub fn default_run(project: &Project, shelf: &Shelf, present: Option<&Fingerprint>) -> Option<Record> {
+    let ours = |brief: &Brief| brief.judges(project) && Some(&brief.fingerprint) == present;
+    // A record without an ending is of a lab that died before the run ended.
+    let judged = |brief: &Brief| brief.ending.is_some() && brief.outcome() != Some(Outcome::Void);
+    let ended = shelf.find(|brief| ours(brief) && judged(brief));
+    let in_progress = || shelf.find(|brief| ours(brief) && brief.verdict.is_none());
+    ended.or_else(in_progress).or_else(|| last(project, shelf))
+}
+
+/// The last run of this kernel. A void run (a newer save ended it) is passed over for the last verdict before it, if
+/// there is any.
+pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
+    let ours = |brief: &Brief| brief.judges(project);
+    let not_void = shelf.find(|brief| ours(brief) && brief.outcome() != Some(Outcome::Void));
+    not_void.or_else(|| shelf.find(ours))
+}

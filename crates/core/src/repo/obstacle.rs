@@ -1,0 +1,108 @@
+//! What keeps git from making a commit now: an operation in progress, a lock, no identity.
+
+use super::commit::author;
+use super::open;
+use crate::project::Project;
+use anyhow::Result;
+use git2::{Repository, RepositoryState};
+use std::fmt;
+use std::path::PathBuf;
+
+/// An operation of git that stopped halfway and waits for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    Merge,
+    Revert,
+    CherryPick,
+    Bisect,
+    Rebase,
+    /// `git am`.
+    ApplyMail,
+}
+
+impl fmt::Display for Operation {
+    /// The name of git's subcommand.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Operation::Merge => "merge",
+            Operation::Revert => "revert",
+            Operation::CherryPick => "cherry-pick",
+            Operation::Bisect => "bisect",
+            Operation::Rebase => "rebase",
+            Operation::ApplyMail => "am",
+        })
+    }
+}
+
+/// The operation that is in progress in a repository, if any.
+pub(super) fn operation(repo: &Repository) -> Option<Operation> {
+    match repo.state() {
+        RepositoryState::Clean => None,
+        RepositoryState::Merge => Some(Operation::Merge),
+        RepositoryState::Revert | RepositoryState::RevertSequence => Some(Operation::Revert),
+        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Operation::CherryPick),
+        RepositoryState::Bisect => Some(Operation::Bisect),
+        RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
+            Some(Operation::Rebase)
+        }
+        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some(Operation::ApplyMail),
+    }
+}
+
+/// Why git cannot make a commit now, whatever its content. `Display` says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    Operation(Operation),
+    /// This lock file exists: another git command is at work, or died.
+    Locked(PathBuf),
+    /// Neither `user.name` nor `user.email` is set.
+    NoIdentity,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Operation(operation) => {
+                let leave = if *operation == Operation::Bisect { "reset" } else { "--abort" };
+                write!(
+                    f,
+                    "a {operation} is in progress: finish it, or leave it with `git {operation} {leave}`"
+                )
+            }
+            Obstacle::Locked(lock) => write!(
+                f,
+                "git's index is locked: another git command is at work; try again when it is done. If none runs, \
+                 remove {}",
+                lock.display()
+            ),
+            Obstacle::NoIdentity => f.write_str(
+                "git does not know your name: `git config --global user.name \"Your Name\"` and `git config --global \
+                 user.email you@example.com`",
+            ),
+        }
+    }
+}
+
+impl Obstacle {
+    /// A few words, for a line of key hints.
+    pub fn hint(&self) -> String {
+        match self {
+            Obstacle::Operation(operation) => format!("a {operation} is in progress"),
+            Obstacle::Locked(_) => "git's index is locked".to_owned(),
+            Obstacle::NoIdentity => "git does not know your name".to_owned(),
+        }
+    }
+}
+
+/// Returns what keeps git from making a commit now.
+pub fn obstacle(project: &Project) -> Result<Option<Obstacle>> {
+    let repo = open(project)?;
+    if let Some(operation) = operation(&repo) {
+        return Ok(Some(Obstacle::Operation(operation)));
+    }
+    let locks = ["index.lock", "HEAD.lock"].map(|name| repo.path().join(name));
+    if let Some(lock) = locks.into_iter().find(|lock| lock.exists()) {
+        return Ok(Some(Obstacle::Locked(lock)));
+    }
+    Ok(author(&repo).is_none().then_some(Obstacle::NoIdentity))
+}

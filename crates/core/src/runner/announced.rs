@@ -1,0 +1,290 @@
+//! A run whose start was announced. From then on the run always ends with a record: no function that returns an error
+//! lies between the start and the verdict. What fails on the way (git, the disk, run.log) becomes a caveat on the
+//! verdict; a harness that cannot start becomes the run's ending.
+
+use crate::disk::space as room;
+use crate::inputs::{self, Inputs};
+use crate::project::Project;
+use crate::repo;
+use crate::run::record::Record;
+use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
+use crate::run::{Ending, RunId, RunStart};
+use crate::runner::event::RunEvent;
+use crate::runner::follow::Follow;
+use crate::runner::process::{self, Control, Running};
+use crate::runner::spec::{RunSpec, beside, limits};
+use crate::runner::standby::Standby;
+use crate::store::index::{Brief, Shelf};
+use crate::store::{LOG, Records};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use lab_protocol::report::{Measure, Report};
+use std::fs::{self, File};
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Folders inside a run's folder that exist only while the run goes on: the files to judge, and the incumbent's files.
+const TREE: &str = "tree";
+const INCUMBENT: &str = "incumbent";
+
+/// A run with its folder, its snapshot and its first record on disk.
+pub(super) struct Announced<'a> {
+    project: &'a Project,
+    spec: &'a RunSpec,
+    inputs: Arc<Inputs>,
+    records: Records,
+    record: Record,
+    /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
+    follow: Follow,
+    /// Failures that cost the user something but leave the verdict valid.
+    caveats: Vec<String>,
+}
+
+impl<'a> Announced<'a> {
+    /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On an error the folder
+    /// is removed again.
+    pub(super) fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
+        let caveats = repo::exclude(project).err().map(|error| format!("{error:#}")).into_iter().collect();
+        let records = Records::new(&project.lab_dir);
+        let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
+        let created = create_files(project, spec, &records, id, &inputs);
+        let (log, record) = created.map_err(|error| {
+            records.take_back(id);
+            room::in_words(error, "no run could start")
+        })?;
+        let follow = Follow::new(log, project.config.output_limit_mib << 20);
+        Ok(Announced { project, spec, inputs, records, record, follow, caveats })
+    }
+
+    fn id(&self) -> RunId {
+        self.record.start.id
+    }
+
+    pub(super) fn inputs(&self) -> Arc<Inputs> {
+        Arc::clone(&self.inputs)
+    }
+
+    pub(super) fn start(&self) -> &RunStart {
+        &self.record.start
+    }
+
+    /// Runs the harness to its end and records the verdict. Returns the record also where it could not be written;
+    /// the verdict then says so in a caveat.
+    pub(super) fn judge(
+        mut self,
+        standby: Option<Standby>,
+        control: &Control,
+        tell: &mut dyn FnMut(RunEvent),
+    ) -> Record {
+        let (project, id, began) = (self.project, self.id(), Instant::now());
+        let ready = standby.map(|judge| judge.take_over(project, self.spec, &self.inputs, control));
+        let ready = ready.transpose().unwrap_or_else(|error| {
+            let why = format!("the judge on standby failed ({error:#}): this run started its own");
+            tell(RunEvent::NoStandby { why });
+            None
+        });
+        let ending = match ready.flatten().map_or_else(|| self.start_harness(), Ok) {
+            Ok(running) => process::follow(running, limits(project), control, &mut self.follow, |batch| {
+                tell(RunEvent::Progress(id, batch));
+            }),
+            Err(error) => {
+                self.follow.say(&format!("the harness could not be started: {error}"));
+                Ending::NotStarted
+            }
+        };
+        let changed = if project.external() { self.changed_inputs() } else { Vec::new() };
+        if let Err(error) = self.follow.finish() {
+            self.caveat(format!("run.log is incomplete: {error}"));
+        }
+        if self.follow.has_news() {
+            tell(RunEvent::Progress(id, self.follow.batch()));
+        }
+        let verdict = verdict::judge(&Facts {
+            report: self.follow.report(),
+            ending,
+            external: project.external(),
+            changed: &changed,
+            objective: &project.config.objective,
+            time_limit_s: project.config.time_limit_s,
+            output_limit_mib: project.config.output_limit_mib,
+            last_words: &self.follow.last_words(),
+        });
+        self.record.ended = Some(Timestamp::now());
+        self.record.seconds = Some(began.elapsed().as_secs_f64());
+        self.record.ending = Some(ending);
+        self.conclude(verdict)
+    }
+
+    /// Completes the record with the verdict and the harness's figures, and writes it. run.log stays locked until the
+    /// record is on disk: a run without a verdict whose log nobody holds reads as a crash.
+    fn conclude(mut self, mut verdict: Verdict) -> Record {
+        let report = self.follow.report();
+        self.record.device = report.device().map(str::to_owned);
+        self.record.results = kept_results(report);
+        self.record.workloads = report.workloads().iter().map(|row| pairs(row)).collect();
+        self.record.log_bytes = self.follow.bytes();
+        if self.record.start.is_check() {
+            verdict.forgive_unmeasured();
+        }
+        self.compare_with_recorded(&mut verdict);
+        verdict.caveats.append(&mut self.caveats);
+        self.record.verdict = Some(verdict);
+        if let Err(error) = self.records.write(&self.record)
+            && let Some(verdict) = &mut self.record.verdict
+        {
+            // The verdict stands, but nobody can decide the run: later commands do not find its record.
+            verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
+        }
+        let folder = self.records.folder(self.id());
+        for copies in [TREE, INCUMBENT] {
+            // A copy that stays costs disk space and nothing else.
+            let _ = fs::remove_dir_all(folder.join(copies));
+        }
+        self.record
+    }
+
+    /// Adds a caveat, once.
+    fn caveat(&mut self, text: String) {
+        if !self.caveats.contains(&text) {
+            self.caveats.push(text);
+        }
+    }
+
+    /// Starts the harness on the inputs.
+    fn start_harness(&mut self) -> io::Result<Running> {
+        let (project, spec) = (self.project, self.spec);
+        if let Some(line) = &project.config.harness {
+            return process::start(spec.external(project, line), Stdio::null());
+        }
+        let folder = self.records.folder(self.id());
+        let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
+        self.inputs
+            .write(project, &tree)
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
+        let mut command = spec.judge(project, &tree);
+        match spec.incumbent_into(project, &incumbent) {
+            Ok(_) => command = beside(command, project, &incumbent),
+            Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
+        }
+        process::start(command, Stdio::null())
+    }
+
+    /// Paths of the inputs that are not on disk now as the harness was to read them.
+    fn changed_inputs(&self) -> Vec<String> {
+        match inputs::read(self.project) {
+            Ok(now) if now.fingerprint == self.inputs.fingerprint => Vec::new(),
+            Ok(now) => inputs::differences(&self.inputs.files(), &now.files()),
+            Err(_) => vec![self.project.kernel_name.clone()],
+        }
+    }
+
+    /// Compares with the incumbent's recorded figure where the harness did not time the two in turns.
+    fn compare_with_recorded(&mut self, verdict: &mut Verdict) {
+        let wanted = !verdict.emulated && verdict.change.is_none();
+        let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
+        match self.incumbent_figure() {
+            Ok(incumbent) => {
+                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held))
+            }
+            Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
+        }
+    }
+
+    /// The objective that HEAD's kernel last measured on the same device, from its record or its note. `None` where
+    /// HEAD does not hold the kernel or nobody measured it. An error is git's.
+    fn incumbent_figure(&self) -> Result<Option<Measure>> {
+        let (project, candidate) = (self.project, &self.record);
+        let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
+        let same = |r: &Record| {
+            let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
+            r.start.blob == blob
+                && r.start.kernel == candidate.start.kernel
+                && r.command == candidate.command
+                && !r.start.is_check()
+                && r.device == candidate.device
+                && passed
+        };
+        let noted = || {
+            let record: Record = serde_json::from_str(&repo::noted_of_kernel(project)?).ok()?;
+            same(&record).then_some(record)
+        };
+        let measure = |r: Record| {
+            let report = r.report();
+            report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
+        };
+        // Run numbers begin anew in another clone: this number means this run only among the local records.
+        let near =
+            |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
+        let runs = Shelf::runs(project, near).into_iter();
+        let local = runs.filter_map(|id| self.records.read(id).ok()).find(same);
+        Ok(local.or_else(noted).and_then(measure))
+    }
+}
+
+/// Writes what other processes must find once the run is announced: the snapshot, the locked log, the first record.
+fn create_files(
+    project: &Project,
+    spec: &RunSpec,
+    records: &Records,
+    id: RunId,
+    inputs: &Inputs,
+) -> Result<(File, Record)> {
+    let folder = records.folder(id);
+    fs::write(folder.join("kernel.cu"), inputs.kernel())
+        .context("cannot write the snapshot of the kernel")?;
+    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
+    log.lock().context("cannot lock run.log")?;
+    let start = RunStart {
+        id,
+        reason: spec.reason,
+        kernel: project.kernel_name.clone(),
+        blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
+        fingerprint: inputs.fingerprint.clone(),
+        started: Timestamp::now(),
+        external: project.external(),
+    };
+    let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
+    let record = Record::begun(start, inputs.files(), command);
+    records.write(&record)?;
+    Ok((log, record))
+}
+
+/// The result lines to record, at most 1000: a harness that makes up keys without end does not fill the records.
+pub(super) fn kept_results(report: &Report) -> Vec<(String, String)> {
+    const KEYS: usize = 1_000;
+    report.entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+fn pairs(row: &[(&str, &str)]) -> String {
+    let words: Vec<String> = row.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::run::Reason;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_log_on_a_full_disk_is_a_caveat() {
+        let temp = tempfile::tempdir().unwrap();
+        git2::Repository::init(temp.path()).unwrap();
+        fs::write(temp.path().join("kernel.cu"), "// x\n").unwrap();
+        let project = Project::open(temp.path(), None).unwrap();
+        let spec = RunSpec { program: PathBuf::from("/bin/true"), ..RunSpec::new(Reason::Command) };
+        let inputs = spec.read_inputs(&project).unwrap();
+        let mut announced = Announced::create(&project, &spec, inputs).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        announced.follow = Follow::new(full, 1 << 20);
+        announced.follow.take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");
+        let record = announced.judge(None, &Control::new().unwrap(), &mut |_| {});
+        let verdict = record.verdict.as_ref().unwrap();
+        assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
+        assert!(verdict.caveats.iter().any(|text| text.starts_with("run.log is incomplete: No space left")));
+        assert_eq!(Records::new(&project.lab_dir).read(record.start.id).unwrap(), record);
+    }
+}

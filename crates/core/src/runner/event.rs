@@ -1,0 +1,31 @@
+//! What the runner tells about a run.
+
+use crate::run::record::Record;
+use crate::run::{Reason, RunId, RunStart};
+use crate::runner::follow::Batch;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What happened to a run or to the standby judge. Events of one run come in this order: `Started`, any number of `Progress`, `Ended`. A run that cannot start is one
+/// event: `NotStarted` or `NeedsTrust`.
+#[derive(Clone, Debug)]
+pub enum RunEvent {
+    /// The run has a number, a folder and a first record. `Ended` follows, whatever fails.
+    Started(Box<RunStart>),
+    /// Lines that the harness printed since the last batch.
+    Progress(RunId, Batch),
+    /// The run has its verdict. A run that a newer save ended has one too: [`Outcome::Void`].
+    ///
+    /// [`Outcome::Void`]: crate::run::verdict::Outcome::Void
+    Ended(Box<Record>),
+    /// No run could start (the kernel is missing, the disk is full, …): `why` is a message for the user.
+    NotStarted { reason: Reason, why: String },
+    /// No judge could be started ahead, or the one on standby failed: `why` is a message for the user. Runs go on without
+    /// one, but each takes longer. Sent once for each reason, between runs or after `Started`.
+    NoStandby { why: String },
+    /// The user has not trusted the harness command of lab.toml yet.
+    NeedsTrust { reason: Reason, command: String, file: PathBuf },
+}
+
+/// Receives the runner's events, on the runner's thread. It may block for a while: the harness then waits at its pipe.
+pub type Sink = Arc<dyn Fn(RunEvent) + Send + Sync>;

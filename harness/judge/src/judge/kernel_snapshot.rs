@@ -1,0 +1,67 @@
+//! The copy of kernel.cu that is judged, while the user goes on editing the file.
+
+use crate::options::JudgeOptions;
+use crate::outcome::Stop;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest kernel.cu, in bytes. A kernel's source is small; a larger file is another file by mistake.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Snapshots older than this are removed.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A copy of the kernel in a temporary folder, which is removed with this value.
+pub struct KernelSnapshot {
+    folder: tempfile::TempDir,
+}
+
+impl KernelSnapshot {
+    /// Copies the kernel into a new folder under `parent`.
+    ///
+    /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB, and [`Stop::Lab`] if the copy
+    /// cannot be written.
+    pub fn take(options: &JudgeOptions, parent: &Path) -> Result<Self, Stop> {
+        let (kernel, shown_as) = (options.kernel(), options.shown_as());
+        let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
+        let meta = std::fs::metadata(&kernel).map_err(unreadable)?;
+        if !meta.is_file() {
+            return Err(Stop::Build(format!("{shown_as} is not a file")));
+        }
+        if meta.len() > MAX_BYTES {
+            return Err(Stop::Build(format!(
+                "{shown_as} has {} bytes; a kernel has at most {MAX_BYTES}",
+                meta.len()
+            )));
+        }
+        let bytes = std::fs::read(&kernel).map_err(unreadable)?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Stop::Build(format!("{shown_as} is empty")));
+        }
+        let lab = |e: io::Error| {
+            Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
+        };
+        std::fs::create_dir_all(parent).map_err(lab)?;
+        remove_old(parent);
+        let folder = tempfile::tempdir_in(parent).map_err(lab)?;
+        std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
+        Ok(KernelSnapshot { folder })
+    }
+
+    /// The file that is built.
+    pub fn source(&self) -> PathBuf {
+        self.folder.path().join("kernel.cu")
+    }
+}
+
+/// Removes the snapshots of judges that were killed, as every newer save kills one. A folder that cannot be removed does no harm
+/// and stays.
+fn remove_old(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|m| m.modified());
+        if made.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > MAX_AGE)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

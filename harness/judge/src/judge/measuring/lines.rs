@@ -1,0 +1,133 @@
+//! The result lines of a measurement: the measures, the comparison, the spread, the turns, the caveats.
+
+use super::{Measuring, TimedWorker, WRITE_EVERY};
+use crate::measure::{geometric_mean, summarise};
+use crate::outcome::Stop;
+use crate::problem::{ProblemContext, in_digits};
+use lab_protocol::report::{Measure, SERIES_POINTS};
+use std::time::Instant;
+
+/// Half the width of the ratio's interval, in units of the logarithm, from which on a kernel that is 2 % slower may go unnoticed.
+const TOO_WIDE: f64 = 0.015;
+
+impl Measuring<'_> {
+    /// Writes the measures so far, unless they were written a moment ago.
+    pub fn write_measures(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<(), Stop> {
+        if self.last_written.is_some_and(|at| at.elapsed() < WRITE_EVERY) {
+            return Ok(());
+        }
+        self.last_written = Some(Instant::now());
+        timed.timed.write(&self.times.candidate, false, cx.out)?;
+        self.write_comparison(cx)
+    }
+
+    /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare.
+    fn write_comparison(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.times.ratio()) else {
+            return Ok(());
+        };
+        if let Some(rate) = incumbent.throughput(&self.times.incumbent) {
+            cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
+        }
+        let (low, high) = ratio.interval().unzip();
+        let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
+        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
+        if let Some(speed) = ratio.speed(self.plan.same_within) {
+            cx.out.line("speed", speed.word())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last lines of a measurement that passed. The candidate's own measures were written with its last turn.
+    pub fn write_last_lines(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        self.write_comparison(cx)?;
+        if cx.device.emulated {
+            return Ok(());
+        }
+        self.write_spread(cx)?;
+        self.write_turns(cx)?;
+        if let Some(caveat) = self.caveat() {
+            cx.out.caveat(caveat)?;
+        }
+        Ok(())
+    }
+
+    /// What was to be measured and was not.
+    fn caveat(&self) -> Option<String> {
+        let launches = self.times.candidate.len();
+        if launches < 2 {
+            let seconds = self.times.candidate.iter().flatten().sum::<f64>();
+            return Some(format!(
+                "one timed launch: it takes {seconds:.3} s, more than the time for measuring, so there is no interval"
+            ));
+        }
+        if let Some(trials) = self.plan.trials {
+            let wanted = self.plan.shape().0 * 2 * trials.trials;
+            return (launches < wanted)
+                .then(|| format!("the time for measuring was up after {launches} of {wanted} launches"));
+        }
+        self.incumbent.as_ref()?;
+        let width = self.times.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+        if width.is_infinite() {
+            return Some(
+                "no verdict on speed: the time for measuring was up before two ABBA blocks; use `lab measure`".into(),
+            );
+        }
+        // A wide interval is shown beside the ratio. This one is so wide that the verdict on speed says too little.
+        (width > TOO_WIDE).then(|| {
+            format!(
+                "the time for measuring was up while the interval of the speed ratio was ± {} %; use `lab measure`",
+                percent(width)
+            )
+        })
+    }
+
+    /// Writes `spread_pct:`, the median distance of the turns from their median.
+    fn write_spread(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let turns: Option<Vec<f64>> =
+            self.times.candidate.iter().map(|turn| geometric_mean(turn.iter().copied())).collect();
+        let Some(spread) = turns.and_then(|turns| summarise(&turns)) else { return Ok(()) };
+        let trials = self.times.trials.len();
+        let mad = percent(spread.mad / spread.median);
+        cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
+        Ok(())
+    }
+
+    /// Writes `turns_series:`, the microseconds of every turn of every block in their order, from which the verdict on speed
+    /// follows.
+    fn write_turns(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let blocks = self.times.blocks.iter().take(SERIES_POINTS / 4);
+        let turns = blocks.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
+        let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
+        if !words.is_empty() {
+            cx.out.line("turns_series", words.join(","))?;
+        }
+        Ok(())
+    }
+
+    /// Overwrites the measures that were written with `nan`: the last line of a key counts, and no figure may stand beside a
+    /// failure.
+    pub fn take_measures_back(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        if self.last_written.is_none() {
+            return Ok(());
+        }
+        for key in ["throughput_sps", "kernel_us"] {
+            cx.out.line(key, "nan")?;
+        }
+        self.take_comparison_back(cx)
+    }
+
+    /// Overwrites the comparison with `nan` and `none`, if one was written.
+    pub fn take_comparison_back(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        if self.last_written.is_some() && self.times.ratio().is_some() {
+            cx.out.line("speed_ratio", "nan")?;
+            cx.out.line("speed", "none")?;
+        }
+        Ok(())
+    }
+}
+
+/// A fraction in percent with three digits.
+fn percent(fraction: f64) -> String {
+    format!("{:.3}", fraction * 100.0)
+}

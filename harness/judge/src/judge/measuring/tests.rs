@@ -1,0 +1,341 @@
+//! The timed launches of two kernels that are made up: what they take is said, not waited for.
+#![allow(clippy::unwrap_used)]
+
+use super::super::incumbent::Incumbent;
+use super::*;
+use crate::measure::plan::Trials;
+use crate::probe::DeviceFigures;
+use crate::probe::bounds::Demand;
+use crate::problem::{BuildNeeds, in_digits};
+use crate::testing;
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use lab_protocol::report::{Measure, Report, Speed};
+use lab_protocol::testing::Log;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A device that does nothing, on which nothing is emulated.
+struct Idle;
+
+impl Driver for Idle {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo { l2_bytes: 1 << 20, ..testing::device() }
+    }
+    fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
+        Ok(0)
+    }
+    fn unload(&mut self, _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn entry(&mut self, _: u32, _: &str) -> Result<Option<Entry>, DeviceError> {
+        Ok(None)
+    }
+    fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
+        Ok(1)
+    }
+    fn alloc(&mut self, _: usize) -> Result<u64, DeviceError> {
+        Ok(256)
+    }
+    fn free(&mut self, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn upload(&mut self, _: u64, _: &[u8]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn download(&mut self, _: u64, _: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn fill(&mut self, _: u64, _: usize, _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: ExecutionOrder) -> Result<f64, DeviceError> {
+        Ok(1.0)
+    }
+}
+
+fn worker() -> Result<Worker, Stop> {
+    Worker::on_a_thread(|| Ok(Box::new(Idle)), Duration::from_secs(30))
+}
+
+/// Who launched, and on which inputs; in the order of all launches.
+type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
+
+/// Seconds of a launch by who launches and how many launches there were before it; `None` where what
+/// it wrote was wrong.
+type Takes = fn(WorkerRole, usize) -> Option<f64>;
+
+struct Script {
+    takes: Takes,
+    launches: Launches,
+    /// Inputs that a worker has.
+    pool: u64,
+}
+
+struct Scripted {
+    place: WorkerRole,
+    takes: Takes,
+    launches: Launches,
+    pool: u64,
+}
+
+impl Problem for Script {
+    fn use_held_out_inputs(&mut self, _: u64) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn name(&self) -> &str {
+        "script"
+    }
+    fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds::default()
+    }
+    fn prepare(&mut self, _: &mut ProblemContext, _: &mut Worker) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn verify(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<Correctness, Stop> {
+        Ok(Correctness::Pass)
+    }
+    fn set_up(
+        &mut self,
+        _: &mut ProblemContext,
+        _: &mut Worker,
+        _: ModuleId,
+        place: WorkerRole,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        // As wavegru: of the worker that was checked two are used up.
+        let pool = if place == WorkerRole::Verified { self.pool - 2 } else { self.pool };
+        Ok(Box::new(Scripted { place, takes: self.takes, launches: self.launches.clone(), pool }))
+    }
+    fn dump(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        Ok("a script".into())
+    }
+    fn launch_for_check(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+impl Timed for Scripted {
+    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
+        Box::new((0..self.pool).collect::<Vec<u64>>().into_iter())
+    }
+    fn turn(&mut self, _: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+        let seconds = (self.takes)(self.place, self.launches.borrow().len());
+        self.launches.borrow_mut().push((self.place, inputs));
+        if seconds.is_none() {
+            out.line("first_failure", "a timed launch was wrong")?;
+        }
+        Ok(seconds.map(|seconds| vec![seconds]))
+    }
+    fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness, Stop> {
+        Ok(Correctness::Pass)
+    }
+    fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
+        let rates: Vec<f64> = turns.iter().map(|turn| 1.0 / turn[0]).collect();
+        let rate = summarise(&rates)?;
+        let (low, high) = rate.interval.unzip();
+        Some(Measure { value: rate.median, low, high })
+    }
+    /// A step, so that a launch takes a trip to the L2 cache at least.
+    fn demands(&self) -> Vec<Demand> {
+        vec![Demand { steps: 1.0, exchanges: 2.0, ..Demand::default() }]
+    }
+    fn write(&self, turns: &[Vec<f64>], _: bool, out: &mut Writer) -> Result<(), Stop> {
+        let rate = self.throughput(turns).unwrap();
+        out.line("throughput_sps", in_digits(&rate, 3))?;
+        Ok(out.line("kernel_us", in_digits(&Measure { value: 1e6 / rate.value, low: None, high: None }, 3))?)
+    }
+}
+
+struct Measured {
+    verdict: Correctness,
+    report: Report,
+    launches: Vec<(WorkerRole, u64)>,
+}
+
+/// Measures with an incumbent beside it, or without, on a device that was never probed.
+fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+    run_on(None, plan, pool, beside, takes)
+}
+
+fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+    let launches = Launches::default();
+    let mut script = Script { takes, launches: launches.clone(), pool };
+    let mut worker_of_candidate = worker().unwrap();
+    let device = worker_of_candidate.info().clone();
+    let log = Log::default();
+    let mut out = log.writer();
+    let mut cx = ProblemContext {
+        device: &device,
+        figures,
+        cache_dir: Path::new("/nowhere"),
+        seed: 1,
+        out: &mut out,
+        spawn_worker: &mut worker,
+        build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
+    };
+    let mut incumbent = beside.then(|| {
+        let mut own = worker().unwrap();
+        let timed = script.set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent).unwrap();
+        Incumbent::new(own, timed)
+    });
+    let candidate = Candidate {
+        problem: &mut script,
+        worker: &mut worker_of_candidate,
+        module: ModuleId(0),
+        image: Path::new("image"),
+    };
+    let verdict = measure(&mut cx, plan, candidate, &mut incumbent).unwrap();
+    let log = log.text();
+    let launches = launches.borrow().clone();
+    Measured { verdict, report: Report::read(&log), launches }
+}
+
+/// No interval can be so narrow: only the plan's other rules end the measuring.
+fn never_narrow() -> Plan {
+    Plan { half_width: -1.0, ..Plan::default() }
+}
+
+const A: WorkerRole = WorkerRole::Incumbent;
+const B: WorkerRole = WorkerRole::Verified;
+
+#[test]
+fn turns_are_a_b_b_a_on_the_same_inputs_in_pairs() {
+    let measured = run(&Plan::default(), 8, true, |_, _| Some(0.02));
+    assert_eq!(measured.launches[..4], [(A, 0), (B, 0), (B, 1), (A, 1)]);
+    assert_eq!(measured.launches.len(), 12, "three blocks of a calm kernel are enough");
+    assert_eq!(measured.report.value("speed_ratio"), Some("1.0000 low=1.0000 high=1.0000 quads=3"));
+    assert_eq!(measured.report.value("incumbent_sps"), Some("50.0 low=50.0 high=50.0"));
+    assert_eq!(measured.report.measure("throughput_sps").unwrap().low, Some(50.0));
+    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+    assert!(measured.report.caveats().is_empty());
+}
+
+#[test]
+fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
+    let takes: Takes = |place, before| {
+        let clock = 1.0 + 0.003 * before as f64;
+        Some(0.02 * clock * if place == A { 1.0 } else { 1.02 })
+    };
+    let report = run(&Plan::default(), 8, true, takes).report;
+    let comparison = report.comparison().unwrap();
+    assert_eq!(comparison.speed, Some(Speed::Slower));
+    let turns = report.series("turns").unwrap();
+    assert!(turns.len() >= 12 && turns.len() < 60, "{} turns", turns.len());
+    assert!(turns[1] / turns[0] > 1.02 && turns[3] / turns[2] < 1.0, "A B B A: {turns:?}");
+    assert!((comparison.ratio.value - 1.0 / 1.02).abs() < 2e-4, "{comparison:?}");
+}
+
+#[test]
+fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
+    let plan = Plan { trials: Some(Trials { warm_up: 1, iterations: 20, trials: 1 }), ..never_narrow() };
+    let measured = run(&plan, 8, true, |_, _| Some(0.02));
+    for number in 0..4 {
+        let place = if number == 0 { B } else { WorkerRole::Fresh(number) };
+        let mut seen: Vec<u64> = measured.launches.iter().filter(|l| l.0 == place).map(|l| l.1).collect();
+        // Fresh ones: a launch to warm up, and three pairs.
+        assert_eq!(seen.len(), [6, 7, 7, 3][number as usize], "{place:?}: {seen:?}");
+        seen.dedup();
+        assert_eq!(seen, (0..seen.len() as u64).collect::<Vec<_>>(), "no input twice");
+    }
+    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+}
+
+#[test]
+fn the_full_discipline_takes_every_launch_of_every_trial() {
+    let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
+    let measured = run(&Plan { trials, ..Plan::default() }, 100, true, |_, _| Some(0.02));
+    let of = |place: WorkerRole| measured.launches.iter().filter(|l| l.0 == place).count();
+    // The two checked launches count as warm-up.
+    assert_eq!([B, WorkerRole::Fresh(1), WorkerRole::Fresh(2)].map(of), [1 + 4, 3 + 4, 3 + 4]);
+    assert_eq!(measured.report.value("spread_pct"), Some("0.000 launches=12 trials=3"));
+    assert!(measured.report.value("speed_ratio").unwrap().ends_with(" quads=6"));
+}
+
+#[test]
+fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
+    let measured = run(&Plan::default(), 8, true, |place, before| (place == B || before < 7).then_some(0.02));
+    assert_eq!(measured.verdict, Correctness::Pass);
+    assert_eq!(measured.report.comparison(), None);
+    assert_eq!(measured.report.caveats(), ["no comparison with the incumbent: its own results are wrong"]);
+    assert!(measured.report.measure("throughput_sps").unwrap().low.is_some());
+    assert_eq!(measured.report.value("first_failure"), None, "its failure is not the candidate's");
+}
+
+#[test]
+fn without_an_incumbent_the_candidate_is_timed_alone() {
+    let measured = run(&Plan::default(), 8, false, |_, _| Some(0.02));
+    assert_eq!(measured.launches, (0..6).map(|inputs| (B, inputs)).collect::<Vec<_>>());
+    assert_eq!((measured.report.comparison(), measured.report.value("speed")), (None, None));
+    assert!(measured.report.caveats().is_empty());
+}
+
+#[test]
+fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
+    let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
+    let measured = run(&plan, 8, true, |_, _| Some(30.0));
+    assert_eq!(measured.verdict, Correctness::Pass);
+    assert_eq!(measured.launches, [(A, 0), (B, 0)]);
+    let throughput = measured.report.measure("throughput_sps").unwrap();
+    assert_eq!((throughput.low, measured.report.comparison()), (None, None));
+    let caveat = &measured.report.caveats()[0];
+    assert!(caveat.starts_with("one timed launch: it takes 30.000 s"), "{caveat}");
+}
+
+#[test]
+fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
+    let measured = run(&Plan::default(), 8, true, |_, before| (before < 10).then_some(0.02));
+    assert_eq!(measured.verdict, Correctness::Fail);
+    let report = measured.report;
+    assert!(report.measure("throughput_sps").is_none_or(|m| m.value.is_nan()), "{report:?}");
+    assert!(report.measure("kernel_us").is_none_or(|m| m.value.is_nan()));
+    assert_eq!(report.comparison(), None);
+    assert_eq!(report.value("first_failure"), Some("a timed launch was wrong"));
+}
+
+#[test]
+fn a_noisy_comparison_says_that_its_time_was_up() {
+    // Every other launch of either takes a tenth longer; no worker has inputs left after three pairs.
+    let takes: Takes = |_, before| Some(if before % 3 == 0 { 0.022 } else { 0.02 });
+    let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
+    let least = Plan { budget: Duration::from_secs(1000), ..Plan::default() };
+    assert_eq!(run(&plan, 8, true, takes).launches.len(), 2, "the budget is nothing");
+    let measured = run(&Plan { half_width: 0.09, ..least }, 8, true, takes);
+    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+}
+
+/// An L2 round trip of a microsecond: a step cannot take less than half of it.
+const FIGURES: DeviceFigures = DeviceFigures {
+    copy: 4e12,
+    l2: 6e12,
+    fma: 6e13,
+    tensor: None,
+    l2_round_trip: 1e-6,
+    launch: 2e-6,
+    exchange: 3e-6,
+};
+
+#[test]
+fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
+    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    assert_eq!(measured.verdict, Correctness::Fail);
+    let report = measured.report;
+    let failure = report.value("first_failure").unwrap();
+    assert!(
+        failure.starts_with("0.4000 µs is below the floor of 0.5000 µs, which this device cannot reach"),
+        "{failure}"
+    );
+    assert!(report.measure("throughput_sps").is_none_or(|m| m.value.is_nan()), "{report:?}");
+    assert_eq!((report.value("of_estimate"), report.comparison()), (None, None));
+}
+
+#[test]
+fn an_honest_time_is_shown_beside_the_estimate() {
+    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(20e-6));
+    assert_eq!(measured.verdict, Correctness::Pass);
+    let lines = ["floor_us", "estimate_us", "of_estimate"].map(|key| measured.report.value(key));
+    assert_eq!(lines, [Some("0.5000"), Some("8.000 exchanges=2"), Some("40")]);
+    let unknown = run(&Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    assert_eq!((unknown.verdict, unknown.report.value("floor_us")), (Correctness::Pass, None));
+}

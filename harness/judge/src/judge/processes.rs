@@ -1,0 +1,66 @@
+//! What every kind of run sets up first: the children with their output in run.log, the cache folder, the architecture.
+
+use crate::compiler::Compiler;
+use crate::options::JudgeOptions;
+use crate::outcome::Stop;
+use crate::process::child::LineSink;
+use crate::sink::SharedSink;
+use crate::sync::lock;
+use crate::worker::{StartingWorker, Worker};
+use lab_device::DeviceInfo;
+use lab_protocol::Target;
+use lab_protocol::report::Writer;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// Starts the compiler process. What it prints becomes log text.
+pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink) -> Result<Compiler, Stop> {
+    Compiler::start(&options.compiler, target, options.time_limit, as_text(sink.writer()))
+}
+
+/// Starts a worker process. What the kernel prints is written behind `| `.
+pub fn start_worker(
+    options: &JudgeOptions,
+    target: Target,
+    sink: &SharedSink,
+) -> Result<StartingWorker, Stop> {
+    Worker::start(&options.worker, target, options.time_limit, as_kernel_output(sink.writer()))
+}
+
+/// Writes each line behind `| `, so that the kernel's output never begins a result line.
+pub fn as_kernel_output(out: Writer) -> LineSink {
+    let out = Mutex::new(out);
+    Arc::new(move |line| {
+        // If nobody reads run.log any more, the judge's own next line fails and ends the run.
+        let _ = lock(&out).kernel_output(line.as_bytes());
+    })
+}
+
+fn as_text(out: Writer) -> LineSink {
+    let out = Mutex::new(out);
+    Arc::new(move |line| {
+        // As in `as_kernel_output`.
+        let _ = lock(&out).text(line);
+    })
+}
+
+/// Creates the folder for what outlives a run, and returns its absolute path: the children may have another current folder.
+pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
+    use etcetera::BaseStrategy;
+    let folder = match &options.cache_dir {
+        Some(folder) => folder.clone(),
+        None => etcetera::choose_base_strategy()
+            .map_err(|e| Stop::Lab(format!("there is no home folder for the cache folder: {e}; set HOME")))?
+            .cache_dir()
+            .join("lab"),
+    };
+    let failed =
+        |e: std::io::Error| Stop::Lab(format!("the cache folder {} cannot be made: {e}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    folder.canonicalize().map_err(failed)
+}
+
+/// The architecture to build for: the option's, or else the device's own.
+pub fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
+    options.arch.clone().unwrap_or_else(|| device.arch.clone())
+}

@@ -1,0 +1,291 @@
+//! One run, from the first result line to the verdict.
+//!
+//! Without standby the candidate is built first, because most failures are found there. On standby everything that does not
+//! depend on the candidate is done before the start signal.
+
+use super::device_access::DeviceAccess;
+use super::incumbent::{self, Incumbent};
+use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
+use super::measuring::{self, Candidate};
+use super::probing;
+use super::processes::{arch, cache_dir, start_compiler, start_worker};
+use super::standby::StartSignal;
+use crate::device_lock::DeviceUse;
+use crate::options::JudgeOptions;
+use crate::outcome::{Correctness, Stop};
+use crate::probe::{self, DeviceFigures};
+use crate::problem::{self, BuildNeeds, Problem, ProblemContext};
+use crate::sink::SharedSink;
+use crate::telemetry::TelemetryMonitor;
+use crate::worker::{LaunchShape, ModuleId, Worker};
+use lab_device::{Built, DeviceInfo, Occupancy};
+use lab_protocol::Target;
+use lab_protocol::report::{Stage, Writer};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
+/// seconds. A launch that lasts longer than the build delays the verdict.
+const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
+
+/// Judges the candidate and returns the verdict on correctness. With a start signal, does what it can ahead and waits for it.
+pub fn run(
+    options: &JudgeOptions,
+    sink: &SharedSink,
+    start: Option<&mut StartSignal>,
+) -> Result<Correctness, Stop> {
+    let out = &mut sink.writer();
+    out.stage(Stage::Build)?;
+    let mut problem = problem::open(&options.folder)?;
+    out.line("problem", problem.name())?;
+    let cache_dir = cache_dir(options)?;
+    let target = lab_device::resolve(options.device);
+
+    // The compiler loads its libraries while the worker opens its device.
+    let compiler = start_compiler(options, target, sink)?;
+    let starting = start_worker(options, target, sink)?;
+    let mut incumbent_state = incumbent::start(options, target);
+    let mut worker = starting.ready()?;
+    let device = worker.info().clone();
+    let mut builder =
+        KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
+    write_device(&device, out)?;
+    out.line("compiler", builder.compiler.version()?)?;
+    let seed = options.seed.unwrap_or_else(random_seed);
+    out.line("seed", seed)?;
+    let needs = problem.build_needs(&device);
+
+    let telemetry = TelemetryMonitor::open(&device)?;
+    let access = DeviceAccess::of(&device, &cache_dir);
+    let (device, cache_dir) = (&device, &*cache_dir);
+    let figures = probe::load(cache_dir, device);
+    let mut run = JudgeRun { options, sink, target, device, cache_dir, seed, telemetry, access, figures };
+    let problem = &mut *problem;
+    if options.held_out {
+        problem.use_held_out_inputs(seed)?;
+    }
+    let on_standby = start.is_some();
+    let mut incumbent = None;
+    if let Some(start) = start {
+        // If somebody waits already, the build without precompiled headers is sooner done.
+        if !start.received() {
+            builder.warm_up(&needs)?;
+        }
+        run.prepare(problem, &mut builder, out, &mut worker)?;
+        run.draw_ahead(problem, &mut builder, out, start)?;
+        if problem.can_set_up_early() {
+            let _access = run.access.wait_while_idle(|| start.received());
+            if !start.received() {
+                incumbent = incumbent_state.set_up(&run, problem, &mut builder, &needs, out);
+            }
+        }
+        if run.figures.is_none() {
+            run.figures = probing::probe_ahead(&run, &mut builder, out, start)?;
+        }
+        run.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
+        start.wait();
+        sink.clock.restart();
+        if !(worker.is_alive() && builder.compiler.is_alive()) {
+            // Something outside ended a child while this judge waited. The candidate did not run yet, so start over.
+            return self::run(options, sink, None);
+        }
+        out.stage(Stage::Build)?;
+    }
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
+    let built = run.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
+    let image = builder.write_build(built, out)?;
+    if !on_standby {
+        run.prepare(problem, &mut builder, out, &mut worker)?;
+    }
+    out.stage(Stage::Verify)?;
+    let module = worker.load(&image.path)?;
+    let verdict = run.verify(problem, &mut builder, out, &mut worker, module)?;
+    if let Some(launched) = worker.launch_shape() {
+        write_launch(&launched, out)?;
+    }
+    if verdict == Correctness::Fail || options.held_out {
+        return Ok(verdict);
+    }
+    out.stage(Stage::Measure)?;
+    if incumbent.is_none() {
+        let _access = run.access.wait(DeviceUse::Launching, out)?;
+        incumbent = incumbent_state.set_up(&run, problem, &mut builder, &needs, out);
+    }
+    if let Some(caveat) = incumbent_state.caveat() {
+        out.caveat(caveat)?;
+    }
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+    run.measure(candidate, &mut builder, out, &mut incumbent)
+}
+
+/// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.
+fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
+    out.line("device", &device.name)?;
+    for (key, value) in [("device_uuid", &device.uuid), ("driver", &device.driver)] {
+        if !value.is_empty() {
+            out.line(key, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `launch:`: the shape that the launch statement gave, and the occupancy in percent of a multiprocessor's threads.
+fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Result<()> {
+    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
+    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
+    line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
+    if shape.cooperative {
+        line.push_str(" cooperative=yes");
+    }
+    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
+        // In f64: the product of three extents that the kernel chose may overflow an integer.
+        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
+        let occupancy = threads / f64::from(threads_per_sm) * 100.0;
+        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
+    }
+    out.line("launch", line)
+}
+
+/// A random seed, from the standard library's source of random hash keys.
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one("seed")
+}
+
+/// What stays the same for a whole run.
+pub struct JudgeRun<'a> {
+    pub options: &'a JudgeOptions,
+    pub sink: &'a SharedSink,
+    pub target: Target,
+    pub device: &'a DeviceInfo,
+    pub cache_dir: &'a Path,
+    /// What inputs, start states and launch orders are drawn from.
+    pub seed: u64,
+    pub telemetry: TelemetryMonitor,
+    pub access: DeviceAccess,
+    /// What the device can do; `None` if it was not probed.
+    pub figures: Option<DeviceFigures>,
+}
+
+impl JudgeRun<'_> {
+    fn prepare(
+        &self,
+        problem: &mut dyn Problem,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        out.stage(Stage::Reference)?;
+        self.with_context(builder, out, |cx| problem.prepare(cx, worker))
+    }
+
+    /// Draws inputs before the start signal. Takes the device's lock for each launch and gives it back after it, so that no
+    /// launch runs beside another lab's measurement.
+    fn draw_ahead(
+        &self,
+        problem: &mut dyn Problem,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        start: &mut StartSignal,
+    ) -> Result<(), Stop> {
+        let mut access = None;
+        let mut is_idle = || {
+            drop(access.take());
+            access = self.access.wait_while_idle(|| start.received());
+            !start.received()
+        };
+        self.with_context(builder, out, |cx| problem.draw_ahead(cx, &mut is_idle))
+    }
+
+    /// Builds the candidate. Meanwhile the incumbent runs for a short while: that raises the GPU's clocks and gives a fresh
+    /// `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
+    fn build(
+        &self,
+        builder: &mut KernelBuilder,
+        snapshot: &KernelSnapshot,
+        needs: &BuildNeeds,
+        incumbent: &mut Option<Incumbent>,
+        out: &mut Writer,
+    ) -> Result<Built, Stop> {
+        // A build never waits for the device, so the incumbent runs only if the device is free now.
+        let access = self.access.try_get(DeviceUse::Launching)?;
+        let Some(running) = incumbent.as_mut().filter(|_| access.is_some()) else {
+            return builder.candidate(snapshot, needs);
+        };
+        let (built, turns) = std::thread::scope(|scope| {
+            let building = scope.spawn(|| builder.candidate(snapshot, needs));
+            let began = Instant::now();
+            let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
+            (building.join(), turns)
+        });
+        match turns {
+            Ok(turns) => {
+                if let Some(rate) = running.throughput(&turns) {
+                    out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
+                }
+            }
+            Err(reason) => {
+                *incumbent = None;
+                out.caveat(incumbent::no_comparison(&reason))?;
+            }
+        }
+        built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn verify(
+        &self,
+        problem: &mut dyn Problem,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(builder, out, |cx| {
+            let _access = self.access.wait(DeviceUse::Launching, cx.out)?;
+            let verdict = problem.verify(cx, worker, module)?;
+            if let Some(folder) = &self.options.dump {
+                std::fs::create_dir_all(folder).map_err(|e| {
+                    Stop::Lab(format!("the dump folder {} cannot be made: {e}", folder.display()))
+                })?;
+                problem.dump(cx, worker, module, folder)?;
+            }
+            Ok(verdict)
+        })
+    }
+
+    fn measure(
+        &self,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        incumbent: &mut Option<Incumbent>,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(builder, out, |cx| {
+            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
+            self.telemetry.start();
+            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
+            self.telemetry.write(cx.out)?;
+            Ok(verdict)
+        })
+    }
+
+    /// Calls `act` with what a problem may use.
+    pub fn with_context<T>(
+        &self,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        act: impl FnOnce(&mut ProblemContext) -> T,
+    ) -> T {
+        act(&mut ProblemContext {
+            device: self.device,
+            figures: self.figures,
+            cache_dir: self.cache_dir,
+            seed: self.seed,
+            out,
+            spawn_worker: &mut || start_worker(self.options, self.target, self.sink)?.ready(),
+            build: &mut |source, header| builder.reference(source, header),
+        })
+    }
+}

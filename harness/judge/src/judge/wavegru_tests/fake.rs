@@ -1,0 +1,198 @@
+//! A device that knows the answers, and what the judge does with a problem on it.
+
+use crate::judge::measuring::{self, Candidate};
+use crate::measure::plan::Plan;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::wavegru::config::WaveGruConfig;
+use crate::problem::wavegru::launcher::WORK_BYTES;
+use crate::problem::wavegru::reference::{ReferenceModel, ReferenceOutput, SamplingParams, StartState};
+use crate::problem::wavegru::tests::SMALL;
+use crate::problem::wavegru::weights::Weights;
+use crate::problem::{ProblemContext, wavegru};
+use crate::testing;
+use crate::worker::Worker;
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use lab_protocol::testing::Log;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Where a launch finds its tensors in the fake device's memory, and what it was asked.
+pub struct Seen {
+    pub h0: usize,
+    pub h1: usize,
+    pub forced: usize,
+    pub tokens: usize,
+    pub teacher_prob: usize,
+    pub embed: usize,
+}
+
+pub type Spoil = fn(&mut [u8], &Seen);
+
+pub struct Fake {
+    memory: Vec<u8>,
+    emulated: bool,
+    pub answers: Arc<Vec<(StartState, ReferenceOutput)>>,
+    spoil: Spoil,
+    /// The seed of each launch, and whether it was taught.
+    pub launched: Launched,
+}
+
+pub type Launched = Arc<Mutex<Vec<(u64, bool)>>>;
+
+impl Fake {
+    fn put<T: bytemuck::NoUninit>(&mut self, at: usize, values: &[T]) {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn run(&mut self, args: &[Arg]) {
+        let address = |i: usize| u64::from_le_bytes(args[i].as_slice().try_into().unwrap()) as usize;
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(&args[21]);
+        let seen = Seen {
+            h0: address(15),
+            h1: address(16),
+            forced: address(17),
+            tokens: address(18),
+            teacher_prob: address(19),
+            embed: address(0),
+        };
+        let seed = u64::from(words[2]) | u64::from(words[3]) << 32;
+        self.launched.lock().unwrap().push((seed, seen.forced != 0));
+        let answers = self.answers.clone();
+        let (start, expected) = answers.iter().find(|(start, _)| start.seed == seed).unwrap();
+        assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&start.h0));
+        assert_eq!(self.memory[address(20)..][..WORK_BYTES], vec![0; WORK_BYTES]);
+        let n = words[0] as usize;
+        assert_eq!(n, expected.tokens.len());
+        if seen.forced == 0 {
+            self.put(seen.tokens, &expected.tokens);
+        } else {
+            assert_eq!(
+                self.memory[seen.forced..][..4 * n],
+                *bytemuck::cast_slice::<i32, u8>(&expected.tokens)
+            );
+            let narrow: Vec<f32> = expected.teacher_prob.iter().map(|p| *p as f32).collect();
+            self.put(seen.teacher_prob, &narrow);
+        }
+        self.put(seen.h0, &expected.h0);
+        self.put(seen.h1, &expected.h1);
+        (self.spoil)(&mut self.memory, &seen);
+    }
+}
+
+impl Driver for Fake {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo { emulated: self.emulated, ..testing::device() }
+    }
+    fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
+        Ok(0)
+    }
+    fn unload(&mut self, _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+        let index = ["wavegru", "lab_launch_wavegru"].iter().position(|known| *known == name);
+        Ok(index.map(|i| Entry { module, index: i as u32 }))
+    }
+    fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
+        Ok(1)
+    }
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        // Address 0 is the null pointer.
+        let address = self.memory.len().next_multiple_of(256).max(256);
+        self.memory.resize(address + bytes, 0);
+        Ok(address as u64)
+    }
+    fn free(&mut self, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.put(address as usize, bytes);
+        Ok(())
+    }
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        bytes.copy_from_slice(&self.memory[address as usize..][..bytes.len()]);
+        Ok(())
+    }
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.put(address as usize, &vec![pattern; bytes / 4]);
+        Ok(())
+    }
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
+        if entry.index == 0 {
+            self.run(args);
+        } else {
+            let out = u64::from_le_bytes(args[2].as_slice().try_into().unwrap()) as usize;
+            self.put(out, &[1u32, 1, 1, 256, 1, 1, 0, 1]);
+        }
+        Ok(0.5)
+    }
+}
+
+/// Judges a kernel that answers right and then spoils it; the log of the run.
+pub fn judge(emulated: bool, spoil: Spoil) -> String {
+    judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, None)
+}
+
+pub fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Path>) -> String {
+    let fake = fake(emulated, spoil);
+    let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
+    judge_worker(worker, Path::new("image"), cache_dir, dump, false)
+}
+
+/// A device that knows the answers to every run of the pool.
+pub fn fake(emulated: bool, spoil: Spoil) -> Fake {
+    let config = WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    let steps = if emulated { config.steps_cpu } else { config.steps };
+    let starts: Vec<StartState> = config.run_seeds.iter().map(|seed| StartState::draw(256, *seed)).collect();
+    let sampling = SamplingParams { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
+    let expected = ReferenceModel::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
+    let answers = Arc::new(starts.into_iter().zip(expected).collect());
+    Fake { memory: Vec::new(), emulated, answers, spoil, launched: Launched::default() }
+}
+
+/// Does with the problem what the judge does, in the same order, and returns the log.
+pub fn judge_worker(
+    mut worker: Worker,
+    image: &Path,
+    cache_dir: &Path,
+    dump: Option<&Path>,
+    held_out: bool,
+) -> String {
+    let device = worker.info().clone();
+    let log = Log::default();
+    let mut out = log.writer();
+    let mut cx = ProblemContext {
+        device: &device,
+        figures: None,
+        cache_dir,
+        seed: 5,
+        out: &mut out,
+        spawn_worker: &mut || Err(Stop::Lab("this problem needs no second worker".into())),
+        build: &mut |_, _| Err(Stop::Lab("this problem builds nothing else".into())),
+    };
+    let mut problem = wavegru::open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
+    assert_eq!(problem.name(), "wavegru");
+    if held_out {
+        problem.use_held_out_inputs(5).unwrap();
+    }
+    problem.prepare(&mut cx, &mut worker).unwrap();
+    let module = worker.load(image).unwrap();
+    let mut verdict = problem.verify(&mut cx, &mut worker, module).unwrap();
+    if let Some(folder) = dump {
+        problem.dump(&mut cx, &mut worker, module, folder).unwrap();
+    }
+    if verdict == Correctness::Pass && !held_out {
+        let candidate = Candidate { problem: &mut *problem, worker: &mut worker, module, image };
+        verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None).unwrap();
+    }
+    cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
+    log.text()
+}

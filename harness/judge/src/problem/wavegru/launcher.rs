@@ -1,0 +1,289 @@
+//! One worker set up for WaveGRU: its buffers, and the two kinds of launch.
+
+use super::reference::SamplingParams;
+use super::seed_pool::ReferenceRun;
+use super::weights::{WeightTensor, Weights};
+use crate::outcome::Stop;
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use lab_device::POISON;
+use lab_device::{Arg, ExecutionOrder};
+
+/// The kernel's name.
+pub const ENTRY: &str = "wavegru";
+
+/// Scratch memory that a kernel gets, zeros before every launch. The products of layer 0 with all
+/// 256 tokens take 3 MiB of it at H = 1024.
+pub const WORK_BYTES: usize = 8 << 20;
+
+/// `lab_problem.h`; [`ModelLauncher::launch`] fills both structs.
+pub const HEADER: &str = "\
+#pragma once
+
+// What the launch statement is asked with.
+struct LabDims {
+    int hidden;
+    int steps;
+    int teacher;  // 1 for a teacher-forced launch
+};
+
+// What a launch is asked for.
+struct LabRun {
+    int steps;
+    int first_token;  // the input of step 0
+    unsigned seed_low, seed_high;
+    float temperature;
+    float min_p;
+};
+";
+
+/// Buffers on a worker. Every method is given that worker.
+pub struct ModelLauncher {
+    module: ModuleId,
+    hidden: usize,
+    sampling: SamplingParams,
+    weights: Vec<BufferId>,
+    h0: BufferId,
+    h1: BufferId,
+    forced: BufferId,
+    tokens: BufferId,
+    teacher_prob: BufferId,
+    work: BufferId,
+}
+
+/// What came of a launch that samples.
+pub struct SampledOutput {
+    pub tokens: Vec<i32>,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
+    pub broken: BrokenRules,
+}
+
+/// What came of a teacher-forced launch.
+pub struct TaughtOutput {
+    pub teacher_prob: Vec<f32>,
+    pub h0: Vec<f32>,
+    pub h1: Vec<f32>,
+    pub broken: BrokenRules,
+}
+
+/// Rules that a launch broke, whatever it computed.
+#[derive(Default)]
+pub struct BrokenRules {
+    pub out_of_bounds: u64,
+    pub inputs_changed: u64,
+    /// Each of them, and cells that were not written or are no numbers, in words.
+    pub words: Vec<String>,
+}
+
+impl BrokenRules {
+    fn add(&mut self, breach: &Breach) {
+        self.words.push(match breach {
+            Breach::OutOfBounds { buffer, offset } => {
+                self.out_of_bounds += 1;
+                format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
+            }
+            Breach::InputChanged { buffer, offset } => {
+                self.inputs_changed += 1;
+                format!("the kernel changed its input {buffer}: first at byte {offset}")
+            }
+        });
+    }
+
+    /// Takes in another launch's; what is known is not said again.
+    pub fn join(&mut self, other: BrokenRules) {
+        self.out_of_bounds += other.out_of_bounds;
+        self.inputs_changed += other.inputs_changed;
+        let new = other.words.into_iter().filter(|words| !self.words.contains(words));
+        let new: Vec<String> = new.collect();
+        self.words.extend(new);
+    }
+}
+
+/// Gives a worker the weights, in the order of the kernel's parameters.
+pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, Stop> {
+    let upload = |tensor: &WeightTensor| {
+        let bytes = tensor.values.bytes();
+        let buffer = worker.buffer(tensor.name, bytes.len())?;
+        worker.write(buffer, bytes)?;
+        worker.seal(buffer)?;
+        Ok(buffer)
+    };
+    weights.tensors.iter().map(upload).collect()
+}
+
+impl ModelLauncher {
+    pub fn new(
+        worker: &mut Worker,
+        module: ModuleId,
+        weights: &[BufferId],
+        hidden: usize,
+        sampling: SamplingParams,
+    ) -> Result<Self, Stop> {
+        worker.require_entry(module, ENTRY)?;
+        let steps = sampling.steps;
+        Ok(ModelLauncher {
+            module,
+            hidden,
+            sampling,
+            weights: weights.to_vec(),
+            h0: worker.buffer("h0", 4 * hidden)?,
+            h1: worker.buffer("h1", 4 * hidden)?,
+            forced: worker.buffer("forced", 4 * steps)?,
+            tokens: worker.buffer("tokens", 4 * steps)?,
+            teacher_prob: worker.buffer("teacher_prob", 4 * steps)?,
+            work: worker.buffer("work", WORK_BYTES)?,
+        })
+    }
+
+    /// The same buffers for another module.
+    pub fn of(&self, module: ModuleId) -> ModelLauncher {
+        ModelLauncher { module, weights: self.weights.clone(), ..*self }
+    }
+
+    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
+        worker.reload(self.module)
+    }
+
+    /// Gives its own memory back; the weights stay.
+    pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
+        let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
+        own.iter().try_for_each(|buffer| worker.free(*buffer))
+    }
+
+    pub fn sample(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<SampledOutput, Stop> {
+        let (_, tokens) = self.time(worker, run, order)?;
+        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
+        let mut broken = self.breaches(worker)?;
+        broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
+        broken.words.extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        Ok(SampledOutput { tokens, h0, h1, broken })
+    }
+
+    /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`ModelLauncher::breaches`]
+    /// tells after any number of launches.
+    pub fn time(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<(f64, Vec<i32>), Stop> {
+        let seconds = self.launch(worker, run, false, order)?;
+        Ok((seconds, read(worker, self.tokens)?))
+    }
+
+    /// Feeds the tokens that are expected; they have not been on the device before this.
+    pub fn teach(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        order: ExecutionOrder,
+    ) -> Result<TaughtOutput, Stop> {
+        worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+        worker.seal(self.forced)?;
+        self.launch(worker, run, true, order)?;
+        let taught = TaughtOutput {
+            teacher_prob: read(worker, self.teacher_prob)?,
+            h0: read(worker, self.h0)?,
+            h1: read(worker, self.h1)?,
+            broken: self.breaches(worker)?,
+        };
+        let mut broken = taught.broken;
+        broken.words.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
+        for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
+        {
+            broken.words.extend(not_finite(name, values));
+        }
+        Ok(TaughtOutput { broken, ..taught })
+    }
+
+    /// Launches without a look at what came of it.
+    pub fn launch_for_check(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<(), Stop> {
+        if teacher {
+            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+        }
+        self.launch(worker, run, teacher, order).map(drop)
+    }
+
+    fn launch(
+        &self,
+        worker: &mut Worker,
+        run: &ReferenceRun,
+        teacher: bool,
+        order: ExecutionOrder,
+    ) -> Result<f64, Stop> {
+        worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
+        worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
+        worker.poison(self.tokens)?;
+        worker.poison(self.teacher_prob)?;
+        worker.clear(self.work)?;
+
+        let forced = if teacher {
+            LaunchArg::Buffer(self.forced)
+        } else {
+            LaunchArg::Value(0u64.to_le_bytes().to_vec())
+        };
+        let buffers = |ids: &[BufferId]| ids.iter().copied().map(LaunchArg::Buffer).collect::<Vec<_>>();
+        let mut args = buffers(&self.weights);
+        args.extend(buffers(&[self.h0, self.h1]));
+        args.push(forced);
+        args.extend(buffers(&[self.tokens, self.teacher_prob, self.work]));
+        args.push(LaunchArg::Value(self.lab_run(run.start.seed)));
+        let dims = [self.hidden as u32, self.sampling.steps as u32, u32::from(teacher)];
+        worker.launch(&Launch {
+            module: self.module,
+            entry: ENTRY.into(),
+            args,
+            dims: bytemuck::cast_slice(&dims).to_vec(),
+            order,
+        })
+    }
+
+    /// The bytes of `LabRun`.
+    fn lab_run(&self, seed: u64) -> Arg {
+        let words = [
+            self.sampling.steps as u32,
+            self.sampling.first_token as u32,
+            seed as u32,
+            (seed >> 32) as u32,
+            self.sampling.temperature.to_bits(),
+            self.sampling.min_p.to_bits(),
+        ];
+        bytemuck::cast_slice(&words).to_vec()
+    }
+
+    /// Rules that the launches so far broke.
+    pub fn breaches(&self, worker: &mut Worker) -> Result<BrokenRules, Stop> {
+        let mut broken = BrokenRules::default();
+        worker.breaches()?.iter().for_each(|breach| broken.add(breach));
+        Ok(broken)
+    }
+}
+
+fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T>, Stop> {
+    Ok(bytemuck::pod_collect_to_vec(&worker.read(buffer)?))
+}
+
+fn unwritten<T: Copy>(name: &str, values: &[T], is_poison: impl Fn(T) -> bool) -> Option<String> {
+    let first = values.iter().position(|v| is_poison(*v))?;
+    let all = values.iter().filter(|v| is_poison(**v)).count();
+    Some(format!("{name}[{first}] was never written ({all} of {} cells were not)", values.len()))
+}
+
+fn not_finite(name: &str, values: &[f32]) -> Option<String> {
+    // An unwritten cell is poison, which is a NaN; it is reported as such already.
+    let bad = |v: &f32| !v.is_finite() && v.to_bits() != POISON;
+    let first = values.iter().position(bad)?;
+    Some(format!("{name}[{first}] is {}", values[first]))
+}

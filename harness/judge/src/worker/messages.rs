@@ -1,0 +1,93 @@
+//! What the judge asks of a worker, and what a worker answers.
+
+use super::{Breach, BufferId, Launch, ModuleId};
+use crate::outcome::Stop;
+use lab_device::{DeviceError, DeviceInfo, Occupancy, Shape};
+use lab_protocol::Target;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerRequest {
+    /// Opens the device. `parent` is the process id of the judge, if the worker is its child. `under_tool` selects
+    /// [`Memory::under_tool`](super::memory::Memory::under_tool).
+    Open { target: Target, parent: Option<i32>, under_tool: bool },
+    /// Loads an image.
+    Load { image: PathBuf },
+    /// Loads a module anew.
+    Reload { module: ModuleId },
+    /// Asks for the name that a module lacks to launch `entry`.
+    MissingEntry { module: ModuleId, entry: String },
+    /// Allocates a buffer of so many bytes.
+    Allocate { name: String, bytes: usize },
+    /// Writes the body into a buffer.
+    Write { buffer: BufferId },
+    /// Reads a whole buffer.
+    Read { buffer: BufferId },
+    /// Fills a buffer with a repeated 32-bit pattern.
+    Fill { buffer: BufferId, pattern: u32 },
+    /// Declares the content of a buffer an input.
+    Seal { buffer: BufferId },
+    /// Frees a buffer.
+    Free { buffer: BufferId },
+    /// Launches and waits.
+    Launch(Launch),
+    /// Asks for the rules that launches have broken.
+    Breaches,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerReply {
+    Done,
+    Opened(DeviceInfo),
+    Module(ModuleId),
+    /// The name that the module lacks, if any.
+    MissingEntry(Option<String>),
+    Buffer(BufferId),
+    Launched {
+        seconds: f64,
+        shape: Shape,
+        occupancy: Option<Occupancy>,
+    },
+    Breaches(Vec<Breach>),
+}
+
+pub type WorkerAnswer = Result<WorkerReply, WorkerFailure>;
+
+/// A [`Stop`] as it is sent to the judge.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum WorkerFailure {
+    Build(String),
+    Crash(String),
+    Lab(String),
+}
+
+impl From<DeviceError> for WorkerFailure {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Kernel(text) => WorkerFailure::Crash(text),
+            DeviceError::Driver(text) | DeviceError::Unavailable(text) => WorkerFailure::Lab(text),
+        }
+    }
+}
+
+impl From<WorkerFailure> for Stop {
+    fn from(failure: WorkerFailure) -> Self {
+        match failure {
+            WorkerFailure::Build(text) => Stop::Build(text),
+            WorkerFailure::Crash(text) => Stop::Crash(text),
+            WorkerFailure::Lab(text) => Stop::Lab(text),
+        }
+    }
+}
+
+/// The error text for a source that lacks `missing`, which is the kernel `entry` or its launch statement.
+pub fn missing_text(entry: &str, missing: &str) -> String {
+    if missing == entry {
+        format!("there is no kernel {entry}: the source must define extern \"C\" __global__ void {entry}(…)")
+    } else {
+        format!(
+            "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
+        )
+    }
+}

@@ -1,0 +1,44 @@
+//! The names of the signals that end a process.
+
+/// A signal that ends a process, and what it usually means.
+///
+/// ```
+/// use lab_protocol::FatalSignal;
+///
+/// let signal = FatalSignal::of(11).unwrap();
+/// assert_eq!((signal.name, signal.meaning), ("SIGSEGV", "segmentation fault"));
+/// assert_eq!(FatalSignal::of(64), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatalSignal {
+    /// The number on Linux.
+    pub number: i32,
+    /// As in `SIGSEGV`.
+    pub name: &'static str,
+    /// What the system calls it, as in `segmentation fault`.
+    pub meaning: &'static str,
+    /// What usually caused it in a process that runs a kernel.
+    pub cause: &'static str,
+}
+
+const TABLE: [FatalSignal; 8] = [
+    signal(4, "SIGILL", "illegal instruction", "__trap() or an illegal instruction"),
+    signal(5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
+    signal(6, "SIGABRT", "abort", "a failed assertion, or the C++ runtime gave up"),
+    signal(7, "SIGBUS", "bus error", "a misaligned access, or an access to memory that does not exist"),
+    signal(8, "SIGFPE", "floating point exception", "an integer division by zero"),
+    signal(9, "SIGKILL", "killed", "ended from outside, or the machine ran out of memory"),
+    signal(11, "SIGSEGV", "segmentation fault", "an access outside every buffer, or a stack overflow"),
+    signal(15, "SIGTERM", "terminated", "ended from outside"),
+];
+
+const fn signal(number: i32, name: &'static str, meaning: &'static str, cause: &'static str) -> FatalSignal {
+    FatalSignal { number, name, meaning, cause }
+}
+
+impl FatalSignal {
+    /// Returns the signal with this number; `None` if it is not in the table.
+    pub fn of(number: i32) -> Option<FatalSignal> {
+        TABLE.into_iter().find(|signal| signal.number == number)
+    }
+}

@@ -1,0 +1,19 @@
+//! `lab completions`: prints a completion script for a shell, made from the same definition as `--help`.
+
+use anyhow::Result;
+use clap::{Args, Command};
+use clap_complete::{Shell, generate};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct Options {
+    /// bash, elvish, fish, powershell or zsh
+    shell: Shell,
+}
+
+pub fn main(options: &Options, mut command: Command) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    generate(options.shell, &mut command, "lab", &mut script);
+    super::say(String::from_utf8_lossy(&script).trim_end());
+    Ok(ExitCode::SUCCESS)
+}

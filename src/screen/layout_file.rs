@@ -1,0 +1,71 @@
+//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error in the
+//! file costs the saved layout and nothing else.
+
+use anyhow::{Context, Result};
+use lab_core::project::Project;
+use lab_core::project::trust;
+use lab_tui::layout::Layout;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file with more bytes than this was not written by the lab.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// The path of the project's layout file, which need not exist. Fails where no home folder is known.
+pub fn file(project: &Project) -> Result<PathBuf> {
+    let mut hash = blake3::Hasher::new();
+    hash.update(project.kernel.as_os_str().as_encoded_bytes());
+    Ok(trust::state_folder()?.join("layouts").join(format!("{}.json", hash.finalize().to_hex())))
+}
+
+/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the default.
+pub fn read(file: &Path) -> Result<Layout, String> {
+    let warning = |reason: String| format!("the saved layout is ignored: {}: {reason}", file.display());
+    let metadata = match std::fs::metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layout::default()),
+        Err(error) => return Err(warning(error.to_string())),
+    };
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return Err(warning("the lab did not write this file".to_owned()));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| warning(error.to_string()))?;
+    Layout::parse(&text).map_err(warning)
+}
+
+/// Replaces the file in one step: a reader sees the old layout or the new one.
+pub fn write(layout: &Layout, file: &Path) -> Result<()> {
+    let folder = file.parent().context("the layout file has no folder")?;
+    std::fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(layout.to_json()?.as_bytes())?;
+    new.persist(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_tui::view_id::{Split, View};
+
+    #[test]
+    fn a_written_layout_is_read_again_and_damage_is_reported() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("deep/layout.json");
+        assert_eq!(read(&file), Ok(Layout::default()));
+        let layout = Layout {
+            view: View::Git,
+            shares: [(Split::BenchColumns, 333), (Split::Git, 700)].into(),
+            theme: Some("nord".into()),
+            mouse: None,
+        };
+        write(&layout, &file).expect("it is written");
+        assert_eq!(read(&file), Ok(layout));
+        std::fs::write(&file, "{").expect("it is written");
+        let warning = read(&file).expect_err("it is damaged");
+        assert!(warning.contains("ignored") && warning.contains("damaged"), "{warning}");
+        assert!(read(folder.path()).expect_err("a folder").contains("the lab did not write this file"));
+        std::fs::write(&file, " ".repeat(65 * 1024)).expect("it is written");
+        assert!(read(&file).expect_err("too long").contains("the lab did not write this file"));
+    }
+}

@@ -1,0 +1,87 @@
+//! Keeps the structure that ARCHITECTURE.md describes: which crate may use which, and no circle of imports between
+//! the modules of a crate.
+//!
+//! Two rules hold for the modules of each crate:
+//! - The children of one module form a directed acyclic graph. An import anywhere below a child counts for that child.
+//! - A module uses the items of an ancestor only if that ancestor is its parent.
+//!
+//! So a circle is never larger than one file and its own direct children. Code behind `#[cfg(test)]` is left out.
+#![allow(clippy::unwrap_used)]
+
+mod graph;
+mod imports;
+
+use graph::{Graph, circles};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The lab's own crates, the folder of each, and which of the others each may use.
+const CRATES: [(&str, &str, &[&str]); 6] = [
+    ("lab-protocol", "harness/protocol", &[]),
+    ("lab-device", "harness/device", &["lab-protocol"]),
+    ("lab-judge", "harness/judge", &["lab-device", "lab-protocol"]),
+    ("lab-core", "crates/core", &["lab-protocol"]),
+    ("lab-tui", "crates/tui", &["lab-core", "lab-protocol"]),
+    ("lab", ".", &["lab-core", "lab-device", "lab-judge", "lab-protocol", "lab-tui"]),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn each_crate_uses_only_the_crates_below_it() {
+    for (name, folder, allowed) in CRATES {
+        let text = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = text.parse().unwrap();
+        assert_eq!(manifest["package"]["name"].as_str(), Some(name), "{folder}/Cargo.toml");
+        let used: BTreeSet<&str> = manifest["dependencies"]
+            .as_table()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .filter(|dependency| CRATES.iter().any(|(own, ..)| own == dependency))
+            .collect();
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert!(used.is_subset(&allowed), "{name} uses {used:?}, and may use {allowed:?}");
+    }
+}
+
+#[test]
+fn no_modules_import_each_other_in_a_circle() {
+    let mut found = Vec::new();
+    for (name, folder, _) in CRATES {
+        let graph = Graph::read(&root().join(folder).join("src"));
+        assert!(graph.modules() > 1, "{name}: modules were found");
+        found.extend(circles(&graph).into_iter().map(|circle| format!("{name}: {circle}")));
+    }
+    assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n"));
+}
+
+/// The rules find what they are for.
+#[test]
+fn circles_are_found() {
+    let tree = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path: &Path = &tree.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("lib.rs", "mod a;\nmod b;\nmod c;");
+    write("a/mod.rs", "pub mod deep;\npub struct A;");
+    // A child may use its parent's items.
+    write("a/deep.rs", "use super::A;\npub fn f(_: A) { crate::b::g() }");
+    write("b.rs", "use crate::{c::{self, C as D}};\npub fn g() {}");
+    write("c.rs", "#[cfg(test)]\nmod tests { use crate::b::g; }\n// use crate::b;\npub struct C;");
+    assert_eq!(circles(&Graph::read(tree.path())), Vec::<String>::new());
+    write("c.rs", "pub fn h() { format!(\"{}\", crate::a::deep::f()); }");
+    let found = circles(&Graph::read(tree.path()));
+    assert_eq!(found, ["a → b (a/deep.rs) → c (b.rs) → a (c.rs)"]);
+    write("c.rs", "");
+    write("a/deep.rs", "use crate::Root;");
+    assert_eq!(
+        circles(&Graph::read(tree.path())),
+        ["a/deep.rs uses items of lib.rs, which is not its parent"]
+    );
+}
