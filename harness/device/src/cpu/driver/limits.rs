@@ -30,22 +30,26 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
     let [x, y, z] = shape.block;
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
     if threads == 0 || threads > 1024 || z > 64 {
-        return refuse(format!("a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z})"));
+        return refuse(format!(
+            "a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z}). Change launch.block."
+        ));
     }
     let [x, y, z] = shape.grid;
     if x == 0 || y == 0 || z == 0 || x > i32::MAX as u32 || y > 65535 || z > 65535 {
-        return refuse(format!("a grid has 1 to (2147483647,65535,65535) blocks, not ({x},{y},{z})"));
+        return refuse(format!(
+            "a grid has 1 to (2147483647,65535,65535) blocks, not ({x},{y},{z}). Change launch.grid."
+        ));
     }
     if shape.shared_bytes > LIMIT {
         return refuse(format!(
-            "a block has {LIMIT} bytes of shared memory at most, not {}",
+            "a block has {LIMIT} bytes of shared memory at most, not {}. Lower launch.shared_bytes.",
             shape.shared_bytes
         ));
     }
     let blocks = u64::from(x) * u64::from(y) * u64::from(z);
     if shape.cooperative && blocks > resident {
         return refuse(format!(
-            "{blocks} blocks cannot be resident at once; a cooperative launch of this shape has {resident} at most"
+            "{blocks} blocks cannot be resident at once; a cooperative launch of this shape has {resident} at most. Ask for fewer in launch.grid."
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A kernel that goes wrong is told in words: what, where in its source, which block and thread.
+//! The errors of a kernel name the failure, its line, the block and the thread.
 
 use super::*;
 
@@ -92,7 +92,7 @@ fn error(bench: &mut Bench, kernel: &str, shape: &Shape, order: ExecutionOrder) 
 }
 
 #[test]
-fn failures_name_kernel_place_and_thread() {
+fn failures_name_the_kernel_the_line_and_the_thread() {
     let mut bench = Bench::new(SOURCE);
     let two = shape(1, 64);
     let grid = Shape { cooperative: true, ..shape(8, 32) };
@@ -111,7 +111,7 @@ fn failures_name_kernel_place_and_thread() {
         ("overrun", Shape { shared_bytes: 256, ..shape(1, 1) }, "kernel 'overrun': shared memory was written past its end in block (0,0,0)".into()),
     ] {
         assert_eq!(error(&mut bench, kernel, &shape, ExecutionOrder::Forward), expected);
-        // The device goes on, in every order.
+        // The device can be used afterwards, in every order.
         for order in ORDERS {
             let fine: Vec<i32> = bench.run("fine", &two, &[0i32], 64, order).unwrap();
             assert_eq!(fine, (0..64).collect::<Vec<i32>>());
@@ -121,7 +121,7 @@ fn failures_name_kernel_place_and_thread() {
 }
 
 #[test]
-fn a_stack_overflow_is_told_as_one() {
+fn a_stack_overflow_is_reported() {
     let mut bench = Bench::new(SOURCE);
     let shallow: Vec<i32> =
         bench.run("recursion", &shape(1, 1), &[10i32], 1, ExecutionOrder::Forward).unwrap();
@@ -143,7 +143,7 @@ fn a_missing_barrier_shows_in_another_order() {
 }
 
 #[test]
-fn launches_that_cannot_be_made_are_refused() {
+fn impossible_launches_are_refused() {
     let mut bench = Bench::new(SOURCE);
     let cooperative = Shape { cooperative: true, ..shape(100_000, 64) };
     for (shape, expected) in [
@@ -172,7 +172,7 @@ fn launches_that_cannot_be_made_are_refused() {
 }
 
 #[test]
-fn memory_is_checked_by_address() {
+fn an_address_outside_an_allocation_is_refused() {
     let mut device = open().unwrap();
     let at = device.alloc(64).unwrap();
     assert_eq!(at % 256, 0);
@@ -183,21 +183,21 @@ fn memory_is_checked_by_address() {
     assert!(device.free(at).is_err());
 }
 
-/// The wild access ends its process, so it runs in one of its own: this test again, told so.
+/// The wild access ends its process, so this test starts itself again in a child process, with a variable set.
 #[test]
-fn a_wild_access_says_who_it_was() {
+fn a_wild_access_is_reported_with_its_thread() {
     use std::os::unix::process::ExitStatusExt;
-    const TOLD: &str = "LAB_TEST_WILD_ACCESS";
-    if std::env::var_os(TOLD).is_some() {
+    const IN_CHILD: &str = "LAB_TEST_WILD_ACCESS";
+    if std::env::var_os(IN_CHILD).is_some() {
         let mut bench = Bench::new(SOURCE);
         bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, ExecutionOrder::Forward).unwrap();
         bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, ExecutionOrder::Forward).unwrap();
         return;
     }
-    let name = "cpu::tests::failures::a_wild_access_says_who_it_was";
+    let name = "cpu::tests::failures::a_wild_access_is_reported_with_its_thread";
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
-        .env(TOLD, "1")
+        .env(IN_CHILD, "1")
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&child.stderr);
