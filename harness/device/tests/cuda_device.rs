@@ -6,8 +6,8 @@ use lab_device::{
     BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
 };
 
-/// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the context runs in a child
-/// process: see [`alone`].
+/// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the context runs in
+/// a child process: see [`alone`].
 struct Gpu {
     driver: Box<dyn Driver>,
     module: u32,
@@ -291,7 +291,8 @@ fn a_missing_device_is_an_error_that_lists_the_devices() {
 /// Set in the child process that runs one broken kernel.
 const ALONE: &str = "LAB_TEST_ALONE";
 
-/// Runs `scene` in a child process, because it breaks the context. Returns how the child ended; `None` in the child itself.
+/// Runs `scene` in a child process, because it breaks the context. Returns how the child ended; `None` in the child
+/// itself.
 fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process::Output> {
     let gpu = gpu(text);
     if std::env::var_os(ALONE).is_some() {

@@ -1,4 +1,5 @@
-//! The layouts that this device shares with `include/cpu/lab_cpu/runtime.h`, and the table of functions that device code calls.
+//! The layouts that this device shares with `include/cpu/lab_cpu/runtime.h`, and the table of functions that device
+//! code calls.
 
 use std::ffi::{c_char, c_void};
 

@@ -53,8 +53,8 @@ impl Coroutines {
         self.mappings.iter().any(|mapping| mapping.contains(address))
     }
 
-    /// Returns a coroutine that waits for a thread; creates one that runs `body` if there is none. Fails where there is no
-    /// memory for its stack; the error says what to do.
+    /// Returns a coroutine that waits for a thread; creates one that runs `body` if there is none. Fails where
+    /// there is no memory for its stack; the error says what to do.
     pub fn take(&mut self, body: fn(&ThreadYielder, *mut Thread)) -> Result<u32, String> {
         if let Some(coroutine) = self.idle.pop() {
             return Ok(coroutine);
@@ -79,17 +79,17 @@ impl Coroutines {
         Ok((self.all.len() - 1) as u32)
     }
 
-    /// Switches to a coroutine, until it suspends. It takes up `thread` if it waits for one. Takes a pointer, because the coroutine
-    /// uses other fields of `this` while it runs.
+    /// Switches to a coroutine, until it suspends. It takes up `thread` if it waits for one. Takes a pointer,
+    /// because the coroutine uses other fields of `this` while it runs.
     ///
     /// # Safety
-    /// `this` is valid, `coroutine` came from [`Coroutines::take`] and is suspended, and `thread` stays valid while it
-    /// runs.
+    /// `this` is valid, `coroutine` came from [`Coroutines::take`] and is suspended, and `thread` stays valid while
+    /// it runs.
     #[inline]
     pub unsafe fn resume(this: *mut Coroutines, coroutine: u32, thread: *mut Thread) {
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The reference to the
-        // coroutine is the only one, because a running coroutine uses only the other fields of its entry. `all` does not
-        // move meanwhile, because only the worker calls `take`.
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The reference
+        // to the coroutine is the only one, because a running coroutine uses only the other fields of its entry.
+        // `all` does not move meanwhile, because only the worker calls `take`.
         unsafe {
             let pooled = (*this).all.as_mut_ptr().add(coroutine as usize);
             let asan = (*this).asan;
@@ -109,8 +109,8 @@ impl Coroutines {
     /// `this` is valid, and the caller runs on `coroutine`.
     #[inline]
     pub unsafe fn suspend(this: *mut Coroutines, coroutine: u32) {
-        // SAFETY: the caller promises a valid `this` and runs on the coroutine, so its yielder was set and lies further up
-        // on this stack.
+        // SAFETY: the caller promises a valid `this` and runs on the coroutine, so its yielder was set and lies
+        // further up on this stack.
         unsafe {
             let pooled = (*this).all.as_mut_ptr().add(coroutine as usize);
             let yielder = (*pooled).yielder;
@@ -149,16 +149,16 @@ impl Coroutines {
         }
     }
 
-    /// Prefetches the top of a coroutine's stack. Resuming the coroutine will use it, and it is far from all other data that a switch
-    /// uses.
+    /// Prefetches the top of a coroutine's stack. Resuming the coroutine will use it, and it is far from all other
+    /// data that a switch uses.
     ///
     /// # Safety
     /// `this` is valid and `coroutine` came from [`Coroutines::take`].
     #[inline]
     pub unsafe fn prefetch(this: *const Coroutines, coroutine: u32) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. A prefetch accesses no
-        // memory, whatever the address.
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. A prefetch
+        // accesses no memory, whatever the address.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let top = (*(*this).all.as_ptr().add(coroutine as usize)).top.cast::<i8>();
@@ -173,8 +173,8 @@ impl Coroutines {
     /// # Safety
     /// `this` is valid, and the caller runs on `coroutine`.
     pub unsafe fn set_yielder(this: *mut Coroutines, coroutine: u32, yielder: *const ThreadYielder) {
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The worker, which has
-        // resumed the coroutine, does not use this field.
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The worker,
+        // which has resumed the coroutine, does not use this field.
         unsafe { (*(*this).all.as_mut_ptr().add(coroutine as usize)).yielder = yielder };
     }
 
@@ -186,9 +186,9 @@ impl Coroutines {
     /// Drops every coroutine, also those that are in the middle of a thread.
     pub fn reset(&mut self) {
         for PooledCoroutine { mut coroutine, stack, .. } in self.all.drain(..) {
-            // SAFETY: `force_reset` abandons the frames on the stack without dropping their values. These are frames of device
-            // code, which is built without exceptions and which nothing outside refers to, and of `scheduler`, whose functions own
-            // no values that need a drop while they are suspended.
+            // SAFETY: `force_reset` abandons the frames on the stack without dropping their values. These are
+            // frames of device code, which is built without exceptions and which nothing outside refers to, and of
+            // `scheduler`, whose functions own no values that need a drop while they are suspended.
             unsafe { coroutine.force_reset() };
             self.spare.push(stack);
         }

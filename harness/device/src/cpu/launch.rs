@@ -28,7 +28,8 @@ pub struct Launch {
     pub races: Option<RefCell<RaceDetector>>,
     /// Position of the next block to hand out.
     next: AtomicU64,
-    /// Distance between two successive blocks of a shuffled order. It has no common divisor with `blocks`, so that every block comes once.
+    /// Distance between two successive blocks of a shuffled order. It has no common divisor with `blocks`, so that
+    /// every block comes once.
     stride: u64,
     /// How many times the grid's barrier was completed.
     pub generation: AtomicU32,
@@ -67,8 +68,9 @@ pub enum GridWait {
     Failed,
 }
 
-// SAFETY: `arguments` points to memory that lives during the launch; the kernel's calls only read it. `races` is used by one OS thread at a
-// time: a launch with a race detector has one worker. All other fields are not changed after `new`, or synchronise themselves.
+// SAFETY: `arguments` points to memory that lives during the launch; the kernel's calls only read it. `races` is
+// used by one OS thread at a time: a launch with a race detector has one worker. All other fields are not changed
+// after `new`, or synchronise themselves.
 unsafe impl Sync for Launch {}
 
 impl Launch {

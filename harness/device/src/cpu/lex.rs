@@ -1,5 +1,5 @@
-//! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts whose words have no meaning
-//! (comments, strings, raw strings, characters, preprocessor lines).
+//! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts whose words have
+//! no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
@@ -124,7 +124,8 @@ fn end_of_number(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// The position after the closing quote. The end of the line closes too, so that a single quote does not hide the rest of the file.
+/// The position after the closing quote. The end of the line closes too, so that a single quote does not hide the
+/// rest of the file.
 fn end_of_quoted(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let mut at = at + 1;

@@ -1,5 +1,5 @@
-//! The shared memory of one block. It is poisoned when a block begins, limited as on a GPU, and has a red zone behind each
-//! declaration.
+//! The shared memory of one block. It is poisoned when a block begins, limited as on a GPU, and has a red zone
+//! behind each declaration.
 #![allow(unsafe_code)]
 
 use super::asan::asan;
@@ -66,8 +66,9 @@ impl SharedMemory {
         self.slots.as_mut_ptr()
     }
 
-    /// Returns the memory of a static declaration at its first use in this block. Fails where the block uses too much; the error
-    /// gives the numbers. `slot` is below the number of the module's declarations, and a slot always has the same `bytes` and `align`.
+    /// Returns the memory of a static declaration at its first use in this block. Fails where the block uses too
+    /// much; the error gives the numbers. `slot` is below the number of the module's declarations, and a slot
+    /// always has the same `bytes` and `align`.
     pub fn piece(&mut self, slot: u32, bytes: usize, align: usize) -> Result<*mut u8, String> {
         self.used += bytes;
         if self.used > LIMIT as usize {
@@ -113,8 +114,8 @@ impl SharedPiece {
 
     fn poison(&mut self) {
         for word in 0..self.layout.size() / 4 {
-            // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word is written without a reference
-            // to it, because the memory may be uninitialised.
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word is written
+            // without a reference to it, because the memory may be uninitialised.
             unsafe { self.at.cast::<u32>().add(word).write(POISON) };
         }
     }
@@ -122,7 +123,8 @@ impl SharedPiece {
     fn is_intact(&self) -> bool {
         let words = self.layout.size() / 4;
         (words - red_zone() / 4..words).all(|word| {
-            // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and `poison` initialised them.
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and `poison`
+            // initialised them.
             unsafe { self.at.cast::<u32>().add(word).read() == POISON }
         })
     }

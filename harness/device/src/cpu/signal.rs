@@ -23,12 +23,13 @@ pub fn install() {
     ONCE.call_once(|| {
         for (i, (signal, _)) in SIGNALS.iter().enumerate() {
             // SAFETY: zeros are a valid `sigaction` without flags and with an empty mask. Only this call writes to
-            // `PREVIOUS[i]`, before the handler can run for that signal. `handle` has the type that `SA_SIGINFO` asks for.
+            // `PREVIOUS[i]`, before the handler can run for that signal. `handle` has the type that `SA_SIGINFO`
+            // asks for.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;
-                // The handler does not run on the stack of a coroutine, which may have overflowed: Rust's threads have another
-                // stack for signals.
+                // The handler does not run on the stack of a coroutine, which may have overflowed: Rust's threads
+                // have another stack for signals.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 let previous = (&raw mut PREVIOUS[i]).cast::<libc::sigaction>();
                 libc::sigaction(*signal, &action, previous);
@@ -39,11 +40,12 @@ pub fn install() {
 
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let Some(i) = SIGNALS.iter().position(|(known, _)| *known == signal) else { return };
-    // SAFETY: everything here may be done in a signal handler: it reads memory that this OS thread owns, builds a text on the stack,
-    // and calls `write` and `sigaction`. The thread-local has a constant initialiser and no destructor, so reading it
-    // allocates nothing. Where the slot is set, a launch runs on this OS thread, and the current thread, its block, its
-    // worker and its launch are alive. Fields are read without references to the structs, because the interrupted code may hold a
-    // mutable one. `install` initialised `PREVIOUS[i]` when it installed this handler, and Linux passes a valid `info`.
+    // SAFETY: everything here may be done in a signal handler: it reads memory that this OS thread owns, builds a
+    // text on the stack, and calls `write` and `sigaction`. The thread-local has a constant initialiser and no
+    // destructor, so reading it allocates nothing. Where the slot is set, a launch runs on this OS thread, and the
+    // current thread, its block, its worker and its launch are alive. Fields are read without references to the
+    // structs, because the interrupted code may hold a mutable one. `install` initialised `PREVIOUS[i]` when it
+    // installed this handler, and Linux passes a valid `info`.
     unsafe {
         let slot = SELF_SLOT.get();
         if !slot.is_null() && !(*slot).is_null() {
@@ -59,7 +61,8 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let _ = writeln!(line, ", block ({bx},{by},{bz}), thread ({x},{y},{z})");
             libc::write(2, line.text.as_ptr().cast(), line.length);
         }
-        // After this handler the instruction runs again, and the previous handler, or the default action, takes the signal.
+        // After this handler the instruction runs again, and the previous handler, or the default action, takes the
+        // signal.
         libc::sigaction(signal, (&raw const PREVIOUS[i]).cast(), std::ptr::null_mut());
     }
 }

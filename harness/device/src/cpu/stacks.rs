@@ -1,5 +1,5 @@
-//! The stacks of the emulated threads, cut from a few large mappings. Guard pages for tens of thousands of stacks would exceed
-//! Linux's limit on mappings, so each stack ends with a canary instead.
+//! The stacks of the emulated threads, cut from a few large mappings. Guard pages for tens of thousands of stacks
+//! would exceed Linux's limit on mappings, so each stack ends with a canary instead.
 #![allow(unsafe_code)]
 
 use super::asan::StackBounds;
@@ -8,8 +8,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 
-/// Bytes of one stack. This is not a power of two: frames at the same depth must not share a cache set. And the canary of one
-/// stack lies in the page in which its lower neighbour begins, so it takes no page of its own.
+/// Bytes of one stack. This is not a power of two: frames at the same depth must not share a cache set. And the
+/// canary of one stack lies in the page in which its lower neighbour begins, so it takes no page of its own.
 pub const STACK_BYTES: usize = 64 * 1024 + 9 * 64;
 /// Bytes of one stack under AddressSanitizer, which writes its reports on the stack of the faulty thread.
 pub const SANITIZED_STACK_BYTES: usize = 1 << 20;
@@ -23,10 +23,11 @@ pub struct ThreadStack {
     bytes: usize,
 }
 
-// SAFETY: the memory from `low` to `low + bytes` is mapped readable and writable, aligned to 64 bytes, and a stack is given to one coroutine
-// at a time. The trait also asks for a guard page. In its place there is a canary, which `ThreadStack::is_intact` checks
-// when a thread ends: a thread that overflows its stack fails the launch, and until then can only damage the stack of
-// another emulated thread of the same kernel, whose code may do anything to this process anyway.
+// SAFETY: the memory from `low` to `low + bytes` is mapped readable and writable, aligned to 64 bytes, and a stack
+// is given to one coroutine at a time. The trait also asks for a guard page. In its place there is a canary, which
+// `ThreadStack::is_intact` checks when a thread ends: a thread that overflows its stack fails the launch, and until
+// then can only damage the stack of another emulated thread of the same kernel, whose code may do anything to this
+// process anyway.
 unsafe impl Stack for ThreadStack {
     fn base(&self) -> StackPointer {
         NonZeroUsize::new(self.low + self.bytes).expect("a mapping does not end at address 0")
@@ -99,8 +100,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `new` mapped this many bytes at this address. The coroutines on these stacks are gone: `Coroutines` drops
-        // them before its mappings.
+        // SAFETY: `new` mapped this many bytes at this address. The coroutines on these stacks are gone:
+        // `Coroutines` drops them before its mappings.
         let unmapped = unsafe { munmap(self.address, STACKS_PER_MAPPING * self.stack_bytes) };
         debug_assert!(unmapped.is_ok(), "a mapping is unmapped whole, and once");
     }

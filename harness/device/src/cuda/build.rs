@@ -28,8 +28,8 @@ impl NvrtcBuilder {
         self.nvrtc.has_pch()
     }
 
-    /// Returns the architecture to build for. A module runs on this device only, so the architecture is the one with all
-    /// instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which `sm_90` lacks.
+    /// Returns the architecture to build for. A module runs on this device only, so the architecture is the one
+    /// with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which `sm_90` lacks.
     fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
         let number = asked.strip_prefix("sm_").unwrap_or_default();
         let capability: Option<u32> = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();
@@ -69,8 +69,8 @@ impl NvrtcBuilder {
         Ok(options)
     }
 
-    /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own, unless one of the user's folders has
-    /// a file of that name.
+    /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own, unless one of the
+    /// user's folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
         let adds_folders = |o: &String| o.starts_with("-I") || o.contains("include") || o.contains("pch");
         let text = std::str::from_utf8(text).unwrap_or_default();

@@ -84,8 +84,8 @@ fn format_uuid(bytes: &[u8; 16]) -> String {
     format!("GPU-{}", groups.join("-"))
 }
 
-/// Returns the CUDA version that the driver supports, and the driver's own version where the kernel module reports it. The
-/// cache of a device's measured limits is valid for one driver version.
+/// Returns the CUDA version that the driver supports, and the driver's own version where the kernel module reports
+/// it. The cache of a device's measured limits is valid for one driver version.
 pub fn driver_version((major, minor): (u32, u32)) -> String {
     let own = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
     let own = if own.trim().is_empty() { String::new() } else { format!(", driver {}", own.trim()) };
@@ -99,8 +99,8 @@ pub fn check(code: u32, action: &str) -> Result<(), DeviceError> {
     }
     let text = |get: unsafe fn(u32, *mut *const std::ffi::c_char) -> u32| {
         let mut text = std::ptr::null();
-        // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string with a NUL at its end, or it
-        // fails and leaves or sets it null.
+        // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string with a NUL at its
+        // end, or it fails and leaves or sets it null.
         unsafe {
             let known = get(code, &mut text) == ffi::CUDA_SUCCESS && !text.is_null();
             known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

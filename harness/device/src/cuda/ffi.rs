@@ -1,9 +1,9 @@
 //! The functions of the CUDA driver, which are looked up by name in libcuda at their first call, and its error codes.
 //!
-//! cudarc declares these functions too, but with the enum `CUresult` as their result. The enum holds the codes of one version
-//! of CUDA. A newer driver may return another code, and an enum value that is none of its variants is undefined behaviour.
-//! So the functions are declared here, with a 32-bit integer as their result. Only types and constants come from cudarc; the
-//! program passes its enums to the driver and never receives one.
+//! cudarc declares these functions too, but with the enum `CUresult` as their result. The enum holds the codes of
+//! one version of CUDA. A newer driver may return another code, and an enum value that is none of its variants is
+//! undefined behaviour. So the functions are declared here, with a 32-bit integer as their result. Only types and
+//! constants come from cudarc; the program passes its enums to the driver and never receives one.
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
 use cudarc::driver::sys::*;
@@ -15,26 +15,28 @@ use std::sync::OnceLock;
 pub fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
-        // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any thread. A user
-        // who puts another file under this name into the loader's path chooses to run that file's code.
+        // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any
+        // thread. A user who puts another file under this name into the loader's path chooses to run that file's
+        // code.
         ["libcuda.so.1", "libcuda.so"].iter().find_map(|name| unsafe { Library::new(*name) }.ok())
     };
     LIBRARY.get_or_init(load).as_ref()
 }
 
-/// Declares functions with these parameters that return an error code. A function that the driver does not have, because it is
-/// too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
+/// Declares functions with these parameters that return an error code. A function that the driver does not have,
+/// because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
 macro_rules! functions {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         $(/// # Safety
-        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads and writes, handles are
-        /// live, and memory that a copy uses lives until the stream has been waited for.
+        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads and writes,
+        /// handles are live, and memory that a copy uses lives until the stream has been waited for.
         pub unsafe fn $name($($arg: $type),*) -> u32 {
             type Function = unsafe extern "C" fn($($type),*) -> u32;
             static FOUND: OnceLock<Option<Function>> = OnceLock::new();
             let find = || {
-                // SAFETY: cuda.h declares the function of this name with these parameters. Its result is a C enum, which has the
-                // size of an int here. The pointer stays valid, because the library is never unloaded.
+                // SAFETY: cuda.h declares the function of this name with these parameters. Its result is a C enum,
+                // which has the size of an int here. The pointer stays valid, because the library is never
+                // unloaded.
                 unsafe { library()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
             };
             match FOUND.get_or_init(find) {

@@ -1,5 +1,5 @@
-//! The headers that every kernel can include without a folder: `lab.h`, and the part of the C library's headers that kernels
-//! use. NVRTC has no host headers, but its functions and types are built in.
+//! The headers that every kernel can include without a folder: `lab.h`, and the part of the C library's headers
+//! that kernels use. NVRTC has no host headers, but its functions and types are built in.
 
 /// Name and text of each header.
 pub const EMBEDDED: &[(&str, &str)] = &[
@@ -58,7 +58,8 @@ using uintptr_t = uint64_t;
 #endif
 ";
 
-/// Written as in CCCL, which defines these macros without `#ifndef`: a macro may be defined twice if both definitions agree.
+/// Written as in CCCL, which defines these macros without `#ifndef`: a macro may be defined twice if both
+/// definitions agree.
 const LIMITS: &str = "\
 #pragma once
 #ifndef INT_MAX

@@ -1,5 +1,5 @@
-//! NVIDIA GPUs: NVRTC compiles to a cubin, and the driver API launches it. Both libraries are loaded at run time, so the
-//! binary also starts on a machine without CUDA.
+//! NVIDIA GPUs: NVRTC compiles to a cubin, and the driver API launches it. Both libraries are loaded at run time,
+//! so the binary also starts on a machine without CUDA.
 
 mod build;
 mod devices;
@@ -25,8 +25,8 @@ pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-/// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the loader's path, or in
-/// pip's wheels. Fails where there is none.
+/// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the loader's path, or
+/// in pip's wheels. Fails where there is none.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(nvrtc_builder()?))
 }

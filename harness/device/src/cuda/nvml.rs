@@ -117,8 +117,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as u64)
 }
 
-/// Returns the name of a process's program. A worker is started through `/proc/self/exe`, so its name is `exe`; for such a
-/// process, returns the name of the file instead. Empty where the process has ended.
+/// Returns the name of a process's program. A worker is started through `/proc/self/exe`, so its name is `exe`; for
+/// such a process, returns the name of the file instead. Empty where the process has ended.
 fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let file = || {
@@ -145,8 +145,8 @@ fn descends_from_this(pid: u32) -> bool {
     false
 }
 
-/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets, which may hold
-/// any character. `None` where the process has ended.
+/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
+/// which may hold any character. `None` where the process has ended.
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()

@@ -74,14 +74,14 @@ impl Nvrtc {
     }
 
     fn bind(toolkit: &Toolkit) -> Result<Nvrtc, libloading::Error> {
-        // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A user who puts
-        // another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
+        // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A
+        // user who puts another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
         let library: &'static libloading::Library =
             Box::leak(Box::new(unsafe { libloading::Library::new(&toolkit.library) }?));
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that takes it. The
-                // pointer stays valid, because the library is leaked above.
+                // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that
+                // takes it. The pointer stays valid, because the library is leaked above.
                 unsafe { *library.get($name)? }
             };
         }
@@ -127,8 +127,8 @@ impl Nvrtc {
         let options = c_strings(input.options.iter().map(String::as_str))?;
         let (names, texts) = (pointers(&header_names), pointers(&header_texts));
         let mut handle: Handle = std::ptr::null_mut();
-        // SAFETY: every string ends with a NUL and lives until the call returns. Both arrays have the given length. NVRTC
-        // copies what it keeps.
+        // SAFETY: every string ends with a NUL and lives until the call returns. Both arrays have the given length.
+        // NVRTC copies what it keeps.
         let code = unsafe {
             (self.create)(
                 &mut handle,
@@ -166,7 +166,8 @@ impl Nvrtc {
         get: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
     ) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
-        // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has the length that NVRTC asked for.
+        // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has the length that
+        // NVRTC asked for.
         let (code, bytes) = unsafe {
             let code = size(program.handle, &mut length);
             let mut bytes = vec![0u8; length];

@@ -1,11 +1,11 @@
-//! Precompiled headers. The toolkit's headers at the top of a kernel take most of its build time (`cooperative_groups.h`
-//! alone takes about a second), and they do not change.
+//! Precompiled headers. The toolkit's headers at the top of a kernel take most of its build time
+//! (`cooperative_groups.h` alone takes about a second), and they do not change.
 //!
-//! NVRTC's automatic `--pch` has two faults here. It precompiles every header before the first declaration and does not notice
-//! when a local or an in-memory header changes, so a verdict could belong to other bytes. And it starts over whenever a
-//! `#define` at the top of a kernel is edited, which takes longer than it saves. This module precompiles only the leading
-//! includes of headers that cannot change: the toolkit's and the lab's own. It does so only ahead of a build
-//! ([`Pch::make`]), because a single build would wait for it longer than it saves.
+//! NVRTC's automatic `--pch` has two faults here. It precompiles every header before the first declaration and does
+//! not notice when a local or an in-memory header changes, so a verdict could belong to other bytes. And it starts
+//! over whenever a `#define` at the top of a kernel is edited, which takes longer than it saves. This module
+//! precompiles only the leading includes of headers that cannot change: the toolkit's and the lab's own. It does so
+//! only ahead of a build ([`Pch::make`]), because a single build would wait for it longer than it saves.
 //!
 //! The file of one process is useless to another, because NVRTC maps it to a fixed address.
 
@@ -59,8 +59,8 @@ impl Pch {
         self.made.as_ref().is_some_and(|(_, file)| file.is_some())
     }
 
-    /// Returns the folder of this process, and removes the folders of processes that have ended. `None` where the cache folder
-    /// cannot be written: the build then fails with the reason, as it writes there too.
+    /// Returns the folder of this process, and removes the folders of processes that have ended. `None` where the
+    /// cache folder cannot be written: the build then fails with the reason, as it writes there too.
     fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
         if self.folder.is_none() {
             for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
@@ -88,7 +88,8 @@ impl Drop for Pch {
     }
 }
 
-/// Returns the file. `None` where NVRTC fails: the build reports errors in these headers, and otherwise is only slower.
+/// Returns the file. `None` where NVRTC fails: the build reports errors in these headers, and otherwise is only
+/// slower.
 fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     let mut options = prefix.options.clone();
     options.push(format!("--create-pch={}", file.display()));
@@ -100,8 +101,9 @@ fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     (made && file.is_file()).then_some(file)
 }
 
-/// Returns the include lines at the top of a source whose headers cannot change, without comments. `is_fixed` gets the name
-/// as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line that is not such an include.
+/// Returns the include lines at the top of a source whose headers cannot change, without comments. `is_fixed` gets
+/// the name as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line that is not such an
+/// include.
 pub fn leading_includes(source: &str, is_fixed: impl Fn(&str) -> bool) -> String {
     let mut lines = String::new();
     let mut rest = source;

@@ -11,8 +11,8 @@ pub struct Resources {
     pub shared_bytes: Option<u32>,
 }
 
-/// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of ptxas that have a code,
-/// such as the one on a serialised `wgmma`.
+/// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of ptxas that have
+/// a code, such as the one on a serialised `wgmma`.
 pub fn split(log: &str) -> (Resources, String) {
     let mut resources = Resources::default();
     let mut text = String::new();

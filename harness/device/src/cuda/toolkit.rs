@@ -1,5 +1,5 @@
-//! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the loader's path, or in pip's
-//! wheels. It only looks at folders and runs no program.
+//! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the loader's path, or
+//! in pip's wheels. It only looks at folders and runs no program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,9 @@ enum Candidate {
     Wheels(PathBuf),
 }
 
-/// Returns every toolkit, the preferred one first. A toolkit whose cubins the driver can load comes before one that is too new
-/// for the driver, and a toolkit with headers before one without. Otherwise the order is that of the search.
+/// Returns every toolkit, the preferred one first. A toolkit whose cubins the driver can load comes before one that
+/// is too new for the driver, and a toolkit with headers before one without. Otherwise the order is that of the
+/// search.
 pub fn find(environment: &SearchEnvironment, driver_major: Option<u32>) -> Vec<Toolkit> {
     let mut found: Vec<Toolkit> = Vec::new();
     for (found_by, candidate) in candidates(environment) {
@@ -151,8 +152,8 @@ fn toolkit_in(candidate: &Candidate, major: u32, found_by: &str) -> Option<Toolk
     Some(Toolkit { library, major, includes: with_cccl(includes), found_by: found_by.to_owned() })
 }
 
-/// Returns the folders that hold CUDA's headers, each followed by its `cccl`: toolkits of version 13 keep headers there
-/// that `cuda_fp16.h` and `cooperative_groups.h` include.
+/// Returns the folders that hold CUDA's headers, each followed by its `cccl`: toolkits of version 13 keep headers
+/// there that `cuda_fp16.h` and `cooperative_groups.h` include.
 fn with_cccl(includes: Vec<PathBuf>) -> Vec<PathBuf> {
     let marks = ["cooperative_groups.h", "nv/target", "crt"];
     includes

@@ -100,7 +100,8 @@ impl HostCompiler {
         FLAGS.iter().chain(gnu).chain(sanitizer).map(OsString::from).collect()
     }
 
-    /// Returns the folder with the cpu device's headers and the precompiled header. Writes and compiles them at the first use.
+    /// Returns the folder with the cpu device's headers and the precompiled header. Writes and compiles them at the
+    /// first use.
     pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf, DeviceError> {
         let flags = self.flags(sanitizer);
         let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));

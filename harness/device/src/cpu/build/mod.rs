@@ -1,5 +1,5 @@
-//! The [`Builder`] of the cpu device: rewrites `kernel.cu` and its local includes to C++, and has the host compiler build a
-//! shared object from them, with precompiled headers.
+//! The [`Builder`] of the cpu device: rewrites `kernel.cu` and its local includes to C++, and has the host compiler
+//! build a shared object from them, with precompiled headers.
 
 mod compiler;
 mod sanitizer;
@@ -24,8 +24,9 @@ impl Builder for HostCompiler {
     }
 
     fn identity(&self) -> String {
-        // The instruction sets: with -march=native, an image is valid only for processors that have them, and several machines may
-        // share a cache folder. The variables: the compiler looks for headers in their folders.
+        // The instruction sets: with -march=native, an image is valid only for processors that have them, and
+        // several machines may share a cache folder. The variables: the compiler looks for headers in their
+        // folders.
         let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
         format!("{} {:?} {folders:?} {}", self.version, self.command, instruction_sets())
     }
@@ -55,8 +56,8 @@ impl Builder for HostCompiler {
         let image = folder.join("kernel.so");
         let mut arguments = self.flags(sanitizer);
         arguments.extend(self.include_options(request, folder, &headers));
-        // Without this option the debug information holds the current folder, and an image from the cache would hold the folder in
-        // which it was first built.
+        // Without this option the debug information holds the current folder, and an image from the cache would
+        // hold the folder in which it was first built.
         if let Ok(current) = std::env::current_dir() {
             let mut map = OsString::from("-fdebug-prefix-map=");
             map.push(current);
@@ -66,8 +67,8 @@ impl Builder for HostCompiler {
         let is_host_option =
             |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
         arguments.extend(request.options.iter().filter(is_host_option).map(OsString::from));
-        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the module keeps
-        // the entry points in `lab_cpu/races.h`.
+        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the
+        // module keeps the entry points in `lab_cpu/races.h`.
         let link_later = sanitizer == Some(Sanitizer::Thread);
         let object = folder.join("kernel.o");
         arguments.extend([if link_later { "-c" } else { "-shared" }, "-x", "c++"].map(OsString::from));

@@ -24,8 +24,8 @@ impl<'r> Sources<'r> {
         Sources { request, folder, known: HashMap::new(), refusals: Vec::new(), count: 0 }
     }
 
-    /// Returns the rewritten text of a file, and writes the local files that it includes. `folder` is the file's own folder, or
-    /// `None` for a file that includes no local files.
+    /// Returns the rewritten text of a file, and writes the local files that it includes. `folder` is the file's
+    /// own folder, or `None` for a file that includes no local files.
     pub fn text(&mut self, source: &str, shown_as: &str, folder: Option<&Path>) -> io::Result<String> {
         self.count += 1;
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
@@ -46,7 +46,8 @@ impl<'r> Sources<'r> {
         Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
     }
 
-    /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in the text of the pragma.
+    /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in the text of the
+    /// pragma.
     pub fn with_columns(&self, log: &str) -> String {
         let mut rest: Vec<_> = self.refusals.iter().collect();
         let mut out = String::with_capacity(log.len());
@@ -73,8 +74,8 @@ impl<'r> Sources<'r> {
         folders.map(|folder| folder.join(name)).find(|path| path.is_file())
     }
 
-    /// Returns the name of a local include in the build's folder. `None` where the file cannot be read as text: the compiler
-    /// then reads it unchanged, or says why it cannot.
+    /// Returns the name of a local include in the build's folder. `None` where the file cannot be read as text: the
+    /// compiler then reads it unchanged, or says why it cannot.
     fn include(&mut self, path: &Path, shown_as: &str) -> io::Result<Option<String>> {
         let Ok(real) = path.canonicalize() else { return Ok(None) };
         if let Some(name) = self.known.get(&real) {

@@ -12,8 +12,8 @@ const SHARED_PER_SM: u32 = 228 * 1024;
 /// Bytes of shared memory that a launch reserves for each block.
 const SHARED_RESERVED: u32 = 1024;
 
-/// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory, which is known
-/// only when a block has used it.
+/// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
+/// which is known only when a block has used it.
 pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
     if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
         return 0;

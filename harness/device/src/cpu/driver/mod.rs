@@ -19,8 +19,8 @@ use std::env::VarError;
 use std::path::Path;
 use std::time::Instant;
 
-/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block per
-/// multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
+/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block
+/// per multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
 const SMS: u32 = 16;
 
 /// The emulated device.
@@ -111,8 +111,8 @@ impl Driver for CpuDriver {
             ))
         };
         let layout = Layout::from_size_align(bytes.max(1), 256).map_err(|_| out_of_memory())?;
-        // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody wrote reads initialised
-        // memory.
+        // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody wrote reads
+        // initialised memory.
         let address = unsafe { alloc_zeroed(layout) } as u64;
         if address == 0 {
             return Err(out_of_memory());
@@ -132,16 +132,16 @@ impl Driver for CpuDriver {
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.check(address, bytes.len())?;
-        // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only its address, so `bytes`
-        // lies elsewhere.
+        // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only its address, so
+        // `bytes` lies elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Ok(())
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.check(address, bytes.len())?;
-        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No reference to an allocation exists,
-        // only its address, so `bytes` lies elsewhere.
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No reference to an
+        // allocation exists, only its address, so `bytes` lies elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
@@ -186,10 +186,10 @@ impl Driver for CpuDriver {
             let (first, others) = self.workers.split_at_mut(1);
             for (number, worker) in (1..workers).zip(others) {
                 let launch = &launch;
-                // SAFETY: `self_slot` is called on the OS thread that runs the worker, and its module is loaded until the
-                // scope ends. The arguments have the sizes of the kernel's parameters and live as long. Each worker gets its
-                // own number below `workers`. The kernel itself may do anything: it runs in a worker process, whose
-                // answers the judge checks.
+                // SAFETY: `self_slot` is called on the OS thread that runs the worker, and its module is loaded
+                // until the scope ends. The arguments have the sizes of the kernel's parameters and live as long.
+                // Each worker gets its own number below `workers`. The kernel itself may do anything: it runs in a
+                // worker process, whose answers the judge checks.
                 scope.spawn(move || unsafe { Worker::run(worker, launch, self_slot(), number) });
             }
             // SAFETY: as for the other workers; this one gets number 0.

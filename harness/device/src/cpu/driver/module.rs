@@ -31,9 +31,9 @@ impl Module {
         // SAFETY: the image comes from this device's builder. Its initialisers register the kernels, and may run the
         // initialisers of the kernel's own globals: the worker process is for running such code.
         let library = unsafe { Library::new(image) }.map_err(cannot_load)?;
-        // SAFETY: `lab_cpu/runtime.h` declares these functions with these types. The tables are static and laid out as
-        // the header declares them, so the module may keep their addresses. A record's name is a string literal, and `next` is null
-        // or another record of the module.
+        // SAFETY: `lab_cpu/runtime.h` declares these functions with these types. The tables are static and laid out
+        // as the header declares them, so the module may keep their addresses. A record's name is a string literal,
+        // and `next` is null or another record of the module.
         unsafe {
             let install: Symbol<unsafe extern "C" fn(*const Runtime)> =
                 library.get("lab_cpu_install").map_err(cannot_load)?;
@@ -71,8 +71,8 @@ impl Module {
     /// Name and record of a kernel.
     pub fn entry(&self, index: usize) -> Option<(&str, &EntryRecord)> {
         let (name, record) = self.entries.get(index)?;
-        // SAFETY: the record lies in the library, which lives as long as `self`, and nobody writes to it after the library's
-        // initialisers.
+        // SAFETY: the record lies in the library, which lives as long as `self`, and nobody writes to it after the
+        // library's initialisers.
         Some((name, unsafe { &**record }))
     }
 

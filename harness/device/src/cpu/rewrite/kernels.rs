@@ -4,8 +4,8 @@ use super::pass::{BraceScope, Pass};
 use crate::cpu::lex::TokenKind;
 
 impl Pass<'_> {
-    /// Finds the name of the kernel in `[extern "C"] __global__ [void] [__launch_bounds__(…)] name(…) {`. Ignores a kernel that is a
-    /// template or has no `extern "C"`: the lab cannot find it by name.
+    /// Finds the name of the kernel in `[extern "C"] __global__ [void] [__launch_bounds__(…)] name(…) {`. Ignores a
+    /// kernel that is a template or has no `extern "C"`: the lab cannot find it by name.
     pub(super) fn kernel(&mut self, at: usize) {
         let start = self.declaration_start(at);
         let linkage = |i: usize| self.word(i) == "extern" && self.tokens[i + 1].kind == TokenKind::Text;

@@ -1,7 +1,7 @@
 //! Rewrites CUDA C++ to C++: the few constructs that no header can define.
 //!
-//! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and the scheduler's reports have the
-//! user's line numbers, and the preprocessor still decides what is compiled:
+//! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and the scheduler's
+//! reports have the user's line numbers, and the preprocessor still decides what is compiled:
 //! - A `__shared__` declaration becomes a local struct and references into the block's shared memory.
 //! - Behind the body of each `extern "C" __global__` function, and of each `LAB_LAUNCH`, a registration is added.
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
@@ -39,8 +39,8 @@ pub struct Rewritten {
     pub refusals: Vec<Refusal>,
 }
 
-/// A construct that this device cannot run. Line and column count from 1. The compiler reports it where it compiles it, but not with the
-/// right column.
+/// A construct that this device cannot run. Line and column count from 1. The compiler reports it where it compiles
+/// it, but not with the right column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub line: usize,
@@ -65,7 +65,8 @@ pub fn apply(source: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names unique over the files of one build.
+/// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names unique over the
+/// files of one build.
 pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
     let tokens = lex(source);
     let mut pass = Pass::new(source, shown_as, unit, &tokens);

@@ -210,7 +210,8 @@ impl<'s> Pass<'s> {
         }
     }
 
-    /// Records a construct at `start` that this device cannot run. Returns the text that makes the compiler report it where it compiles it.
+    /// Records a construct at `start` that this device cannot run. Returns the text that makes the compiler report
+    /// it where it compiles it.
     pub(super) fn refuse(&mut self, start: usize, reason: &'static str) -> String {
         let before = &self.source[..start];
         let column = start - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;

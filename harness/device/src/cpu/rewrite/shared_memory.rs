@@ -1,5 +1,5 @@
-//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each block has its own memory for them,
-//! and the declared names become references into it.
+//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each block has its own
+//! memory for them, and the declared names become references into it.
 
 use super::pass::Pass;
 use super::quoted;
@@ -91,8 +91,8 @@ impl Pass<'_> {
         names
     }
 
-    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory. Outside functions, where a
-    /// reference would be bound once for all blocks, rewrites it to a macro.
+    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory. Outside
+    /// functions, where a reference would be bound once for all blocks, rewrites it to a macro.
     fn extern_shared(&mut self, start: usize, end: usize, name: &str) {
         let mut kind = String::new();
         let mut extents = String::new();

@@ -19,7 +19,8 @@ pub(super) fn unsupported(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns why a header of the toolkit is of no use on the cpu device: it holds only such constructs. `None` for any other header.
+/// Returns why a header of the toolkit is of no use on the cpu device: it holds only such constructs. `None` for
+/// any other header.
 pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
     Some(match name {
         "mma.h" | "crt/mma.h" => {

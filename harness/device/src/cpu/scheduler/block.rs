@@ -8,8 +8,8 @@ use crate::cpu::abi::{BlockHead, CallSite, NOT_STARTED, Thread, WARP};
 use crate::cpu::order::{bits, choose, mix};
 use crate::cpu::shared::SharedMemory;
 
-/// A block that is resident on a worker. Device code uses only its head, which must come first: a pointer to the head is
-/// a pointer to the block.
+/// A block that is resident on a worker. Device code uses only its head, which must come first: a pointer to the
+/// head is a pointer to the block.
 #[repr(C)]
 pub struct Block {
     pub head: BlockHead,
@@ -117,7 +117,8 @@ impl Block {
         }
     }
 
-    /// Takes the next ready thread in the launch's order; the thread is then no longer ready. A warp runs until it has no ready lane.
+    /// Takes the next ready thread in the launch's order; the thread is then no longer ready. A warp runs until it
+    /// has no ready lane.
     #[inline]
     pub fn take(&mut self, order: ExecutionOrder) -> *mut Thread {
         debug_assert!(self.ready != 0);
@@ -164,8 +165,8 @@ impl Block {
         }
     }
 
-    /// Completes `__activemask()`, when no other thread can run: its result is the lanes of the warp that wait for it at the
-    /// same line. Returns whether any lane waited.
+    /// Completes `__activemask()`, when no other thread can run: its result is the lanes of the warp that wait for
+    /// it at the same line. Returns whether any lane waited.
     pub fn converge(&mut self) -> bool {
         let any = self.converging != 0;
         for w in bits(self.converging) {

@@ -1,13 +1,14 @@
 //! One OS thread's share of a launch: it takes ready threads in the launch's order and switches to them.
 //!
-//! A thread that must wait looks for the next thread itself ([`pick`]), on its own stack. Only the switch goes through
-//! [`Worker::run`]. When a thread ends and the next one has not started, its coroutine runs the next thread too. So a kernel
-//! without barriers runs a whole grid on one coroutine, without a switch.
+//! A thread that must wait looks for the next thread itself ([`pick`]), on its own stack. Only the switch goes
+//! through [`Worker::run`]. When a thread ends and the next one has not started, its coroutine runs the next thread
+//! too. So a kernel without barriers runs a whole grid on one coroutine, without a switch.
 //!
 //! # Pointers
-//! Threads, blocks and workers refer to each other by raw pointers, and a suspended coroutine keeps such pointers on its stack. A
-//! launch makes the blocks of a worker, and drops them when it ends; until then they do not move. Everything that a worker owns is
-//! used by its OS thread only. No function holds a reference into a worker, a block or a thread while it suspends.
+//! Threads, blocks and workers refer to each other by raw pointers, and a suspended coroutine keeps such pointers
+//! on its stack. A launch makes the blocks of a worker, and drops them when it ends; until then they do not move.
+//! Everything that a worker owns is used by its OS thread only. No function holds a reference into a worker, a
+//! block or a thread while it suspends.
 #![allow(unsafe_code)]
 
 mod block;
@@ -43,9 +44,9 @@ pub struct Worker {
     order: ExecutionOrder,
 }
 
-// SAFETY: a worker is used by one OS thread at a time: `run` has a worker for itself until the launch ends. Between launches the
-// raw pointers are not used, and the idle coroutines hold no pointers to anything of the OS thread they ran on: on
-// entry to a thread, `run_threads` reads them from the thread that it is given.
+// SAFETY: a worker is used by one OS thread at a time: `run` has a worker for itself until the launch ends. Between
+// launches the raw pointers are not used, and the idle coroutines hold no pointers to anything of the OS thread
+// they ran on: on entry to a thread, `run_threads` reads them from the thread that it is given.
 unsafe impl Send for Worker {}
 
 thread_local! {
@@ -70,13 +71,13 @@ impl Worker {
     /// Runs this worker's share of a launch.
     ///
     /// # Safety
-    /// `this` is valid and nobody else uses the worker until the call returns. `self_slot` is the module's thread-local of the calling
-    /// OS thread. The launch's kernel and arguments are valid. `number` is below the launch's number of workers, and no
-    /// other worker has it.
+    /// `this` is valid and nobody else uses the worker until the call returns. `self_slot` is the module's
+    /// thread-local of the calling OS thread. The launch's kernel and arguments are valid. `number` is below the
+    /// launch's number of workers, and no other worker has it.
     pub unsafe fn run(this: *mut Worker, launch: &Launch, self_slot: *mut *mut Thread, number: u32) {
-        // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`, so that the
-        // pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of these blocks, and
-        // a coroutine that is resumed was taken for it.
+        // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`,
+        // so that the pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of
+        // these blocks, and a coroutine that is resumed was taken for it.
         unsafe {
             (*this).launch = launch;
             (*this).order = launch.order;
@@ -116,8 +117,8 @@ impl Worker {
     }
 }
 
-/// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must all be resident, or the
-/// next block of another launch.
+/// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must all be
+/// resident, or the next block of another launch.
 ///
 /// # Safety
 /// `this` is valid and used by nobody else, and its launch is set.
@@ -131,8 +132,8 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
     for linear in indices {
         let mut block = Block::new(this, &launch.shape, launch.slots, linear);
         block.begin(linear, launch.order);
-        // SAFETY: the caller promises that `this` is valid and its launch is set. The block is boxed, so its address stays the same in
-        // `blocks`.
+        // SAFETY: the caller promises that `this` is valid and its launch is set. The block is boxed, so its
+        // address stays the same in `blocks`.
         unsafe {
             race_hooks::begin(&raw mut *block);
             (*this).blocks.push(block);
@@ -142,9 +143,9 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
 
 /// The body of every coroutine: runs threads to their ends.
 fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
-    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. Blocks, worker and launch are alive until the launch
-    // ends, and the coroutine is resumed with another thread only by a later launch. The kernel gets arguments that the driver has
-    // compared with its parameters.
+    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. Blocks, worker and launch are
+    // alive until the launch ends, and the coroutine is resumed with another thread only by a later launch. The
+    // kernel gets arguments that the driver has compared with its parameters.
     unsafe {
         let worker = (*block_of(thread)).worker;
         let coroutine = (*thread).coroutine;
@@ -178,8 +179,8 @@ fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
 /// `thread` is a live thread of a block on this worker.
 #[inline]
 pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
-    // SAFETY: the caller promises a live thread. Its `block` points to the head of a `Block`, which is the first field of a
-    // `repr(C)` struct, and was derived from the block's own address.
+    // SAFETY: the caller promises a live thread. Its `block` points to the head of a `Block`, which is the first
+    // field of a `repr(C)` struct, and was derived from the block's own address.
     unsafe { (*thread).block.cast::<Block>() }
 }
 
@@ -189,8 +190,8 @@ pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
 /// Called on the coroutine of `thread`, which is registered where another thread can make it ready.
 #[inline]
 pub unsafe fn suspend(thread: *mut Thread) {
-    // SAFETY: the caller runs on the coroutine of `thread`, so its block and worker are alive and used by this OS thread
-    // only. `after` is read only where it is one of the block's threads.
+    // SAFETY: the caller runs on the coroutine of `thread`, so its block and worker are alive and used by this OS
+    // thread only. `after` is read only where it is one of the block's threads.
     unsafe {
         let block = block_of(thread);
         let worker = (*block).worker;
@@ -207,8 +208,8 @@ pub unsafe fn suspend(thread: *mut Thread) {
     }
 }
 
-/// Fails the launch from inside a thread, which never runs again. The frames of the caller are abandoned: they must own no value
-/// that needs a drop.
+/// Fails the launch from inside a thread, which never runs again. The frames of the caller are abandoned: they must
+/// own no value that needs a drop.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`.
@@ -223,14 +224,14 @@ pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
     unreachable!("a launch that failed resumes nobody")
 }
 
-/// Takes a thread that has returned out of its warp and block, and checks its stack and, after the last thread, the block's
-/// shared memory.
+/// Takes a thread that has returned out of its warp and block, and checks its stack and, after the last thread, the
+/// block's shared memory.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`, whose kernel has returned, and which is a thread of `worker`.
 unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
-    // SAFETY: the caller runs on the coroutine of `thread`, so block, worker and launch are alive and used by this OS thread only. Each
-    // reference ends before the next pointer is used.
+    // SAFETY: the caller runs on the coroutine of `thread`, so block, worker and launch are alive and used by this
+    // OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
@@ -258,15 +259,16 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
     }
 }
 
-/// Takes the next thread to run, which is then no longer ready. Begins a new block, completes what only waits for all others, or
-/// waits for the grid's barrier where no thread is ready. Null where nothing is left to run, or where the launch has failed or
-/// fails now because its threads wait forever.
+/// Takes the next thread to run, which is then no longer ready. Begins a new block, completes what only waits for
+/// all others, or waits for the grid's barrier where no thread is ready. Null where nothing is left to run, or
+/// where the launch has failed or fails now because its threads wait forever.
 ///
 /// # Safety
 /// Called by the worker's OS thread, by `Worker::run` or on one of its coroutines.
 unsafe fn pick(worker: *mut Worker) -> *mut Thread {
-    // SAFETY: the caller is on the worker's OS thread during a launch, so blocks and launch are alive and the blocks are used by this OS thread
-    // only. Indices into `blocks` are below `count`, and no block is added meanwhile.
+    // SAFETY: the caller is on the worker's OS thread during a launch, so blocks and launch are alive and the
+    // blocks are used by this OS thread only. Indices into `blocks` are below `count`, and no block is added
+    // meanwhile.
     unsafe {
         let launch = &*(*worker).launch;
         let order = launch.order;

@@ -1,10 +1,10 @@
-//! The functions that an instrumented module calls at each access to memory, and the calls of the scheduler at barriers. All lead
-//! to the race detector of the launch.
+//! The functions that an instrumented module calls at each access to memory, and the calls of the scheduler at
+//! barriers. All lead to the race detector of the launch.
 //!
 //! # Contract
-//! Device code and the scheduler pass the current thread of this OS thread, or its block. The thread, its block, its worker and its
-//! launch are alive. A launch with a race detector has one worker, so nobody else uses the detector or the block meanwhile.
-//! The reasons below build on this.
+//! Device code and the scheduler pass the current thread of this OS thread, or its block. The thread, its block,
+//! its worker and its launch are alive. A launch with a race detector has one worker, so nobody else uses the
+//! detector or the block meanwhile. The reasons below build on this.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -178,7 +178,8 @@ pub unsafe fn memory_reused(block: *mut Block, address: usize, bytes: usize) {
 /// # Safety
 /// The module's contract, and `what` is a string of the kernel's module.
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call, and `what` ends with a NUL.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call, and `what` ends
+    // with a NUL.
     unsafe {
         let Some(mut races) = detector(block) else { return };
         let what = CStr::from_ptr(what).to_bytes();

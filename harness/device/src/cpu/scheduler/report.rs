@@ -22,7 +22,8 @@ fn text(at: *const c_char) -> String {
     if at.is_null() {
         return String::from("an unknown call");
     }
-    // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays loaded during the launch.
+    // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays loaded during
+    // the launch.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
 }
 
@@ -36,8 +37,8 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 /// # Safety
 /// `thread` is a thread of a resident block, and the caller runs on the OS thread of the block's worker.
 pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
-    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive. Nothing writes to them during
-    // this call.
+    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive. Nothing writes
+    // to them during this call.
     let (thread, block, launch) = unsafe {
         let block = &*block_of(thread.cast_mut());
         (&*thread, block, &*(*block.worker).launch)

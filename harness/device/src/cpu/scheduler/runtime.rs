@@ -1,9 +1,9 @@
 //! The functions that device code calls: barriers, warp intrinsics, yields, shared memory, failures.
 //!
 //! # Contract
-//! Device code (`include/cpu/lab_cpu/runtime.h`) passes the current thread of this OS thread, and strings of its module, which stays
-//! loaded during the launch. So the thread, its block, its worker and its launch are alive, the call runs on the thread's
-//! coroutine, and nobody else uses them meanwhile. The reasons below build on this.
+//! Device code (`include/cpu/lab_cpu/runtime.h`) passes the current thread of this OS thread, and strings of its
+//! module, which stays loaded during the launch. So the thread, its block, its worker and its launch are alive, the
+//! call runs on the thread's coroutine, and nobody else uses them meanwhile. The reasons below build on this.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -25,8 +25,8 @@ unsafe extern "C" fn gather(
     file: *const c_char,
     line: u32,
 ) -> *const u64 {
-    // SAFETY: the contract. The rendezvous keeps its address until the block ends, and this half of its values until the next but
-    // one meeting, which this lane must take part in.
+    // SAFETY: the contract. The rendezvous keeps its address until the block ends, and this half of its values
+    // until the next but one meeting, which this lane must take part in.
     unsafe {
         let (meeting, half) = meet(thread, mask, value, CallSite { what, file, line });
         (*thread).participants = (*meeting).took_part[half];
@@ -49,15 +49,15 @@ unsafe extern "C" fn warp_sum(
     }
 }
 
-/// Waits until all lanes of `mask` have come, each with a value. Returns the rendezvous, and the half of its buffers that holds
-/// the values of this meeting.
+/// Waits until all lanes of `mask` have come, each with a value. Returns the rendezvous, and the half of its
+/// buffers that holds the values of this meeting.
 ///
 /// # Safety
 /// The module's contract.
 #[inline]
 unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: CallSite) -> (*mut Rendezvous, usize) {
-    // SAFETY: the caller keeps the contract. The warp's index is below the number of the block's warps, and its rendezvous keeps its
-    // address while this lane waits.
+    // SAFETY: the caller keeps the contract. The warp's index is below the number of the block's warps, and its
+    // rendezvous keeps its address while this lane waits.
     unsafe {
         let block = block_of(thread);
         let lane = (*thread).lane;
@@ -107,8 +107,8 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, r
     }
 }
 
-/// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all lanes add in the same tree as
-/// lane 0. Lanes that took no part count as zero.
+/// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all lanes add in the
+/// same tree as lane 0. Lanes that took no part count as zero.
 fn butterfly(values: &[u64; WARP as usize], took_part: u32) -> f32 {
     let mut sums = [0.0f32; WARP as usize];
     for (lane, sum) in sums.iter_mut().enumerate() {
@@ -144,8 +144,8 @@ unsafe extern "C" fn block_barrier(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the contract. The warp's index is below the number of the block's warps. The lane is registered as waiting, so the last
-    // thread to arrive makes it ready.
+    // SAFETY: the contract. The warp's index is below the number of the block's warps. The lane is registered as
+    // waiting, so the last thread to arrive makes it ready.
     unsafe {
         let block = block_of(thread);
         let site = CallSite { what, file, line };

@@ -31,8 +31,8 @@ pub struct Rendezvous {
     pub arrived: u32,
     /// Lanes of the last meeting that have not run since.
     pub pending: u32,
-    /// Which half of the buffers the current meeting fills. There are two halves, because a fast lane may be at the next
-    /// meeting while a slow one still reads the values of the last; it cannot be two meetings ahead.
+    /// Which half of the buffers the current meeting fills. There are two halves, because a fast lane may be at the
+    /// next meeting while a slow one still reads the values of the last; it cannot be two meetings ahead.
     pub half: usize,
     /// The intrinsic that the lanes call. A string of the module.
     pub what: *const c_char,
@@ -95,8 +95,8 @@ impl Warp {
 
     fn partial_rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
         let same = self.partial.iter().position(|r| r.mask == mask);
-        // A rendezvous can get another mask when no lane has arrived and all have read: masks that depend on data are often
-        // used only once.
+        // A rendezvous can get another mask when no lane has arrived and all have read: masks that depend on data
+        // are often used only once.
         let free = || self.partial.iter().position(|r| r.arrived == 0 && r.pending == 0);
         let at = same.or_else(free).unwrap_or_else(|| {
             self.partial.push(Box::new(Rendezvous::new(mask)));

@@ -46,7 +46,8 @@ fn narrowed(x: f32) -> [u16; 4] {
     if x.is_nan() { [0; 4] } else { [h, h, b, b] }
 }
 
-/// Rounds `exact` to nearest even. `near` is a neighbour of the result. The crate's own conversion from f64 ignores the low bits.
+/// Rounds `exact` to nearest even. `near` is a neighbour of the result. The crate's own conversion from f64 ignores
+/// the low bits.
 fn nearest(exact: f64, near: u16, value: fn(u16) -> f64) -> u16 {
     let distance = |bits: &u16| (value(*bits) - exact).abs();
     let candidates = [near.wrapping_sub(1), near, near.wrapping_add(1)];
@@ -127,7 +128,8 @@ fn arithmetic_rounds_once() {
 #[test]
 fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
     let mut bench = Bench::new(SOURCE);
-    // 3 * 87/256 = 261/256 is a tie between 260 and 262. The third operand breaks it, far below the last place of a double.
+    // 3 * 87/256 = 261/256 is a tie between 260 and 262. The third operand breaks it, far below the last place of a
+    // double.
     let tiny = 2f32.powi(-100);
     let x = [3.0, 87.0 / 256.0, tiny, 3.0, 87.0 / 256.0, -tiny, 3.0, 87.0 / 256.0, 0.0];
     let x = x.map(|x: f32| bf16::from_f32(x).to_bits());

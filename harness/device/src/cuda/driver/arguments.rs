@@ -14,10 +14,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Copies the arguments. The driver reads as many pointers, and as many bytes behind each, as the kernel has parameters.
-    /// Where `checked` says that they were compared with the kernel's parameters, the arguments are exactly these. An
-    /// old driver cannot tell the parameters. Then each argument is followed by zeros, and the arguments are followed by
-    /// arguments of zeros, up to the largest number that a kernel can have, so that the driver reads no other memory.
+    /// Copies the arguments. The driver reads as many pointers, and as many bytes behind each, as the kernel has
+    /// parameters. Where `checked` says that they were compared with the kernel's parameters, the arguments are
+    /// exactly these. An old driver cannot tell the parameters. Then each argument is followed by zeros, and the
+    /// arguments are followed by arguments of zeros, up to the largest number that a kernel can have, so that the
+    /// driver reads no other memory.
     pub fn new(args: &[Arg], checked: bool) -> Arguments {
         let mut bytes = args.to_vec();
         if !checked {

@@ -1,7 +1,7 @@
 //! Whether a file is a complete cubin.
 
-/// Whether these bytes are a 64-bit ELF file whose header tables are all inside the file. A cubin is such a file. The driver gets
-/// its address without its length, and would read past the end of a file that was cut short.
+/// Whether these bytes are a 64-bit ELF file whose header tables are all inside the file. A cubin is such a file.
+/// The driver gets its address without its length, and would read past the end of a file that was cut short.
 pub fn is_complete(bytes: &[u8]) -> bool {
     const HEADER: usize = 64;
     const MAGIC: &[u8] = b"\x7fELF\x02\x01";

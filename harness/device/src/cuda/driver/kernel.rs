@@ -24,7 +24,8 @@ impl Kernel {
     pub unsafe fn new(module: u32, function: CUfunction, name: &str) -> Result<Kernel, DeviceError> {
         let read = |attribute| -> Result<u32, DeviceError> {
             let mut value = 0;
-            // SAFETY: `value` is a live integer to write to. The caller promises that the function's module is loaded.
+            // SAFETY: `value` is a live integer to write to. The caller promises that the function's module is
+            // loaded.
             let code = unsafe { ffi::cuFuncGetAttribute(&mut value, attribute, function) };
             check(code, &format!("read the attributes of {name}"))?;
             Ok(value as u32)
@@ -70,7 +71,8 @@ impl Kernel {
     }
 }
 
-/// The sizes of a kernel's parameters in bytes. `None` where the driver supports less than CUDA 12.4 and cannot tell them.
+/// The sizes of a kernel's parameters in bytes. `None` where the driver supports less than CUDA 12.4 and cannot
+/// tell them.
 ///
 /// # Safety
 /// The function's module is loaded.

@@ -5,8 +5,9 @@ use crate::cuda::devices::check;
 use crate::cuda::ffi;
 use std::collections::BTreeMap;
 
-/// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. An allocation takes
-/// whole pages, so nobody else's memory lies behind it, and `Driver::wipe_padding` can wipe the rest of its last page.
+/// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. An allocation
+/// takes whole pages, so nobody else's memory lies behind it, and `Driver::wipe_padding` can wipe the rest of its
+/// last page.
 const PAGE: usize = 2 << 20;
 
 /// The live allocations by their address.
@@ -47,7 +48,8 @@ impl Allocations {
                 "{address:#x} is not the start of an allocation on the CUDA device"
             )));
         }
-        // SAFETY: the address came from `alloc`, and it was removed, so it is freed once. No launch runs: each is waited for.
+        // SAFETY: the address came from `alloc`, and it was removed, so it is freed once. No launch runs: each is
+        // waited for.
         check(unsafe { ffi::cuMemFree_v2(address) }, "free device memory")
     }
 

@@ -1,5 +1,5 @@
-//! The CUDA device: memory, modules and launches through the driver API. Everything runs on one stream and is waited for,
-//! so an error belongs to the call that reports it.
+//! The CUDA device: memory, modules and launches through the driver API. Everything runs on one stream and is
+//! waited for, so an error belongs to the call that reports it.
 #![allow(unsafe_code)]
 
 mod arguments;
@@ -28,8 +28,8 @@ unsafe extern "C" {
     fn fflush(stream: *mut c_void) -> c_int;
 }
 
-/// One device with its primary context, which is current on the thread that opened it. The driver's handles keep the struct
-/// on that thread: a struct with raw pointers is not `Send`. Open one device on a thread.
+/// One device with its primary context, which is current on the thread that opened it. The driver's handles keep
+/// the struct on that thread: a struct with raw pointers is not `Send`. Open one device on a thread.
 pub struct CudaDriver {
     device: CUdevice,
     info: DeviceInfo,
@@ -104,8 +104,8 @@ impl Driver for CudaDriver {
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
         while self.kernels.pop_if(|kernel| kernel.module == module).is_some() {}
         match self.modules.remove(&module) {
-            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded once, and `kernel`
-            // refuses the module's functions from now on. No launch runs: each is waited for.
+            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded once, and
+            // `kernel` refuses the module's functions from now on. No launch runs: each is waited for.
             Some(handle) => check(unsafe { ffi::cuModuleUnload(handle) }, "unload a module"),
             None => Ok(()),
         }
@@ -168,8 +168,8 @@ impl Driver for CudaDriver {
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
         let action = format!("copy {} bytes to the device", bytes.len());
-        // SAFETY: the range is inside a live allocation. The driver has read pageable host memory, such as `bytes`, when the
-        // call returns.
+        // SAFETY: the range is inside a live allocation. The driver has read pageable host memory, such as `bytes`,
+        // when the call returns.
         let code =
             unsafe { ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream) };
         check(code, &action)?;
@@ -179,8 +179,8 @@ impl Driver for CudaDriver {
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
         let action = format!("copy {} bytes from the device", bytes.len());
-        // SAFETY: the range is inside a live allocation. The driver has written pageable host memory, such as `bytes`, when
-        // the call returns.
+        // SAFETY: the range is inside a live allocation. The driver has written pageable host memory, such as
+        // `bytes`, when the call returns.
         let code = unsafe {
             ffi::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream)
         };
@@ -226,10 +226,11 @@ impl Driver for CudaDriver {
         let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
         let parameters = arguments.pointers();
         let mut milliseconds = 0.0;
-        // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads the
-        // arguments before the launch call returns, and no more of them than there are: see `Arguments::new`. A null stream makes
-        // `fflush` flush all. `milliseconds` is a live float to write to. The kernel itself may do anything, on some
-        // machines even to this process's memory: it runs in a worker process, whose answers the judge checks.
+        // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads
+        // the arguments before the launch call returns, and no more of them than there are: see `Arguments::new`. A
+        // null stream makes `fflush` flush all. `milliseconds` is a live float to write to. The kernel itself may
+        // do anything, on some machines even to this process's memory: it runs in a worker process, whose answers
+        // the judge checks.
         unsafe {
             check(ffi::cuEventRecord(self.started, stream), &action)?;
             let code = if shape.cooperative {
@@ -241,7 +242,8 @@ impl Driver for CudaDriver {
             check(code, &action)?;
             check(ffi::cuEventRecord(self.ended, stream), &action)?;
             let waited = self.wait(&action);
-            // The kernel's output is now in the buffer of the C library. It must leave the process even if the launch failed.
+            // The kernel's output is now in the buffer of the C library. It must leave the process even if the
+            // launch failed.
             fflush(std::ptr::null_mut());
             waited?;
             check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
@@ -254,9 +256,9 @@ impl Drop for CudaDriver {
     fn drop(&mut self) {
         // Before the context: its memory belongs to the context.
         self.staging = None;
-        // SAFETY: `open` retained the context once, and it is released once. The release frees all memory, modules, events and
-        // the stream, which nothing uses after this. If a kernel has broken the context, the release fails, and nothing is
-        // left to do about that.
+        // SAFETY: `open` retained the context once, and it is released once. The release frees all memory, modules,
+        // events and the stream, which nothing uses after this. If a kernel has broken the context, the release
+        // fails, and nothing is left to do about that.
         unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

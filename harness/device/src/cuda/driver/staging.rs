@@ -1,5 +1,6 @@
-//! Comparing device memory with expected bytes, a chunk at a time: while one chunk is compared, the next one is being copied.
-//! The chunks are copied to page-locked memory, which is several times as fast as a copy to other memory.
+//! Comparing device memory with expected bytes, a chunk at a time: while one chunk is compared, the next one is
+//! being copied. The chunks are copied to page-locked memory, which is several times as fast as a copy to other
+//! memory.
 #![allow(unsafe_code)]
 
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
@@ -32,8 +33,8 @@ impl Staging {
             buffers: [(); 2].map(|()| Buffer { memory: std::ptr::null_mut(), copied: std::ptr::null_mut() }),
         };
         for buffer in &mut staging.buffers {
-            // SAFETY: both pointers are to live handles to write to. Where one of the calls fails, `drop` frees what the others
-            // have made.
+            // SAFETY: both pointers are to live handles to write to. Where one of the calls fails, `drop` frees
+            // what the others have made.
             unsafe {
                 let code = ffi::cuMemAllocHost_v2(&mut buffer.memory, COMPARE_CHUNK_BYTES);
                 check(code, "get page-locked memory")?;
@@ -67,9 +68,9 @@ impl Staging {
             // SAFETY: the caller's promise. This is the other buffer, whose last copy was waited for one round ago.
             unsafe { self.copy(stream, address, current)? };
             let buffer = &self.buffers[buffer];
-            // SAFETY: the event and the memory live as long as `self`. A chunk is no longer than the memory, which is
-            // initialised. After the event the copy has ended, and the next one into this buffer begins in the next round,
-            // when `actual` is gone.
+            // SAFETY: the event and the memory live as long as `self`. A chunk is no longer than the memory, which
+            // is initialised. After the event the copy has ended, and the next one into this buffer begins in the
+            // next round, when `actual` is gone.
             let actual = unsafe {
                 check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
                 std::slice::from_raw_parts(buffer.memory.cast::<u8>(), expected.len())
@@ -93,8 +94,8 @@ impl Staging {
     ) -> Result<(), DeviceError> {
         let Some((offset, expected, buffer)) = chunk else { return Ok(()) };
         let (address, buffer) = (address + offset as u64, &self.buffers[buffer]);
-        // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A chunk is no longer than the
-        // buffer, which lives until `drop`; freeing it there waits for the copy.
+        // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A chunk is no longer
+        // than the buffer, which lives until `drop`; freeing it there waits for the copy.
         unsafe {
             check(ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, expected.len(), stream), ACTION)?;
             check(ffi::cuEventRecord(buffer.copied, stream), ACTION)
@@ -105,9 +106,9 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         for buffer in &self.buffers {
-            // SAFETY: each handle was made once and is freed once, or it is null, which the driver refuses. `cuMemFreeHost`
-            // waits for copies that are under way. If a kernel has broken the context, both calls fail, and nothing is left
-            // to do about that.
+            // SAFETY: each handle was made once and is freed once, or it is null, which the driver refuses.
+            // `cuMemFreeHost` waits for copies that are under way. If a kernel has broken the context, both calls
+            // fail, and nothing is left to do about that.
             unsafe {
                 ffi::cuMemFreeHost(buffer.memory);
                 ffi::cuEventDestroy_v2(buffer.copied);
