@@ -13,12 +13,15 @@ use lab_core::repo::{self, Marks, Repo};
 use lab_core::run::experiment::Experiment;
 use lab_core::store::index::Shelf;
 use lab_core::{history, status};
-use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
-use lab_tui::event::{Event, Facts, GraphPage};
+use lab_tui::event::{Event, UserInput};
 use lab_tui::keymap::Key;
+use lab_tui::model::Model;
+use lab_tui::reply::{GraphPage, Overview, RepositoryReply, ViewReply};
 use lab_tui::request::ViewRequest;
+use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
+use lab_tui::update;
 use lab_tui::views::View;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -70,11 +73,11 @@ fn main() -> Result<()> {
 
 /// `G` in the view Git: pages are read and taken in until there are no older commits, or no more are held.
 fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
-    let mut app = App::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
-    app.panes.view = View::Git;
+    let mut model = Model::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
+    model.panes.view = View::Git;
     let history = Ok(History { experiments: history, problems: Vec::new() });
-    let facts = Facts { status: Err("not looked at".to_owned()), history, log: Ok(Vec::new()) };
-    app.update(Event::Facts(Box::new(facts)), Duration::ZERO);
+    let facts = Overview { status: Err("not looked at".to_owned()), history, log: Ok(Vec::new()) };
+    let _ = update(&mut model, Event::Repository(RepositoryReply::Overview(Box::new(facts))), Duration::ZERO);
     let (before, began) = (resident(), Instant::now());
     let mut graph = repo::Graph::open(&Repo::open(project)?)?;
     let (mut pages, mut slowest) = (0, Duration::ZERO);
@@ -82,18 +85,18 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
         let entries = graph.page(&Marks::of(&[]), PAGE)?;
         let page = GraphPage { is_first: pages == 0, is_last: entries.len() < PAGE, entries };
         let took = Instant::now();
-        let mut asked = app.update(Event::Graph(Ok(page)), Duration::ZERO);
+        let mut asked = update(&mut model, Event::View(ViewReply::Graph(Ok(page))), Duration::ZERO).effects;
         slowest = slowest.max(took.elapsed());
         if pages == 0 {
             let end = Key::parse("G").context("a key")?;
-            asked = app.update(Event::Key(end.event()), Duration::ZERO);
+            asked = update(&mut model, Event::Input(UserInput::Key(end.event())), Duration::ZERO).effects;
         }
         pages += 1;
-        if !asked.contains(&Effect::Read(ViewRequest::MoreGraph)) {
+        if !asked.contains(&Effect::View(ViewRequest::MoreGraph)) {
             break;
         }
     }
-    let (rows, ms) = (app.panes.graph.rows.len(), began.elapsed().as_secs_f64() * 1e3);
+    let (rows, ms) = (model.panes.graph.rows.len(), began.elapsed().as_secs_f64() * 1e3);
     let memory = resident().saturating_sub(before) as f64 / f64::from(1 << 20);
     let slowest = slowest.as_secs_f64() * 1e3;
     println!(

@@ -16,8 +16,9 @@ use lab_core::store::Records;
 use lab_core::store::index::Shelf;
 use lab_core::watch::{self, Put, Watcher};
 use lab_core::{decide, history, repo, status};
-use lab_tui::event::{Event, Facts, LastLog, PutBack};
-use lab_tui::request::Request;
+use lab_tui::event::Event;
+use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::request::RepositoryRequest;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -41,7 +42,7 @@ pub struct Opening {
 }
 
 pub struct RepositoryWorker {
-    requests: Option<Sender<Request>>,
+    requests: Option<Sender<RepositoryRequest>>,
     keep: Arc<Mutex<Keep>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,7 +75,7 @@ impl RepositoryWorker {
             let mut waiting = VecDeque::new();
             while let Some(request) = next(&inbox, &mut waiting) {
                 let answer = worker.answer(request);
-                if worker.events.send(answer).is_err() {
+                if worker.events.send(Event::Repository(answer)).is_err() {
                     return;
                 }
             }
@@ -89,7 +90,7 @@ impl RepositoryWorker {
         }
     }
 
-    pub fn ask(&self, request: Request) {
+    pub fn ask(&self, request: RepositoryRequest) {
         if let Some(requests) = &self.requests {
             // The channel is closed only after the worker has panicked, and the panic hook has reported that.
             let _ = requests.send(request);
@@ -110,15 +111,18 @@ impl Drop for RepositoryWorker {
 }
 
 /// Returns the next request. Of several waiting looks only the last is answered.
-fn next(inbox: &mpsc::Receiver<Request>, waiting: &mut VecDeque<Request>) -> Option<Request> {
+fn next(
+    inbox: &mpsc::Receiver<RepositoryRequest>,
+    waiting: &mut VecDeque<RepositoryRequest>,
+) -> Option<RepositoryRequest> {
     if waiting.is_empty() {
         waiting.push_back(inbox.recv().ok()?);
     }
     waiting.extend(inbox.try_iter());
-    if let Some(last) = waiting.iter().rposition(|r| *r == Request::Look) {
+    if let Some(last) = waiting.iter().rposition(|r| *r == RepositoryRequest::Look) {
         let mut at = 0;
         waiting.retain(|request| {
-            let keep = *request != Request::Look || at == last;
+            let keep = *request != RepositoryRequest::Look || at == last;
             at += 1;
             keep
         });
@@ -149,58 +153,62 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, request: Request) -> Event {
+    fn answer(&mut self, request: RepositoryRequest) -> RepositoryReply {
         let project = &*self.project;
         match request {
-            Request::Look => Event::Facts(Box::new(self.look())),
-            Request::Log(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
-            Request::Discard { run, message, confirmed } => {
-                Event::Decided(self.discard(run, message, confirmed))
+            RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
+            RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
+            RepositoryRequest::Keep { run, message } => RepositoryReply::Decided(self.keep(run, &message)),
+            RepositoryRequest::Discard { run, message, confirmed } => {
+                RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
-            Request::Undoable => {
+            RepositoryRequest::Undoable => {
                 self.shelf.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
                 let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.shelf));
-                Event::Undoable(undoable.map_err(|refusal| refusal.to_string()))
+                RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
-            Request::Undo(run) => Event::Undone(self.undo(run)),
-            Request::Describe { commit, description } => {
-                Event::Described(decide::describe(project, &commit, &description))
+            RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
+            RepositoryRequest::Describe { commit, description } => {
+                RepositoryReply::Described(decide::describe(project, &commit, &description))
             }
-            Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_one_line)),
-            Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_one_line)),
-            Request::Reopen => self.reopen(),
+            RepositoryRequest::Restore(commit) => {
+                RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
+            }
+            RepositoryRequest::Trust => {
+                RepositoryReply::Trusted(trust::grant(project).map(drop).map_err(in_one_line))
+            }
+            RepositoryRequest::Reopen => self.reopen(),
         }
     }
 
-    fn look(&mut self) -> Facts {
+    fn look(&mut self) -> Overview {
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,
             Err(error) => {
                 let why = in_one_line(error);
-                return Facts { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+                return Overview { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
             }
         };
         self.shelf.refresh();
         let history = history::look(&repo, &self.project, &mut self.shelf);
         let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
-        Facts {
+        Overview {
             status: status::look(&repo, &self.project, &self.shelf).map_err(in_one_line),
             log: log.map_err(in_one_line),
             history: Ok(history),
         }
     }
 
-    fn reopen(&mut self) -> Event {
+    fn reopen(&mut self) -> RepositoryReply {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
                 self.shelf = Shelf::new(&self.project);
                 self.watch();
-                Event::Project(Ok(Arc::clone(&self.project)))
+                RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
-            Err(why) => Event::Project(Err(in_one_line(why))),
+            Err(why) => RepositoryReply::Project(Err(in_one_line(why))),
         }
     }
 
@@ -216,7 +224,9 @@ impl Worker {
         let mut asked = Asked {
             control: &control,
             program: order::own_program(),
-            tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
+            tell: &mut |run, batch| {
+                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))))
+            },
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);
         lock(&self.keep).running = None;
@@ -248,14 +258,14 @@ impl Worker {
     }
 
     /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can have it judged.
-    fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
+    fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
         let project = Arc::clone(&self.project);
         let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
             let repo = Repo::open(&project)?;
             let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
             let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
-            Ok((PutBack { restored, blob }, bytes))
+            Ok((RestoredKernel { restored, blob }, bytes))
         };
         let act = move || match put_back() {
             Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
@@ -277,7 +287,7 @@ impl Worker {
     }
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
-    fn load_log(&self, run: RunId) -> LastLog {
+    fn load_log(&self, run: RunId) -> RunLog {
         let records = Records::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
@@ -285,7 +295,7 @@ impl Worker {
         for line in lines.iter().filter(|line| !line.result) {
             report.push_line(&line.text);
         }
-        LastLog { run, lines, report: Arc::new(report) }
+        RunLog { run, lines, report: Arc::new(report) }
     }
 }
 
@@ -306,12 +316,21 @@ mod tests {
     #[test]
     fn of_several_waiting_looks_only_the_last_is_answered() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::Log(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in [
+            RepositoryRequest::Look,
+            RepositoryRequest::Log(RunId(1)),
+            RepositoryRequest::Look,
+            RepositoryRequest::Look,
+            RepositoryRequest::Trust,
+        ] {
             send.send(request).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = VecDeque::new();
-        let order: Vec<Request> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Request::Log(RunId(1)), Request::Look, Request::Trust]);
+        let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        assert_eq!(
+            order,
+            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
+        );
     }
 }

@@ -6,7 +6,8 @@ use crate::screen::source_files;
 use lab_core::history::details;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks, Repo};
-use lab_tui::event::{Event, GraphPage};
+use lab_tui::event::Event;
+use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use std::io;
 use std::mem::discriminant;
@@ -33,7 +34,7 @@ impl ViewLoader {
             let mut walk = None;
             while let Some(request) = next(&inbox, &mut waiting) {
                 let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                if events.send(answer(&project, request, &mut walk)).is_err() {
+                if events.send(Event::View(answer(&project, request, &mut walk))).is_err() {
                     return;
                 }
             }
@@ -77,21 +78,21 @@ fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option
 }
 
 /// `walk` is the walk through the graph, as far as it has been read.
-fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> Event {
+fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> ViewReply {
     match request {
-        ViewRequest::Source(asked) => Event::Source(Box::new(source_files::read(project, asked))),
-        ViewRequest::Whole(key, around) => {
-            Event::Whole(Box::new(details::experiment_details(project, &key, around.lines())))
+        ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
+        ViewRequest::Details(key, around) => {
+            ViewReply::Details(Box::new(details::experiment_details(project, &key, around.lines())))
         }
         ViewRequest::Compare(keys, around) => {
-            Event::Compared(Box::new(details::compare(project, keys, around.lines())))
+            ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
-        ViewRequest::Graph => Event::Graph(begin(project, walk).map_err(in_words)),
-        ViewRequest::MoreGraph => Event::Graph(page(walk, false).map_err(in_words)),
+        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
+        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
             let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));
-            Event::Commit(id, Box::new(details.map_err(in_words)))
+            ViewReply::Commit(id, Box::new(details.map_err(in_words)))
         }
     }
 }
@@ -125,11 +126,11 @@ mod tests {
         let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(ViewRequest::Whole(key(commit), Around::Near)).expect("the inbox is here");
+            send.send(ViewRequest::Details(key(commit), Around::Near)).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();
         let order: Vec<ViewRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [ViewRequest::Whole(key("c"), Around::Near)]);
+        assert_eq!(order, [ViewRequest::Details(key("c"), Around::Near)]);
     }
 }

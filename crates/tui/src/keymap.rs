@@ -9,7 +9,7 @@ mod map;
 pub use key::Key;
 pub use map::{KeyConflict, Keymap};
 
-use super::view_id::View;
+use super::views::View;
 
 /// Where the keys of an action work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

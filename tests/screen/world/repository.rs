@@ -8,28 +8,29 @@ use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, L
 use lab_core::run::Fingerprint;
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
-use lab_tui::event::{Event, GraphPage};
-use lab_tui::request::ViewRequest as Wish;
+use lab_tui::event::Event;
+use lab_tui::reply::{GraphPage, ViewReply};
+use lab_tui::request::ViewRequest;
 use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
 use std::sync::Arc;
 
 impl World {
-    pub(super) fn read(&mut self, wish: Wish) {
+    pub(super) fn read(&mut self, wish: ViewRequest) {
         match wish {
-            Wish::Compare(keys, around) => {
+            ViewRequest::Compare(keys, around) => {
                 let records = keys.each_ref().map(|key| self.record(key));
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
                 let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
                 let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
-                self.answers.push_back(Event::Compared(Box::new(Compared {
+                self.answers.push_back(Event::View(ViewReply::Comparison(Box::new(Compared {
                     keys,
                     records,
                     diff,
                     around: around.lines(),
-                })));
+                }))));
             }
-            Wish::Source(asked) => self.read_source(asked),
-            Wish::Whole(key, around) => {
+            ViewRequest::Source(asked) => self.read_source(asked),
+            ViewRequest::Details(key, around) => {
                 let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
                 let whole = ExperimentDetails {
                     record: self.record(&key),
@@ -44,24 +45,27 @@ impl World {
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
                     key,
                 };
-                self.answers.push_back(Event::Whole(Box::new(whole)));
+                self.answers.push_back(Event::View(ViewReply::Details(Box::new(whole))));
             }
-            Wish::Graph => {
+            ViewRequest::Graph => {
                 self.told = 0;
                 let page = GraphPage { is_first: true, is_last: self.older == 0, entries: self.graph() };
-                self.answers.push_back(Event::Graph(Ok(page)));
+                self.answers.push_back(Event::View(ViewReply::Graph(Ok(page))));
             }
-            Wish::MoreGraph if self.awaits_pages => {}
-            Wish::MoreGraph => self.tell_page(),
-            Wish::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
-                self.answers.push_back(Event::Commit(id, Box::new(Err("it is not here".to_owned()))));
+            ViewRequest::MoreGraph if self.awaits_pages => {}
+            ViewRequest::MoreGraph => self.tell_page(),
+            ViewRequest::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
+                self.answers.push_back(Event::View(ViewReply::Commit(
+                    id,
+                    Box::new(Err("it is not here".to_owned())),
+                )));
             }
-            Wish::Commit(id, around) => {
+            ViewRequest::Commit(id, around) => {
                 let mut details = CommitDetails { around: around.lines(), ..self.details(&id) };
                 if self.long_diffs {
                     details.files[0].diff = long_diff(around.lines());
                 }
-                self.answers.push_back(Event::Commit(id, Box::new(Ok(details))));
+                self.answers.push_back(Event::View(ViewReply::Commit(id, Box::new(Ok(details)))));
             }
         }
     }
@@ -77,7 +81,7 @@ impl World {
         };
         let is_last = self.told == self.older;
         let page = GraphPage { is_first: false, is_last, entries: numbers.map(entry).collect() };
-        self.answers.push_back(Event::Graph(Ok(page)));
+        self.answers.push_back(Event::View(ViewReply::Graph(Ok(page))));
     }
 
     /// HEAD's commits, and a side branch that the newest one merges.
@@ -183,13 +187,13 @@ impl World {
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
         let diff = Arc::new(of(&base.text));
-        self.answers.push_back(Event::Source(Box::new(Source {
+        self.answers.push_back(Event::View(ViewReply::Source(Box::new(Source {
             asked,
             present,
             base: Ok(base),
             diff,
             since,
-        })));
+        }))));
     }
 
     /// The kernel that a name of bytes stands for.

@@ -36,20 +36,9 @@ pub struct Brush<'a> {
     pub digits: usize,
 }
 
-/// Draws what is in sight of a diff, and the cursor where the pane has the focus.
-pub fn draw(
-    frame: &mut Frame,
-    area: Rect,
-    view: &mut View,
-    theme: &Theme,
-    focused: bool,
-    search: &str,
-    ink: &Ink,
-) {
-    view.fit(area.width, usize::from(area.height));
-    let columns = usize::from(area.width);
-    let brush = Brush { theme, ink, search, columns, left: view.left, digits: view.digits() };
-    for (y, row) in (area.top()..area.bottom()).zip(view.first()..view.rows().len()) {
+/// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
+pub fn draw(frame: &mut Frame, area: Rect, view: &View, first: usize, focused: bool, brush: &Brush) {
+    for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
         let here = focused && row == view.cursor();
         let line = brush.row(view.diff(), view.rows()[row], here);
         frame.render_widget(line, Rect { y, height: 1, ..area });

@@ -15,7 +15,7 @@ mod tests;
 pub use draw::{Brush, Ink, draw, plain};
 pub use moved::Moved;
 pub use rows::{Form, Row};
-pub use view::{Stop, View};
+pub use view::{Fit, Stop, View};
 
 use std::ops::Range;
 

@@ -24,8 +24,6 @@ pub struct View {
     rows: Vec<Row>,
     cursor: usize,
     first: usize,
-    /// First column shown.
-    pub left: usize,
     digits: usize,
 }
 
@@ -217,24 +215,61 @@ impl View {
         }
     }
 
-    /// Takes the room's measures: both sides need their columns, and the cursor is kept in sight, with some rows around
-    /// it where the room allows.
-    pub fn fit(&mut self, columns: u16, rows: usize) {
-        let fits = if columns >= WIDE { self.form } else { Form::Unified };
-        if fits != self.shown {
-            let (row, line) = (self.rows.get(self.cursor).copied(), self.line());
-            self.shown = fits;
-            self.rows = self.diff.rows(fits);
-            // Heads are rows of both forms.
-            match (self.rows.iter().position(|other| Some(*other) == row), line) {
-                (Some(head), _) => self.cursor = head,
-                (None, Some(line)) => self.go_to_line(line),
-                (None, None) => self.cursor = self.cursor.min(self.last()),
-            }
-        }
+    /// The view as it fits into an area of this size. Both sides beside each other need their columns; the cursor is kept
+    /// visible, with some rows around it where the area allows.
+    pub fn fit(&self, columns: u16, rows: usize) -> Fit {
+        let form = if columns >= WIDE { self.form } else { Form::Unified };
+        let reshaped = (form != self.shown).then(|| self.reshape(form));
+        let view = reshaped.as_ref().unwrap_or(self);
         let around = (rows / 4).min(5);
-        let lowest = (self.cursor + 1 + around).saturating_sub(rows);
-        let highest = self.cursor.saturating_sub(around);
-        self.first = self.first.clamp(lowest.min(highest), highest).min(self.rows.len().saturating_sub(rows));
+        let lowest = (view.cursor + 1 + around).saturating_sub(rows);
+        let highest = view.cursor.saturating_sub(around);
+        let first = view.first.clamp(lowest.min(highest), highest).min(view.rows.len().saturating_sub(rows));
+        Fit { reshaped, first }
+    }
+
+    /// Takes the fit of the frame that was drawn.
+    pub fn take(&mut self, fit: Fit) {
+        if let Some(reshaped) = fit.reshaped {
+            *self = reshaped;
+        }
+        self.first = fit.first;
+    }
+
+    /// The same diff in another form; the cursor stays at its line.
+    fn reshape(&self, form: Form) -> View {
+        let mut view = View {
+            diff: Arc::clone(&self.diff),
+            form: self.form,
+            shown: form,
+            rows: self.diff.rows(form),
+            cursor: self.cursor,
+            first: self.first,
+            digits: self.digits,
+        };
+        let row = self.rows.get(self.cursor).copied();
+        // Heads are rows of both forms.
+        match (view.rows.iter().position(|other| Some(*other) == row), self.line()) {
+            (Some(head), _) => view.cursor = head,
+            (None, Some(line)) => view.go_to_line(line),
+            (None, None) => view.cursor = view.cursor.min(view.last()),
+        }
+        view
+    }
+}
+
+/// How a view fits into an area: drawing works it out, and the next update stores it by [`View::take`].
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The view in another form, where the area needs one.
+    reshaped: Option<View>,
+    /// The first visible row.
+    pub first: usize,
+}
+
+impl Fit {
+    /// The view to draw.
+    pub fn of<'v>(&'v self, view: &'v View) -> &'v View {
+        self.reshaped.as_ref().unwrap_or(view)
     }
 }

@@ -124,7 +124,7 @@ impl Keymap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view_id::View;
+    use crate::views::View;
 
     fn key(name: &str) -> Key {
         Key::parse(name).expect("a key")

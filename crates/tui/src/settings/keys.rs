@@ -222,7 +222,7 @@ fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view_id::View;
+    use crate::views::View;
 
     #[test]
     fn every_built_in_preset_is_valid_and_leaves_every_action_a_key() {
