@@ -11,7 +11,7 @@ use lab_core::history::History;
 use lab_core::project::Project;
 use lab_core::repo::{self, Marks, Repo};
 use lab_core::run::experiment::Experiment;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, status};
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, UserInput};
@@ -42,18 +42,18 @@ fn main() -> Result<()> {
     let project = Project::open(&folder, None).context("the repository that was made")?;
     let index = project.lab_dir.join("runs/index.jsonl");
     let _ = std::fs::remove_file(&index);
-    timed("shelf, without an index", || Ok(Shelf::open(&project)))?;
+    timed("run index, without its file", || Ok(RunIndex::open(&project)))?;
 
-    median("shelf, from the index", || Ok(Shelf::open(&project)))?;
-    let mut shelf = Shelf::open(&project);
-    median("shelf, again", || {
-        shelf.refresh();
+    median("run index, from its file", || Ok(RunIndex::open(&project)))?;
+    let mut index = RunIndex::open(&project);
+    median("index, again", || {
+        index.refresh();
         Ok(())
     })?;
-    let all = history::look(&Repo::open(&project)?, &project, &mut shelf);
+    let all = history::look(&Repo::open(&project)?, &project, &mut index);
     anyhow::ensure!(all.experiments.len() == experiments && all.problems.is_empty(), "{:?}", all.problems);
-    median("history", || Ok(history::look(&Repo::open(&project)?, &project, &mut shelf)))?;
-    median("status", || status::look(&Repo::open(&project)?, &project, &shelf))?;
+    median("history", || Ok(history::look(&Repo::open(&project)?, &project, &mut index)))?;
+    median("status", || status::look(&Repo::open(&project)?, &project, &index))?;
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
     median("log, its first 500", || repo::log_page(&Repo::open(&project)?, &marks, None, 500))?;
@@ -64,10 +64,10 @@ fn main() -> Result<()> {
     to_the_end(&project, all.experiments)?;
     median("details of a commit", || repo::commit_details(&Repo::open(&project)?, "HEAD", 3))?;
     median("all of it, from nothing", || {
-        let (repo, mut shelf) = (Repo::open(&project)?, Shelf::open(&project));
-        let history = history::look(&repo, &project, &mut shelf);
+        let (repo, mut index) = (Repo::open(&project)?, RunIndex::open(&project));
+        let history = history::look(&repo, &project, &mut index);
         let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, 500)?;
-        Ok((status::look(&repo, &project, &shelf)?, log))
+        Ok((status::look(&repo, &project, &index)?, log))
     })
 }
 

@@ -11,10 +11,10 @@ use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
 use lab_core::run::record::Record;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Keep {
         // meanwhile.
         let default = || {
             let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &Shelf::open(&project), present.as_ref()).map(|run| run.start.id)
+            decide::default_run(&project, &RunIndex::open(&project), present.as_ref()).map(|run| run.start.id)
         };
         let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &self.message, run);
@@ -75,9 +75,9 @@ impl Trailers {
         if self.no_tested {
             return message;
         }
-        let mut shelf = Shelf::open(project);
-        let record = run.and_then(|id| shelf.records().read(id).ok());
-        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut shelf));
+        let mut index = RunIndex::open(project);
+        let record = run.and_then(|id| index.store().read(id).ok());
+        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut index));
         let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
         let tested = record
@@ -115,8 +115,11 @@ fn checked_keep(
 ) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
     super::interrupt::end_on_signals(control.clone())?;
-    let mut asked =
-        Asked { control: &control, program: own_program(), tell: &mut |_, batch| super::say_batch(&batch) };
+    let mut asked = RunContext {
+        control: &control,
+        program: own_program(),
+        tell: &mut |_, batch| super::say_batch(&batch),
+    };
     Ok(decide::keep(project, run, message, &mut asked))
 }
 

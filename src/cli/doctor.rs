@@ -3,8 +3,7 @@
 use super::{here, say, screen};
 use crate::screen::settings_files;
 use anyhow::Result;
-use lab_core::project::Project;
-use lab_core::project::trust;
+use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
@@ -90,7 +89,7 @@ fn git() -> Finding {
 }
 
 fn repository(folder: &Path) -> Finding {
-    match repo::work_tree(folder) {
+    match project::work_tree(folder) {
         Ok(root) => well("repository", root.display().to_string()),
         Err(error) => {
             let text = format!("{error:#}");

@@ -9,7 +9,7 @@ use lab_core::project::Project;
 use lab_core::repo::{self, Repo};
 use lab_core::run::experiment::Experiment;
 use lab_core::status::{self, ProjectStatus};
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -43,15 +43,15 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut shelf = Shelf::open(&project);
+    let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let mut history = history::look(&repo, &project, &mut shelf);
+    let mut history = history::look(&repo, &project, &mut index);
     let everything = history.experiments.len();
     // A row without a record may belong to any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
-    let status = status::look(&repo, &project, &shelf)?;
+    let status = status::look(&repo, &project, &index)?;
     if options.json {
         let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&repo, e)).collect();
         let undecided = undecided(&status);

@@ -9,12 +9,12 @@ use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
-use lab_core::watch::{self, Put, Watcher};
+use lab_core::store::RunIndex;
+use lab_core::store::RunStore;
+use lab_core::watch::{self, Watcher, Written};
 use lab_core::{decide, history, repo, status};
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
@@ -63,8 +63,8 @@ impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
-        let shelf = Shelf::new(&project);
-        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), shelf };
+        let index = RunIndex::new(&project);
+        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
             if let Err(why) = decide::resume(&worker.project) {
@@ -137,7 +137,7 @@ struct Worker {
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
     /// The index of all runs. A look reads only what changed since the last one.
-    shelf: Shelf,
+    index: RunIndex,
 }
 
 impl Worker {
@@ -163,9 +163,9 @@ impl Worker {
                 RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
             RepositoryRequest::Undoable => {
-                self.shelf.refresh();
+                self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
-                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.shelf));
+                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.index));
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
@@ -182,6 +182,7 @@ impl Worker {
         }
     }
 
+    /// Looks at disk and git with one repository handle.
     fn look(&mut self) -> Overview {
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,
@@ -190,11 +191,11 @@ impl Worker {
                 return Overview { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
             }
         };
-        self.shelf.refresh();
-        let history = history::look(&repo, &self.project, &mut self.shelf);
+        self.index.refresh();
+        let history = history::look(&repo, &self.project, &mut self.index);
         let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
-            status: status::look(&repo, &self.project, &self.shelf).map_err(in_one_line),
+            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
             log: log.map_err(in_one_line),
             history: Ok(history),
         }
@@ -204,7 +205,7 @@ impl Worker {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
-                self.shelf = Shelf::new(&self.project);
+                self.index = RunIndex::new(&self.project);
                 self.watch();
                 RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
@@ -221,7 +222,7 @@ impl Worker {
             }
             keep.running = Some(control.clone());
         }
-        let mut asked = Asked {
+        let mut asked = RunContext {
             control: &control,
             program: order::own_program(),
             tell: &mut |run, batch| {
@@ -278,17 +279,17 @@ impl Worker {
     /// has stopped.
     fn without_a_save<T: Send + 'static>(
         &self,
-        act: impl FnOnce() -> (T, Put) + Send + 'static,
+        act: impl FnOnce() -> (T, Written) + Send + 'static,
     ) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act),
+            Some(watcher) => watcher.without_event(act),
             None => Some(act().0),
         }
     }
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
     fn load_log(&self, run: RunId) -> RunLog {
-        let records = Records::new(&self.project.lab_dir);
+        let records = RunStore::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.

@@ -8,13 +8,13 @@ mod edit;
 
 pub use edit::{Edit, replace};
 
+use crate::disk::lock;
 use crate::project::Project;
 use crate::run::experiment::{Row, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The header line.
@@ -41,7 +41,7 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         };
         anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
     };
-    let mut file = locked(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
+    let mut file = lock::wait(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
@@ -56,19 +56,6 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         let _ = file.set_len(length);
         fail(error)
     })
-}
-
-/// Opens and locks the file at `path`. If [`replace`] put another file there while this function waited for the lock, a
-/// row written into the old one would be lost: so it opens the file again.
-fn locked(path: &Path, how: &OpenOptions) -> io::Result<File> {
-    loop {
-        let file = how.open(path)?;
-        file.lock()?;
-        let (held, named) = (file.metadata()?, std::fs::metadata(path));
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
-            return Ok(file);
-        }
-    }
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {

@@ -5,6 +5,7 @@
 
 use crate::ledger;
 use crate::text::sanitise;
+use crate::text::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -80,9 +81,7 @@ impl TrailerKey {
         }
         let word = words.iter().find(|word| word.eq_ignore_ascii_case(&typed));
         word.map(|word| (*word).to_owned()).ok_or_else(|| {
-            let near =
-                words.iter().find(|word| strsim::damerau_levenshtein(word, &typed.to_lowercase()) <= 2);
-            let near = near.map_or_else(String::new, |word| format!(" (did you mean {word}?)"));
+            let near = did_you_mean(&typed.to_lowercase(), words.iter().copied());
             format!("{self}: '{typed}' is none of its words{near}: it is {}", words.join(", "))
         })
     }

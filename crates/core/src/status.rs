@@ -7,7 +7,7 @@ use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use anyhow::Result;
 
 /// What one look at disk and git found.
@@ -44,24 +44,24 @@ impl ProjectStatus {
     }
 }
 
-/// Reads where things stand. Call [`Shelf::refresh`] first: `shelf` keeps the runs that it read before.
-pub fn look(repo: &Repo, project: &Project, shelf: &Shelf) -> Result<ProjectStatus> {
+/// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectStatus> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
-    let last = decide::last(project, shelf).filter(|record| record.verdict.is_some());
+    let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
         Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
-        _ => shelf.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
+        _ => index.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
     };
-    let check = shelf.find(|b| {
+    let check = index.find(|b| {
         let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
-    let candidate = decide::default_run(project, shelf, present);
+    let candidate = decide::default_run(project, index, present);
     Ok(ProjectStatus {
         head: repo::head(repo)?,
-        snapshot: decide::snapshot(repo, project, shelf, &inputs, candidate.as_ref())?,
-        ended: shelf.ended(),
+        snapshot: decide::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
+        ended: index.ended(),
         last,
         judged,
         check,

@@ -11,8 +11,7 @@ use lab_core::run::experiment::{Correctness, Status};
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, RunId};
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
+use lab_core::store::{RunIndex, RunStore};
 use lab_core::{decide, status};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,7 +66,7 @@ impl Folder {
     }
 
     fn record(&self, run: u64) -> Record {
-        Records::new(&self.root.join(".lab")).read(RunId(run)).unwrap()
+        RunStore::new(&self.root.join(".lab")).read(RunId(run)).unwrap()
     }
 
     fn history(&self) -> History {
@@ -154,13 +153,13 @@ fn the_index_is_read() {
     for run in 1..=7 {
         fs::write(folder.root.join(format!(".lab/runs/{run}/record.json")), "{ damaged").unwrap();
     }
-    let shelf = Shelf::open(&folder.project());
-    assert_eq!(shelf.problems(), [""; 0]);
-    let seen: Vec<_> = shelf.newest().map(|run| (run.id.0, run.outcome())).collect();
+    let index = RunIndex::open(&folder.project());
+    assert_eq!(index.problems(), [""; 0]);
+    let seen: Vec<_> = index.newest().map(|run| (run.id.0, run.outcome())).collect();
     let outcomes = [Outcome::Pass, Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Pass];
     assert_eq!(seen.len(), 7);
     assert!(seen.iter().zip(outcomes).all(|(seen, outcome)| seen.1 == Some(outcome)), "{seen:?}");
-    let first = shelf.brief(RunId(1)).unwrap();
+    let first = index.summary(RunId(1)).unwrap();
     assert_eq!(first.decision.as_ref().map(|d| d.status), Some(Status::Keep));
 }
 
@@ -171,7 +170,7 @@ fn the_newest_run_can_be_kept_and_the_last_decision_undone() {
     let repo = Repo::open(&project).unwrap();
     folder.git(&["config", "user.name", "A User"]);
     folder.git(&["config", "user.email", "u@example.com"]);
-    let status = status::look(&Repo::open(&project).unwrap(), &project, &Shelf::open(&project)).unwrap();
+    let status = status::look(&Repo::open(&project).unwrap(), &project, &RunIndex::open(&project)).unwrap();
     assert_eq!(status.judged.as_ref().map(|record| record.start.id), Some(RunId(7)));
     let allowed = status.allowed();
     assert_eq!(allowed.keep, Ok(Keep::Commit));

@@ -1,4 +1,4 @@
-//! Deciding by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
+//! DecisionLock by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
 //! decide otherwise.
 
 use crate::run::record::Record;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::run::verdict::{Change, Verdict};
     use crate::run::{Reason, RunId};
-    use crate::store::tests::record;
+    use crate::store::run_store::tests::record;
 
     const HELD: &str = "the incumbent's blob";
 

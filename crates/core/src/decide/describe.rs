@@ -75,7 +75,7 @@ pub(super) fn carry_out(
     };
     let record = match run {
         Some(id) => {
-            let mut record = locked.lock.records.read(id)?;
+            let mut record = locked.lock.store.read(id)?;
             set(&mut record);
             locked.lock.write(&record)?;
             Some(record)

@@ -12,7 +12,7 @@ use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::verdict::Outcome;
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use crate::{inputs, repo};
 use std::result::Result as StdResult;
 
@@ -26,12 +26,12 @@ pub fn discard(
 ) -> StdResult<Decided, Refusal> {
     let locked = begin(project)?;
     require_subject(message)?;
-    let (records, name) = (&locked.lock.records, &project.kernel_name);
+    let (records, name) = (&locked.lock.store, &project.kernel_name);
     let on_disk = read_on_disk(project)?;
-    let shelf = Shelf::open(project);
+    let index = RunIndex::open(project);
     let present = inputs::read(project);
-    let picked = pick(project, records, &shelf, run, &present)?;
-    let discard = allowed(&snapshot(&locked.repo, project, &shelf, &present, picked.as_ref())?).discard?;
+    let picked = pick(project, records, &index, run, &present)?;
+    let discard = allowed(&snapshot(&locked.repo, project, &index, &present, picked.as_ref())?).discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
     }
@@ -50,7 +50,7 @@ pub fn discard(
         Ok(stored) => stored,
         Err(error) => {
             withdraw_decision(&locked, &mut record);
-            return Err(space::in_words(error, NOT_REPLACED).into());
+            return Err(space::explain(error, NOT_REPLACED).into());
         }
     };
     let mut notes = vec![format!(

@@ -6,7 +6,7 @@ use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
-use crate::store::index::{Brief, Shelf};
+use crate::store::{RunIndex, RunSummary};
 use crate::{history, ledger, repo};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -90,9 +90,9 @@ pub(super) fn finish(
         mark_written(&mut record);
         attempt(locked.lock.write(&record));
     }
-    let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = Shelf::runs(project, |b| b.id != record.start.id && owes(b));
-    let owed = owed.into_iter().find_map(|run| locked.lock.records.read(run).ok());
+    let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
+    let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));
+    let owed = owed.into_iter().find_map(|run| locked.lock.store.read(run).ok());
     attempt(
         write_note(locked, &commit, &record)
             .context("the experiment is kept here, but its record does not go with the commit"),

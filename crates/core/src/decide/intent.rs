@@ -2,13 +2,14 @@
 //!
 //! A lab that ends halfway leaves the file, and [`super::resume`] carries it out. Every step can be done twice.
 
+use crate::disk::atomic;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Row;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What is about to be done. Stands in `.lab/unfinished.json`.
@@ -42,13 +43,7 @@ pub(super) fn exists(project: &Project) -> bool {
 impl Intent {
     /// Writes the intent. It is on disk before this returns.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".unfinished").tempfile_in(&project.lab_dir)?;
-            file.write_all(&serde_json::to_vec_pretty(self)?)?;
-            file.as_file().sync_data()?;
-            file.persist(path(project)).map_err(|e| e.error)?;
-            Ok(())
-        };
+        let write = || atomic::replace(&path(project), &serde_json::to_vec_pretty(self)?);
         write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
     }
 

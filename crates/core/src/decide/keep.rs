@@ -12,7 +12,7 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::Record;
 use crate::runner::held_out;
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use std::fs;
 use std::result::Result as StdResult;
 
@@ -22,24 +22,24 @@ pub fn keep(
     project: &Project,
     run: Option<RunId>,
     message: &Message,
-    asked: &mut held_out::Asked,
+    asked: &mut held_out::RunContext,
 ) -> StdResult<Decided, Refusal> {
     let mut locked = begin(project)?;
     require_subject(message)?;
-    let shelf = Shelf::open(project);
+    let index = RunIndex::open(project);
     let present = inputs::read(project);
-    let picked = pick(project, &locked.lock.records, &shelf, run, &present)?;
-    let next = may_keep(&locked.repo, project, &shelf, &present, picked.as_ref())?;
+    let picked = pick(project, &locked.lock.store, &index, run, &present)?;
+    let next = may_keep(&locked.repo, project, &index, &present, picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
     let (Some(mut record), Ok(inputs)) = (picked, &present) else {
         return no(format!("no verdict belongs to the present bytes: `lab run{}` first", project.argument));
     };
-    let bytes = judged_bytes(&locked.lock.records, &record)?;
+    let bytes = judged_bytes(&locked.lock.store, &record)?;
     if next == Keep::CheckHeldOut {
         check_held_out(project, &locked, &mut record, inputs, asked)?;
         // The check took a while: somebody else may be at the repository by now.
         locked.repo = Repo::open(project)?;
-        may_keep(&locked.repo, project, &shelf, &present, Some(&record))?;
+        may_keep(&locked.repo, project, &index, &present, Some(&record))?;
     }
     write_decision(&locked, &mut record, Status::Keep, message)?;
     let committed =
@@ -47,7 +47,7 @@ pub fn keep(
             Ok(committed) => committed,
             Err(error) => {
                 withdraw_decision(&locked, &mut record);
-                return Err(space::in_words(error, "nothing was kept").into());
+                return Err(space::explain(error, "nothing was kept").into());
             }
         };
     if let Some(decision) = &mut record.decision {
@@ -68,11 +68,11 @@ pub fn keep(
 fn may_keep(
     repo: &Repo,
     project: &Project,
-    shelf: &Shelf,
+    index: &RunIndex,
     present: &StdResult<Inputs, KernelError>,
     record: Option<&Record>,
 ) -> StdResult<Keep, Refusal> {
-    Ok(allowed(&snapshot(repo, project, shelf, present, record)?).keep?)
+    Ok(allowed(&snapshot(repo, project, index, present, record)?).keep?)
 }
 
 /// Runs the held-out check and writes its outcome into the record. A refusal if the user ended it.
@@ -81,7 +81,7 @@ fn check_held_out(
     locked: &Locked,
     record: &mut Record,
     present: &Inputs,
-    asked: &mut held_out::Asked,
+    asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
     let Some(came) = held_out::check(project, record, present, asked)? else {
         return no(format!("cancelled: nothing was committed, and run {} is undecided", record.start.id));

@@ -34,9 +34,9 @@ use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
-use crate::store::Records;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::Shelf;
+use crate::store::DecisionLock;
+use crate::store::RunIndex;
+use crate::store::RunStore;
 use anyhow::{Context, Result};
 use policy::Candidate;
 use std::fs;
@@ -83,27 +83,27 @@ pub fn is_undecided(record: &Record) -> bool {
 /// The run that a decision is about: the one that was named, else [`default_run`].
 fn pick(
     project: &Project,
-    records: &Records,
-    shelf: &Shelf,
+    records: &RunStore,
+    index: &RunIndex,
     run: Option<RunId>,
     present: &StdResult<Inputs, KernelError>,
 ) -> Result<Option<Record>> {
     match run {
         Some(id) => records.read(id).map(Some),
-        None => Ok(default_run(project, shelf, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
+        None => Ok(default_run(project, index, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
     }
 }
 
 /// What a decision works with while it holds the decision lock.
 struct Locked {
     repo: Repo,
-    lock: Deciding,
+    lock: DecisionLock,
 }
 
 impl Locked {
     /// Waits until no other process decides, then opens the repository.
     fn take(project: &Project) -> Result<Locked> {
-        let lock = Deciding::begin(project)?;
+        let lock = DecisionLock::take(project)?;
         Ok(Locked { repo: Repo::open(project)?, lock })
     }
 }
@@ -135,7 +135,7 @@ fn read_on_disk(project: &Project) -> Result<Option<Vec<u8>>> {
 }
 
 /// The bytes that a run judged, from its folder. An error if they are not those that its record names.
-fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
+fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
     let path = records.folder(record.start.id).join("kernel.cu");
     let bytes = fs::read(&path)
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;
@@ -149,7 +149,7 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
 fn write_note(locked: &Locked, commit: &str, record: &Record) -> Result<()> {
     let text = serde_json::to_string_pretty(record)?;
     repo::note(&locked.repo, commit, &text)
-        .map_err(|error| space::in_words(error, "the git note of the commit was not written"))
+        .map_err(|error| space::explain(error, "the git note of the commit was not written"))
 }
 
 /// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that holds them.

@@ -50,12 +50,12 @@ pub(super) fn save(
     bytes: &[u8],
     why: &str,
 ) -> Result<repo::StoredCommit> {
-    repo::save(&locked.repo, project, bytes, why).map_err(|error| space::in_words(error, NOT_REPLACED))
+    repo::save(&locked.repo, project, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
 }
 
 /// Puts the kernel of a commit on disk. `saved` are the bytes that were found there and saved.
 pub(super) fn checkout(project: &Project, locked: &Locked, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let what = || format!("{} was not put back", project.kernel_name);
     repo::checkout_kernel(&locked.repo, project, commit, saved)
-        .map_err(|error| space::in_words(error, &what()))
+        .map_err(|error| space::explain(error, &what()))
 }

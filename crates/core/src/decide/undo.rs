@@ -15,7 +15,7 @@ use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::{Decision, Record};
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -47,8 +47,8 @@ pub struct Undone {
 
 /// The last decision about this kernel, if it can be taken back now. Reads git, and walks every branch after a keep: not
 /// for the screen's own thread.
-pub fn undoable(repo: &Repo, project: &Project, shelf: &Shelf) -> StdResult<Undoable, Refusal> {
-    let mut snapshot = snapshot(repo, project, shelf, &inputs::read(project), None)?;
+pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<Undoable, Refusal> {
+    let mut snapshot = snapshot(repo, project, index, &inputs::read(project), None)?;
     if let Some(last) = &mut snapshot.last_decision
         && last.made == Some(true)
     {
@@ -83,14 +83,14 @@ pub fn undoable(repo: &Repo, project: &Project, shelf: &Shelf) -> StdResult<Undo
 /// stays. It may put bytes on disk, which a watcher must not take for a save.
 pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal> {
     let locked = begin(project)?;
-    let undoable = undoable(&locked.repo, project, &Shelf::open(project))?;
+    let undoable = undoable(&locked.repo, project, &RunIndex::open(project))?;
     if run.is_some_and(|run| run != undoable.run) {
         return no(format!("the last decision is another one by now: that of run {}", undoable.run));
     }
     let on_disk = read_on_disk(project)?.map(|bytes| hash(&bytes));
     Intent::Undo { run: undoable.run, on_disk: on_disk.clone() }.write(project)?;
     let notes = carry_out(project, &locked, undoable.run, on_disk.as_deref())
-        .map_err(|error| space::in_words(error, "the undo is not finished"))
+        .map_err(|error| space::explain(error, "the undo is not finished"))
         .context("the next `lab` goes on with it")?;
     Intent::remove(project)?;
     let Undoable { run, status, description, commit, .. } = undoable;
@@ -105,7 +105,7 @@ pub(super) fn resume(
     run: RunId,
     on_disk: Option<&str>,
 ) -> Result<(String, Vec<String>)> {
-    let record = locked.lock.records.read(run)?;
+    let record = locked.lock.store.read(run)?;
     // The lab that ended halfway may have worked on another kernel.
     let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
     let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
@@ -123,7 +123,7 @@ pub(super) fn resume(
 
 /// Every step; each may be done already. The record comes last: until then the decision stands.
 fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&str>) -> Result<Vec<String>> {
-    let mut record = locked.lock.records.read(run)?;
+    let mut record = locked.lock.store.read(run)?;
     let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
     let commit = decision.commit.clone().context("nothing was decided")?;
     let mut notes = Vec::new();

@@ -8,7 +8,7 @@ use crate::run::experiment::Key;
 use crate::run::record::Record;
 use crate::run::verdict::Change;
 use crate::runner::follow::read_log;
-use crate::store::Records;
+use crate::store::RunStore;
 use crate::text::sanitise::LogLine;
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub struct ExperimentDetails {
 /// Reads disk and git: not for the screen's own thread.
 pub fn experiment_details(project: &Project, key: &Key, around: u32) -> ExperimentDetails {
     let repo = Repo::open(project);
-    let records = Records::new(&project.lab_dir);
+    let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
     let project = project_of(project, record.as_ref());
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
@@ -62,7 +62,7 @@ fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Resu
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
 fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<Record> {
     let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
-    key.run.and_then(|run| Records::new(&project.lab_dir).read(run).ok()).or_else(noted)
+    key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
 
 /// The project as if it were about the kernel that the record is about.
@@ -149,13 +149,13 @@ mod tests {
     use super::*;
     use crate::run::RunId;
     use crate::run::verdict::{Outcome, Verdict};
-    use crate::store::tests::record as any;
+    use crate::store::run_store::tests::record;
     use lab_protocol::report::Measure;
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
         let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
-        Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
+        Record { verdict: Some(verdict), device: Some("H200".into()), ..record(RunId(1)) }
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {

@@ -1,6 +1,8 @@
 //! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
-use super::{COLUMNS, Row, description, locked};
+use super::{COLUMNS, Row, description};
+use crate::disk::atomic::NewFile;
+use crate::disk::lock;
 use anyhow::{Result, anyhow};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -21,7 +23,7 @@ pub enum Edit<'a> {
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     let fail =
         |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
-    let file = match locked(path, OpenOptions::new().read(true)) {
+    let file = match lock::wait(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(fail(error)),
@@ -38,13 +40,11 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     }
     let write = || -> io::Result<()> {
         let target = path.canonicalize()?;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        let mut new = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+        let mut new = NewFile::beside(&target)?;
+        new.set_permissions(about.permissions())?;
         new.write_all(&edited)?;
-        new.as_file().set_permissions(about.permissions())?;
-        new.as_file().sync_data()?;
-        new.persist(&target).map_err(|e| e.error)?;
-        Ok(())
+        new.sync()?;
+        new.replace(&target)
     };
     // The old file stays locked until the new one has its name.
     write().map_err(fail)?;

@@ -1,8 +1,8 @@
 //! Puts a kernel of some commit on disk, in one step.
 
+use crate::disk::atomic::NewFile;
 use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
 use anyhow::{Context, Result, bail};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -63,21 +63,15 @@ pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
 /// file that is returned. Where the file system cannot do that, or there is nothing to replace, the
 /// new file takes the name and nothing is returned.
 fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
     let permissions = match std::fs::metadata(path) {
         Ok(present) => present.permissions(),
         Err(_) => Permissions::from_mode(new_mode),
     };
-    let mut file = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+    let mut file = NewFile::beside(path)?;
+    file.set_permissions(permissions)?;
     file.write_all(bytes)?;
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_data()?;
-    let new = file.into_temp_path();
-    if renameat_with(CWD, &*new, CWD, path, RenameFlags::EXCHANGE).is_ok() {
-        return Ok(Some(new));
-    }
-    new.persist(path).map_err(|e| e.error)?;
-    Ok(None)
+    file.sync()?;
+    file.exchange(path)
 }
 
 /// Whether the index holds a version of the kernel that HEAD does not.

@@ -1,6 +1,6 @@
 //! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
 
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::repo::checkout::refuse_link;
 use crate::repo::{Project, Repo, blob_in, filters, head_commit, verify_write};
 use anyhow::{Context, Result, bail};
@@ -255,7 +255,7 @@ pub(super) fn update_index(
         Ok(true) => None,
         Ok(false) => Some(format!("you staged another version of {name}: it is still staged")),
         Err(error) => {
-            let error = room::in_words(error, "git's index was not written");
+            let error = space::explain(error, "git's index was not written");
             Some(format!("git's index still holds another {name} than HEAD: {error:#}: `git reset {name}`"))
         }
     }

@@ -15,6 +15,7 @@ mod log;
 mod notes;
 mod obstacle;
 mod refs;
+mod text_diff;
 mod trailers;
 mod uncommit;
 mod verify_write;
@@ -29,13 +30,14 @@ pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
+pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::project::Project;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where HEAD is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,31 +64,6 @@ impl Head {
 /// Seven hex digits of an id.
 pub fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
-}
-
-/// The work tree that a folder lies in.
-pub fn work_tree(from: &Path) -> Result<PathBuf> {
-    let repo = match Repository::discover(from) {
-        Ok(repo) => repo,
-        Err(error) if error.code() == ErrorCode::NotFound => bail!(
-            "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
-            from.display()
-        ),
-        Err(error) if error.code() == ErrorCode::Owner => bail!(
-            "the git repository at {} belongs to another user. If you trust it: `git config --global --add \
-             safe.directory {}`",
-            from.display(),
-            from.display()
-        ),
-        Err(error) => bail!("cannot open the git repository at {}: {}", from.display(), error.message()),
-    };
-    let root = repo.workdir().with_context(|| {
-        format!(
-            "{} is a bare repository: experiments need a work tree (`git clone` it)",
-            repo.path().display()
-        )
-    })?;
-    root.canonicalize().with_context(|| format!("cannot find {}", root.display()))
 }
 
 /// An open repository. A command opens it once, a worker once for each request, and every function below takes it.

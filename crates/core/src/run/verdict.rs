@@ -6,7 +6,7 @@ pub use change::Change;
 
 use crate::objective::Objective;
 use crate::run::Ending;
-use crate::text::figures;
+use crate::text::{figures, signal};
 use lab_protocol::Exit;
 use lab_protocol::report::{Measure, Report, Severity};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
             ));
         }
         Ending::Signalled(signal) => {
-            return crash(format!("the harness was ended by {}", signal_name(signal)));
+            return crash(format!("the harness was ended by {}", signal::name(signal)));
         }
         // The lab's own line in the log says what failed and why.
         Ending::NotStarted | Ending::Unknown => {
@@ -227,23 +227,6 @@ fn or_last_words(what: &str, facts: &Facts) -> String {
         None => format!("{what}: {detail}"),
         Some(start) => format!("{what}: {start}… (the whole line is in run.log)"),
     }
-}
-
-/// A signal as a person knows it.
-pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "hang-up",
-        2 => "interrupt",
-        4 => "illegal instruction",
-        6 => "abort",
-        7 => "bus error",
-        8 => "arithmetic error",
-        9 => "kill",
-        11 => "segmentation fault",
-        15 => "termination",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
 }
 
 /// What there is to say of a pass without its objective where nothing more is known.

@@ -2,7 +2,7 @@
 //! lies between the start and the verdict. What fails on the way (git, the disk, run.log) becomes a caveat on the
 //! verdict; a harness that cannot start becomes the run's ending.
 
-use crate::disk::space as room;
+use crate::disk::{lock, space};
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -12,10 +12,9 @@ use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{RunSpec, beside, limits};
+use crate::runner::spec::{RunSpec, limits, with_incumbent};
 use crate::runner::standby::Standby;
-use crate::store::index::{Brief, Shelf};
-use crate::store::{LOG, Records};
+use crate::store::{LOG, RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
@@ -34,7 +33,7 @@ pub(super) struct Announced<'a> {
     project: &'a Project,
     spec: &'a RunSpec,
     inputs: Arc<Inputs>,
-    records: Records,
+    store: RunStore,
     repo: Repo,
     record: Record,
     /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
@@ -50,15 +49,15 @@ impl<'a> Announced<'a> {
         let repo = Repo::open(project)?;
         let caveats =
             repo::exclude(&repo, project).err().map(|error| format!("{error:#}")).into_iter().collect();
-        let records = Records::new(&project.lab_dir);
-        let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
-        let created = create_files(&repo, project, spec, &records, id, &inputs);
+        let store = RunStore::new(&project.lab_dir);
+        let id = store.create().map_err(|error| space::explain(error, "no run could start"))?;
+        let created = create_files(&repo, project, spec, &store, id, &inputs);
         let (log, record) = created.map_err(|error| {
-            records.take_back(id);
-            room::in_words(error, "no run could start")
+            store.remove(id);
+            space::explain(error, "no run could start")
         })?;
         let follow = Follow::new(log, project.config.output_limit_mib << 20);
-        Ok(Announced { project, spec, inputs, records, repo, record, follow, caveats })
+        Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
     }
 
     fn id(&self) -> RunId {
@@ -134,13 +133,13 @@ impl<'a> Announced<'a> {
         self.compare_with_recorded(&mut verdict);
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
-        if let Err(error) = self.records.write(&self.record)
+        if let Err(error) = self.store.write(&self.record)
             && let Some(verdict) = &mut self.record.verdict
         {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        let folder = self.records.folder(self.id());
+        let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
             let _ = fs::remove_dir_all(folder.join(copies));
@@ -161,14 +160,14 @@ impl<'a> Announced<'a> {
         if let Some(line) = &project.config.harness {
             return process::start(spec.external(project, line), Stdio::null());
         }
-        let folder = self.records.folder(self.id());
+        let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
         self.inputs
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
-        match spec.incumbent_into(&self.repo, project, &incumbent) {
-            Ok(_) => command = beside(command, project, &incumbent),
+        match spec.write_incumbent(&self.repo, project, &incumbent) {
+            Ok(_) => command = with_incumbent(command, project, &incumbent),
             Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
         }
         process::start(command, Stdio::null())
@@ -220,10 +219,11 @@ impl<'a> Announced<'a> {
             report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };
         // Run numbers begin anew in another clone: this number means this run only among the local records.
-        let near =
-            |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
-        let runs = Shelf::runs(project, near).into_iter();
-        let local = runs.filter_map(|id| self.records.read(id).ok()).find(same);
+        let near = |b: &RunSummary| {
+            b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
+        };
+        let runs = RunIndex::search(project, near).into_iter();
+        let local = runs.filter_map(|id| self.store.read(id).ok()).find(same);
         Ok(local.or_else(noted).and_then(measure))
     }
 }
@@ -233,15 +233,15 @@ fn create_files(
     repo: &Repo,
     project: &Project,
     spec: &RunSpec,
-    records: &Records,
+    store: &RunStore,
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(File, Record)> {
-    let folder = records.folder(id);
+    let folder = store.folder(id);
     fs::write(folder.join("kernel.cu"), inputs.kernel())
         .context("cannot write the snapshot of the kernel")?;
-    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
-    log.lock().context("cannot lock run.log")?;
+    let new = File::options().write(true).create(true).truncate(true).clone();
+    let log = lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
     let start = RunStart {
         id,
         reason: spec.reason,
@@ -253,7 +253,7 @@ fn create_files(
     };
     let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
     let record = Record::begun(start, inputs.files(), command);
-    records.write(&record)?;
+    store.write(&record)?;
     Ok((log, record))
 }
 
@@ -291,6 +291,6 @@ mod tests {
         let verdict = record.verdict.as_ref().unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
         assert!(verdict.caveats.iter().any(|text| text.starts_with("run.log is incomplete: No space left")));
-        assert_eq!(Records::new(&project.lab_dir).read(record.start.id).unwrap(), record);
+        assert_eq!(RunStore::new(&project.lab_dir).read(record.start.id).unwrap(), record);
     }
 }

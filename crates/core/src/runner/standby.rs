@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{RunSpec, beside};
+use crate::runner::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
@@ -51,7 +51,7 @@ impl Standby {
             }
         }
         inputs.write(project, &tree)?;
-        let incumbent = spec.incumbent_into(&repo, project, &incumbent_tree(project))?;
+        let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project))?;
         let judge = command(project, spec);
         let command = describe(&judge);
         let (theirs, orders) = io::pipe()?;
@@ -65,7 +65,7 @@ impl Standby {
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
         describe(&command(project, spec)) == self.command
             && Repo::open(project)
-                .and_then(|repo| spec.incumbent_of(&repo, project))
+                .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
@@ -87,7 +87,8 @@ impl Standby {
         fs::write(&self.kernel, inputs.kernel())
             .with_context(|| format!("cannot write {}", self.kernel.display()))?;
         self.orders.write_all(b"judge\n").context("cannot send its order")?;
-        let answers = self.running.speaks(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
+        let answers =
+            self.running.wait_for_output(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
         // It may end instead of answering: the run's own judge then says what is wrong.
         if !answers && !control.is_ended() {
             ensure!(!self.running.lives(), "it did not answer within {} s", ANSWER_LIMIT.as_secs());
@@ -107,7 +108,7 @@ fn incumbent_tree(project: &Project) -> PathBuf {
 
 fn command(project: &Project, spec: &RunSpec) -> Command {
     let judge = spec.judge(project, &tree(project));
-    let mut command = beside(judge, project, &incumbent_tree(project));
+    let mut command = with_incumbent(judge, project, &incumbent_tree(project));
     command.arg("--standby");
     command
 }
