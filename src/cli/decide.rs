@@ -3,10 +3,10 @@
 use super::{Kernel, complain, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested as trailers;
-use lab_core::message::{self, Key, Message, Trailer};
+use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
@@ -84,7 +84,7 @@ impl Trailers {
             .filter(decide::is_undecided)
             .map(|r| trailers::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
-        message.with_default(Key::Tested, &tested)
+        message.with_default(TrailerKey::Tested, &tested)
     }
 }
 
@@ -99,12 +99,12 @@ pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
-        Auto::Keep => match checked_keep(project, run, &message) {
+        AutoDecision::Keep => match checked_keep(project, run, &message) {
             Ok(kept) => drop(report(project, kept)),
             Err(error) => complain(&format!("{error:#}")),
         },
-        Auto::Discard => drop(report(project, decide::discard(project, run, &message, false))),
-        Auto::Leave(why) => say(&format!("  left undecided: {why}")),
+        AutoDecision::Discard => drop(report(project, decide::discard(project, run, &message, false))),
+        AutoDecision::Leave(why) => say(&format!("  left undecided: {why}")),
     }
 }
 

@@ -8,7 +8,7 @@ use lab_core::history;
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo};
 use lab_core::run::experiment::Experiment;
-use lab_core::status::{self, Status};
+use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -83,7 +83,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn undecided(status: &Status) -> Option<u64> {
+fn undecided(status: &ProjectStatus) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 

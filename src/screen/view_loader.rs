@@ -3,7 +3,7 @@
 //! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;
-use lab_core::history::details as whole;
+use lab_core::history::details;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks, Repo};
 use lab_tui::event::Event;
@@ -82,10 +82,10 @@ fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> 
     match request {
         ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
         ViewRequest::Details(key, around) => {
-            ViewReply::Details(Box::new(whole::whole(project, &key, around.lines())))
+            ViewReply::Details(Box::new(details::experiment_details(project, &key, around.lines())))
         }
         ViewRequest::Compare(keys, around) => {
-            ViewReply::Comparison(Box::new(whole::compare(project, keys, around.lines())))
+            ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
         ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),

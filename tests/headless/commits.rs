@@ -1,7 +1,7 @@
 //! What the repository tells of its commits: pages of the log, the graph, one commit whole.
 
 use crate::lab::Lab;
-use lab_core::message::Key;
+use lab_core::message::TrailerKey;
 use lab_core::project::Project;
 use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
 use lab_tui::diff::Around;
@@ -139,7 +139,10 @@ fn one_commit_whole() {
     assert_eq!(details.id, lab.head());
     assert_eq!((details.subject.as_str(), details.parents.len()), ("many things", 1));
     assert_eq!(details.body, ["Why it was done.", "", "Confidence: low", "Not-tested: much"]);
-    assert_eq!(details.trailers, [(Key::Confidence, "low".into()), (Key::NotTested, "much".into())]);
+    assert_eq!(
+        details.trailers,
+        [(TrailerKey::Confidence, "low".into()), (TrailerKey::NotTested, "much".into())]
+    );
     assert_eq!(details.author, "A User <user@example.com>");
     let files: Vec<_> = details
         .files

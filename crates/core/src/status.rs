@@ -12,7 +12,7 @@ use anyhow::Result;
 
 /// What one look at disk and git found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct ProjectStatus {
     pub head: Head,
     /// What the rules of keep, discard and undo look at. Its candidate is the run that a decision without a number
     /// would be about.
@@ -27,7 +27,7 @@ pub struct Status {
     pub check: Option<Record>,
 }
 
-impl Status {
+impl ProjectStatus {
     /// Fingerprint of the inputs on disk; the error says why the kernel cannot be read.
     pub fn present(&self) -> std::result::Result<&Fingerprint, &str> {
         self.snapshot.present.as_ref().map(|present| &present.fingerprint).map_err(String::as_str)
@@ -45,7 +45,7 @@ impl Status {
 }
 
 /// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
-pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<Status> {
+pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectStatus> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
@@ -58,7 +58,7 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<Status> 
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
     let candidate = decide::default_run(project, index, present);
-    Ok(Status {
+    Ok(ProjectStatus {
         head: repo::head(repo)?,
         snapshot: decide::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
         ended: index.ended(),

@@ -18,7 +18,7 @@ const LOG_LINES: usize = 20_000;
 /// Each part stands for itself: of an experiment of another clone there is no run.log, and a commit that was not
 /// fetched has no source.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct ExperimentDetails {
     pub key: Key,
     /// `None` where neither this repository's runs nor the notes hold it.
     pub record: Option<Record>,
@@ -34,13 +34,13 @@ pub struct Whole {
 }
 
 /// Reads disk and git: not for the screen's own thread.
-pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
+pub fn experiment_details(project: &Project, key: &Key, around: u32) -> ExperimentDetails {
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
-    let project = about(project, record.as_ref());
+    let project = project_of(project, record.as_ref());
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
-    Whole {
+    ExperimentDetails {
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
@@ -66,7 +66,7 @@ fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<R
 }
 
 /// The project as if it were about the kernel that the record is about.
-fn about<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
+fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
     match record.map(|r| &r.start.kernel).filter(|kernel| **kernel != project.kernel_name) {
         None => Cow::Borrowed(project),
         Some(kernel) => Cow::Owned(Project {
@@ -96,7 +96,7 @@ pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
         _ => {
-            let project = about(project, records.iter().flatten().next());
+            let project = project_of(project, records.iter().flatten().next());
             with(&repo, |repo| repo::diff(repo, &project, &keys[0].commit, Some(&keys[1].commit), around))
         }
     };

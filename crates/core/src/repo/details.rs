@@ -1,7 +1,7 @@
 //! One commit whole: its message, who made it, and what it changed.
 
-use super::{Repo, find, log};
-use crate::message::{self, Trailer};
+use super::{Repo, find, log, trailers};
+use crate::message::Trailer;
 use crate::text::sanitise;
 use anyhow::Result;
 use git2::{Delta, Diff, DiffFindOptions, DiffLineType, DiffOptions, Patch, Signature};
@@ -116,7 +116,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: log::subject(&commit),
         body: after_subject.lines().map(|line| sanitise::line(line.as_bytes())).collect(),
-        trailers: message::trailers(&message),
+        trailers: trailers::trailers(&message),
         author: person(&commit.author()),
         authored: time(&commit.author()),
         committer: person(&commit.committer()),

@@ -1,7 +1,7 @@
 //! Commits as the screen lists them, kernels and their changes as text.
 
-use crate::message::{self, Trailer};
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
+use crate::message::Trailer;
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, trailers};
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
@@ -80,7 +80,7 @@ pub(super) fn subject(commit: &git2::Commit) -> String {
 /// The trailers under the message of a commit.
 pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
     let commit = find(&repo.git, commit)?;
-    Ok(message::trailers(&String::from_utf8_lossy(commit.message_bytes())))
+    Ok(trailers::trailers(&String::from_utf8_lossy(commit.message_bytes())))
 }
 
 /// kernel.cu of a commit, as text for the screen.

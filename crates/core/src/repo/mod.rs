@@ -15,6 +15,7 @@ mod log;
 mod notes;
 mod obstacle;
 mod refs;
+mod trailers;
 mod uncommit;
 mod verify_write;
 
@@ -28,6 +29,7 @@ pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
+pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::project::Project;
