@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
 use lab_core::config::Goal;
 use lab_core::history::History;
-use lab_core::repo::{GraphEntry, LogEntry};
+use lab_core::repo::{GraphEntry, LogEntry, text_diff};
 use lab_core::run::Fingerprint;
 use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
 use lab_tui::diff::Diff;
@@ -133,7 +134,7 @@ fn source(asked: Asked) -> Source {
     let (base, present) = (text("2.0f"), text("3.0f"));
     Source {
         asked,
-        diff: Arc::new(Diff::of(base.whole(), present.whole())),
+        diff: Arc::new(Diff::parse(&text_diff(base.whole(), present.whole(), 3).expect("a diff"))),
         present: Ok(Present { text: present, fingerprint: Fingerprint("f".into()) }),
         base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
         since: Vec::new(),

@@ -182,6 +182,7 @@ impl Worker {
         }
     }
 
+    /// Looks at disk and git with one repository handle.
     fn look(&mut self) -> Overview {
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,

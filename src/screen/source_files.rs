@@ -6,7 +6,7 @@ use lab_core::project::Project;
 use lab_core::repo::{Repo, short};
 use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
-use lab_tui::diff::Diff;
+use lab_tui::diff::{Around, Diff};
 use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
 use std::sync::Arc;
 
@@ -15,21 +15,33 @@ pub fn read(project: &Project, asked: Asked) -> Source {
         text: Text::new(String::from_utf8_lossy(read.kernel())),
         fingerprint: read.fingerprint.clone(),
     });
-    let base = base(project, &asked.against).map_err(|error| format!("{error:#}"));
-    let diff = match (&base, &present) {
-        (Ok(base), Ok(present)) => Diff::with(base.text.whole(), present.text.whole(), asked.around),
-        _ => Diff::default(),
+    let context = asked.around.lines();
+    let base = base(project, &asked.against).and_then(|base| {
+        let Ok(present) = &present else { return Ok((base, Diff::default())) };
+        let diff = diff(&base.text, &present.text, context)?;
+        Ok((base, diff))
+    });
+    let (base, diff) = match base {
+        Ok((base, diff)) => (Ok(base), diff),
+        Err(error) => (Err(format!("{error:#}")), Diff::default()),
     };
     let records = RunStore::new(&project.lab_dir);
     let mut since = Vec::new();
     if let Ok(present) = &present {
         for run in &asked.runs {
             let judged = std::fs::read(records.folder(*run).join("kernel.cu")).ok();
-            let diff = judged.map(|bytes| Diff::of(&String::from_utf8_lossy(&bytes), present.text.whole()));
+            let judged = judged.map(|bytes| Text::new(String::from_utf8_lossy(&bytes)));
+            // Without this diff the run's messages stay at the lines that the compiler named.
+            let diff =
+                judged.and_then(|judged| self::diff(&judged, &present.text, Around::default().lines()).ok());
             since.extend(diff.filter(|diff| !diff.is_empty()).map(|diff| (*run, diff)));
         }
     }
     Source { present, base, diff: Arc::new(diff), since, asked }
+}
+
+fn diff(old: &Text, new: &Text, context: u32) -> anyhow::Result<Diff> {
+    Ok(Diff::parse(&repo::text_diff(old.whole(), new.whole(), context)?))
 }
 
 fn base(project: &Project, against: &Against) -> anyhow::Result<Base> {

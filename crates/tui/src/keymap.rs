@@ -196,10 +196,7 @@ pub fn manual() -> String {
         if TABLE.iter().all(|b| b.place != place) {
             continue;
         }
-        out.push_str(&format!(
-            "\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n",
-            place.heading()
-        ));
+        out += &format!("\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n", place.heading());
         for binding in TABLE.iter().filter(|b| b.place == place) {
             let keys: Vec<String> = binding
                 .keys
@@ -207,7 +204,7 @@ pub fn manual() -> String {
                 .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
                 .collect();
             let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys.join(" ") };
-            out.push_str(&format!("| {keys} | {} | {} |\n", binding.name, binding.doc));
+            out += &format!("| {keys} | {} | {} |\n", binding.name, binding.doc);
         }
     }
     out

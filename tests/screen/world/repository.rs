@@ -4,7 +4,7 @@ use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
 use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::message;
-use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
+use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
 use lab_core::run::Fingerprint;
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
@@ -181,7 +181,8 @@ impl World {
         };
         let around = asked.around;
         let of = |text: &Text| {
-            Diff::with(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole(), around)
+            let present = present.as_ref().map_or(text, |p| &p.text);
+            Diff::parse(&text_diff(text.whole(), present.whole(), around.lines()).unwrap())
         };
         let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));

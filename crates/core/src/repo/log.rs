@@ -1,13 +1,14 @@
 //! Commits as the screen lists them, kernels and their changes as text.
 
 use crate::message::Trailer;
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, trailers};
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, text_diff, trailers};
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
-use git2::{DiffOptions, Repository};
+use git2::{Patch, Repository};
 use jiff::Timestamp;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// One commit of HEAD's history.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +99,7 @@ pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Resu
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
     let old = old.and_then(|old| held(git, &old, name));
-    unified(git, name, old, held(git, &new, name), around)
+    unified(name, old, held(git, &new, name), around)
 }
 
 fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
@@ -118,42 +119,15 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
             Err(_) => None,
         },
     };
-    unified(git, name, old, new, around)
+    unified(name, old, new, around)
 }
 
-fn unified(
-    git: &Repository,
-    name: &str,
-    old: Option<git2::Blob>,
-    new: Option<git2::Blob>,
-    around: u32,
-) -> Result<String> {
-    let mut text = String::new();
-    let mut how = DiffOptions::new();
-    how.context_lines(around);
-    let mut begun = None;
-    let mut line = |_: git2::DiffDelta, hunk: Option<git2::DiffHunk>, line: git2::DiffLine| {
-        let begins = hunk.as_ref().map(|hunk| (hunk.old_start(), hunk.new_start()));
-        if let Some(hunk) = hunk.filter(|_| begun != begins) {
-            begun = begins;
-            text.push_str(&String::from_utf8_lossy(hunk.header()));
-        }
-        if matches!(line.origin(), '+' | '-' | ' ') {
-            text.push(line.origin());
-        }
-        text.push_str(&String::from_utf8_lossy(line.content()));
-        true
-    };
-    git.diff_blobs(
-        old.as_ref(),
-        Some(name),
-        new.as_ref(),
-        Some(name),
-        Some(&mut how),
-        None,
-        None,
-        None,
-        Some(&mut line),
-    )?;
-    Ok(text)
+fn unified(name: &str, old: Option<git2::Blob>, new: Option<git2::Blob>, around: u32) -> Result<String> {
+    let bytes =
+        |blob: &Option<git2::Blob>| blob.as_ref().map_or_else(Vec::new, |blob| blob.content().to_vec());
+    let path = Some(Path::new(name));
+    let mut how = text_diff::options(around);
+    let (old, new) = (bytes(&old), bytes(&new));
+    let mut patch = Patch::from_buffers(&old, path, &new, path, Some(&mut how))?;
+    Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
 }

@@ -15,6 +15,7 @@ mod log;
 mod notes;
 mod obstacle;
 mod refs;
+mod text_diff;
 mod trailers;
 mod uncommit;
 mod verify_write;
@@ -29,6 +30,7 @@ pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
+pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 

@@ -1,8 +1,8 @@
-//! What charts are made of: braille and blocks, or ASCII where those cannot be shown.
+//! The symbols that charts are drawn with: braille and blocks, or ASCII where the terminal cannot show those.
 
 use ratatui::symbols::Marker;
 
-/// Chosen once, when the screen is opened.
+/// The symbols of charts, chosen when the screen opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Glyphs {
     #[default]
@@ -11,24 +11,23 @@ pub enum Glyphs {
 }
 
 impl Glyphs {
-    /// `asked` is `ascii = …` of the user's configuration; `env` looks a variable up. `LAB_ASCII=1` comes
-    /// first, `LAB_ASCII=0` asks for braille; then the configuration; then the locale, where the first of
-    /// LC_ALL, LC_CTYPE and LANG that is not empty counts (POSIX, XBD 8.2). Where none says anything braille
-    /// is taken: containers set no locale, and their terminals show it.
-    pub fn choose(asked: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
-        let said = |name: &str| env(name).filter(|value| !value.is_empty());
-        let is_ascii = match (said("LAB_ASCII"), asked) {
+    /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of these decides: `LAB_ASCII` (0 asks
+    /// for braille), the setting, the locale. The locale is the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty (POSIX, XBD
+    /// 8.2). Without a locale the symbols are braille: containers set no locale, and their terminals show braille.
+    pub fn choose(ascii: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
+        let var = |name: &str| env(name).filter(|value| !value.is_empty());
+        let is_ascii = match (var("LAB_ASCII"), ascii) {
             (Some(word), _) => !matches!(word.as_str(), "0" | "no" | "false"),
-            (None, Some(asked)) => asked,
+            (None, Some(ascii)) => ascii,
             (None, None) => {
-                let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+                let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var);
                 locale.is_some_and(|locale| !is_utf8(&locale))
             }
         };
         if is_ascii { Glyphs::Ascii } else { Glyphs::Braille }
     }
 
-    /// The one or the other of two signs.
+    /// `braille`, or `ascii` where charts are drawn in ASCII.
     pub fn pick<'a>(self, braille: &'a str, ascii: &'a str) -> &'a str {
         match self {
             Glyphs::Braille => braille,
@@ -36,7 +35,7 @@ impl Glyphs {
         }
     }
 
-    /// Dots of a cell, across and down.
+    /// The dots of a cell: across, down.
     pub(super) fn dots(self) -> (u16, u16) {
         match self {
             Glyphs::Braille => (2, 4),
@@ -44,6 +43,7 @@ impl Glyphs {
         }
     }
 
+    /// The marker of ratatui's canvas; `ascii` is the character in ASCII.
     pub(super) fn marker(self, ascii: char) -> Marker {
         match self {
             Glyphs::Braille => Marker::Braille,
@@ -63,7 +63,7 @@ impl Glyphs {
     }
 }
 
-/// `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1` are not.
+/// Whether a locale is UTF-8: `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1` are not.
 fn is_utf8(locale: &str) -> bool {
     let codeset = locale.split('@').next().and_then(|locale| locale.split_once('.')).map(|(_, set)| set);
     codeset.is_some_and(|set| matches!(set.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn the_environment_and_the_configuration_decide() {
-        let choose = |asked, vars: &[(&str, &str)]| {
-            Glyphs::choose(asked, |name| {
+        let choose = |ascii, vars: &[(&str, &str)]| {
+            Glyphs::choose(ascii, |name| {
                 vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
             })
         };

@@ -1,4 +1,4 @@
-//! Charts as a person sees them.
+//! Pictures of charts.
 
 use super::*;
 
@@ -37,13 +37,13 @@ fn history() -> Chart<'static> {
 }
 
 #[test]
-fn everything_has_its_place() {
+fn all_layers_are_drawn() {
     insta::assert_snapshot!(text(&history(), 60, 16, Glyphs::Braille));
     insta::assert_snapshot!(text(&history(), 60, 16, Glyphs::Ascii));
 }
 
 #[test]
-fn a_small_one_keeps_what_matters_and_a_tiny_one_is_left_out() {
+fn a_small_chart_has_no_legend_and_a_tiny_one_is_not_drawn() {
     insta::assert_snapshot!(text(&history(), 30, 6, Glyphs::Braille));
     assert_eq!(text(&history(), 30, 2, Glyphs::Braille), "|\n|\n");
     assert_eq!(text(&history(), 9, 4, Glyphs::Braille), "|\n|\n|\n|\n");
@@ -81,7 +81,7 @@ fn a_line_over_time_and_its_unit() {
 }
 
 #[test]
-fn nothing_at_all_is_an_empty_chart_and_odd_figures_harm_none() {
+fn an_empty_chart_has_axes_only_and_numbers_that_are_not_finite_do_no_harm() {
     let odd =
         [(1.0, f64::NAN), (f64::NAN, 1.0), (2.0, f64::INFINITY), (3.0, -1e308), (1e308, 5.0), (4.0, 1e308)];
     for scale in [Scale::Linear, Scale::Log] {

@@ -1,6 +1,6 @@
 //! How a diff looks. A row is a cursor's mark, line numbers, a sign, and the text; `+` and `-` say what colours say.
 
-use super::{Diff, Line as DiffLine, Row, Side, Sign, View};
+use super::{Diff, DiffView, Line as DiffLine, Row, Side, Sign};
 use crate::line_layout::{Look, laid, lay};
 use crate::search_highlight as found;
 use crate::search_highlight::find_all;
@@ -37,7 +37,7 @@ pub struct Brush<'a> {
 }
 
 /// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
-pub fn draw(frame: &mut Frame, area: Rect, view: &View, first: usize, focused: bool, brush: &Brush) {
+pub fn draw(frame: &mut Frame, area: Rect, view: &DiffView, first: usize, focused: bool, brush: &Brush) {
     for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
         let here = focused && row == view.cursor();
         let line = brush.row(view.diff(), view.rows()[row], here);

@@ -1,7 +1,10 @@
-//! A diff as data, and how it is drawn: the room that every pane with a diff shares. Computed from two texts or
-//! read from a unified diff's text; shown one line under the other, or side by side.
+//! A diff as data and its rows on the screen, for every pane that shows one.
+//!
+//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed, in `lab_core::repo`: it computes
+//! the diff of a commit with its renames and limits, and the diff of two texts by the same rules, so that all panes agree. imara-diff
+//! compares the words of changed lines ([`words`]), which libgit2 cannot do. The rows are unified (one line under the other) or
+//! split (old and new side by side).
 
-mod compute;
 mod draw;
 mod moved;
 mod parse;
@@ -15,7 +18,7 @@ mod tests;
 pub use draw::{Brush, Ink, draw, plain};
 pub use moved::Moved;
 pub use rows::{Form, Row};
-pub use view::{Fit, Stop, View};
+pub use view::{DiffView, Fit, Stop};
 
 use std::ops::Range;
 
@@ -158,17 +161,8 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// From one text to another: no file where they are equal.
-    pub fn of(old: &str, new: &str) -> Self {
-        Diff::with(old, new, Around::default())
-    }
-
-    /// The same, with more of what did not change.
-    pub fn with(old: &str, new: &str, around: Around) -> Self {
-        compute::diff(old, new, around.lines() as usize)
-    }
-
-    /// Reads a unified diff, of git or of `diff -u`; what is none becomes notes.
+    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk become notes. Any text is accepted:
+    /// the counts of a hunk may be wrong and lines may be missing.
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }

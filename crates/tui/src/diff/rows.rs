@@ -1,49 +1,34 @@
-//! A diff as rows: one line under the other, or both sides beside each other.
+//! The rows of a diff on the screen: unified (one line under the other) or split (old and new side by side).
 
 use super::{Diff, Hunk, Sign};
 
+/// How a diff is arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// One line under the other.
+    /// Removed and added lines one under the other.
     #[default]
     Unified,
-    /// Old at the left, new at the right.
+    /// The old text at the left, the new text at the right.
     Split,
 }
 
-/// One row of the screen. Everything in it is a place in the [`Diff`].
+/// One row of the screen. Its fields are indices into the [`Diff`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// A file's name; left out where it is the only one and has none.
-    File {
-        file: usize,
-    },
-    /// A note on the file.
-    Note {
-        file: usize,
-        note: usize,
-    },
-    /// Where a hunk begins.
-    Hunk {
-        file: usize,
-        hunk: usize,
-    },
-    Line {
-        file: usize,
-        hunk: usize,
-        line: usize,
-    },
-    /// An unchanged line stands on both sides.
-    Pair {
-        file: usize,
-        hunk: usize,
-        old: Option<usize>,
-        new: Option<usize>,
-    },
+    /// The name of a file. A file without a name has no such row.
+    File { file: usize },
+    /// A note about a file.
+    Note { file: usize, note: usize },
+    /// The head of a hunk.
+    Hunk { file: usize, hunk: usize },
+    /// A line of a unified diff.
+    Line { file: usize, hunk: usize, line: usize },
+    /// Two lines of a split diff. An unchanged line is on both sides.
+    Pair { file: usize, hunk: usize, old: Option<usize>, new: Option<usize> },
 }
 
 impl Row {
-    /// Which hunk it is of.
+    /// The file and the hunk that it belongs to.
     pub fn hunk(self) -> Option<(usize, usize)> {
         match self {
             Row::Hunk { file, hunk } | Row::Line { file, hunk, .. } | Row::Pair { file, hunk, .. } => {
@@ -53,15 +38,18 @@ impl Row {
         }
     }
 
-    /// Which file it is of.
+    /// The file that it belongs to.
     pub fn file(self) -> usize {
         match self {
-            Row::File { file } | Row::Note { file, .. } | Row::Hunk { file, .. } => file,
-            Row::Line { file, .. } | Row::Pair { file, .. } => file,
+            Row::File { file }
+            | Row::Note { file, .. }
+            | Row::Hunk { file, .. }
+            | Row::Line { file, .. }
+            | Row::Pair { file, .. } => file,
         }
     }
 
-    /// It shows lines of the texts.
+    /// Whether it shows a line of the texts.
     pub fn is_source(self) -> bool {
         matches!(self, Row::Line { .. } | Row::Pair { .. })
     }
@@ -69,12 +57,12 @@ impl Row {
 
 pub(super) fn rows(diff: &Diff, form: Form) -> Vec<Row> {
     let mut out = Vec::new();
-    for (file, about) in diff.files.iter().enumerate() {
-        if about.name().is_some() {
+    for (file, content) in diff.files.iter().enumerate() {
+        if content.name().is_some() {
             out.push(Row::File { file });
         }
-        out.extend((0..about.notes.len()).map(|note| Row::Note { file, note }));
-        for (hunk, lines) in about.hunks.iter().enumerate() {
+        out.extend((0..content.notes.len()).map(|note| Row::Note { file, note }));
+        for (hunk, lines) in content.hunks.iter().enumerate() {
             out.push(Row::Hunk { file, hunk });
             match form {
                 Form::Unified => {
@@ -90,8 +78,7 @@ pub(super) fn rows(diff: &Diff, form: Form) -> Vec<Row> {
     out
 }
 
-/// Lines of the old side beside those of the new one. What has a counterpart stands beside it; what lies between is
-/// filled up in order.
+/// Pairs the lines of a hunk: each line with its counterpart; the lines between two such pairs in order.
 fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
     let lines = &hunk.lines;
     let mut out = Vec::new();

@@ -15,7 +15,7 @@ pub struct Stop {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct DiffView {
     diff: Arc<Diff>,
     /// As it is wanted; where there is no room for both sides, it is unified all the same.
     form: Form,
@@ -27,10 +27,10 @@ pub struct View {
     digits: usize,
 }
 
-impl View {
+impl DiffView {
     pub fn new(diff: Arc<Diff>, form: Form) -> Self {
         let (rows, digits) = (diff.rows(form), diff.digits());
-        View { diff, form, shown: form, rows, digits, ..View::default() }
+        DiffView { diff, form, shown: form, rows, digits, ..DiffView::default() }
     }
 
     /// Another diff; the cursor stays at its line as far as that is still there.
@@ -159,8 +159,8 @@ impl View {
     }
 
     /// Where a row of this diff is in another one of the same texts, as near as that shows it.
-    pub fn follow(&self, row: usize, other: &View) -> usize {
-        let number = |view: &View, row: Row| {
+    pub fn follow(&self, row: usize, other: &DiffView) -> usize {
+        let number = |view: &DiffView, row: Row| {
             let on =
                 |side| view.on(row, side).map(|line| if side == Side::New { line.new } else { line.old });
             (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
@@ -237,8 +237,8 @@ impl View {
     }
 
     /// The same diff in another form; the cursor stays at its line.
-    fn reshape(&self, form: Form) -> View {
-        let mut view = View {
+    fn reshape(&self, form: Form) -> DiffView {
+        let mut view = DiffView {
             diff: Arc::clone(&self.diff),
             form: self.form,
             shown: form,
@@ -258,18 +258,18 @@ impl View {
     }
 }
 
-/// How a view fits into an area: drawing works it out, and the next update stores it by [`View::take`].
+/// How a view fits into an area: drawing works it out, and the next update stores it by [`DiffView::take`].
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The view in another form, where the area needs one.
-    reshaped: Option<View>,
+    reshaped: Option<DiffView>,
     /// The first visible row.
     pub first: usize,
 }
 
 impl Fit {
     /// The view to draw.
-    pub fn of<'v>(&'v self, view: &'v View) -> &'v View {
+    pub fn of<'v>(&'v self, view: &'v DiffView) -> &'v DiffView {
         self.reshaped.as_ref().unwrap_or(view)
     }
 }

@@ -5,7 +5,7 @@ use crate::geometry::Button;
 use crate::keymap::{Action, Binding, Keymap, Place, TABLE};
 use crate::model::Model;
 use crate::state::Deciding;
-use crate::status::{Level, StatusMessage};
+use crate::status::{MessageLevel, StatusMessage};
 use crate::text::{fit, printable, width, wrap_to};
 use crate::theme::Theme;
 use crate::views::{Pane, View};
@@ -106,9 +106,9 @@ impl<'a> Foot<'a> {
         }
         let message = self.message?;
         let style = match message.level {
-            Level::Info => theme.text(),
-            Level::Warning => theme.warn(),
-            Level::Error => theme.bad(),
+            MessageLevel::Info => theme.text(),
+            MessageLevel::Warning => theme.warn(),
+            MessageLevel::Error => theme.bad(),
         };
         Some((format!("{} {}", message.level.sign(), message.text), style))
     }

@@ -1,8 +1,8 @@
 //! The pane Commit: the selected commit with its author, message, trailers, changed files and their diffs.
 
-use crate::diff::{Around, Brush, Diff, Form, Row, Stop, View, plain};
+use crate::diff::{Around, Brush, Diff, DiffView, Form, Row, Stop, plain};
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, ScrolledText, mark};
 use lab_core::repo::{CommitDetails, FileChange, short};
@@ -34,7 +34,7 @@ pub struct CommitFit {
 struct ShownCommit {
     id: String,
     details: Result<CommitDetails, String>,
-    diff: View,
+    diff: DiffView,
 }
 
 impl CommitState {
@@ -51,7 +51,7 @@ impl CommitState {
 
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
-        let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
+        let diff = DiffView::new(Arc::new(Diff::parse(&text)), Form::Unified);
         match &self.shown {
             // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => {
@@ -116,7 +116,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Commit,
     state: &CommitState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CommitFit {
     let theme = &appearance.theme;
     let id = state.id().map(short).unwrap_or_default();
@@ -152,8 +152,8 @@ pub fn draw(
 pub fn rows<'a>(
     data: Commit,
     state: &'a CommitState,
-    appearance: &Appearance,
-) -> (Vec<Line<'static>>, Option<&'a View>) {
+    appearance: &ScreenSettings,
+) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
     let Some(shown) = &state.shown else { return (Vec::new(), None) };
     (head(shown, data.discarded, state.text.columns(), appearance), Some(&shown.diff))
 }
@@ -173,7 +173,7 @@ fn head(
     shown: &ShownCommit,
     discarded: Option<&Experiment>,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let details = match &shown.details {

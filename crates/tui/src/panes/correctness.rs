@@ -4,7 +4,7 @@
 mod check;
 mod histograms;
 
-use crate::state::{Appearance, Running, Runs};
+use crate::state::{Running, Runs, ScreenSettings};
 use crate::text::{printable, width, wrap, wrap_to};
 use crate::theme::Theme;
 use crate::widgets::PaneSlot;
@@ -60,7 +60,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Correctness,
     state: CorrectnessState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CorrectnessState {
     let theme = &appearance.theme;
     let area = slot.area;
@@ -99,7 +99,7 @@ fn draw_lines(
     slot: PaneSlot,
     data: Correctness,
     state: CorrectnessState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CorrectnessState {
     let lines = lines(data, usize::from(slot.body().width), appearance);
     let rows = usize::from(slot.body().height);
@@ -115,11 +115,11 @@ fn draw_lines(
 }
 
 /// Rows that all of the text takes in a pane of usual width.
-pub fn rows(data: Correctness, appearance: &Appearance) -> usize {
+pub fn rows(data: Correctness, appearance: &ScreenSettings) -> usize {
     lines(data, 60, appearance).len()
 }
 
-fn lines(data: Correctness, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
+fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
     let Correctness { runs, objective, .. } = data;
     let (theme, glyphs) = (&appearance.theme, appearance.glyphs);
     let last = runs.last.as_ref();

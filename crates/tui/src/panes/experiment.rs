@@ -5,9 +5,9 @@ mod comparison;
 mod details;
 mod document;
 
-use crate::diff::{Around, Diff, Form, Stop, View};
+use crate::diff::{Around, Diff, DiffView, Form, Stop};
 use crate::keymap::Action;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::printable;
 use crate::widgets::{PaneSlot, ScrolledText};
 pub use document::Document;
@@ -30,9 +30,9 @@ pub struct ExperimentState {
     /// The first row of the diff, at the last frame.
     diff_at: Option<usize>,
     /// The changes of the experiment whose details were loaded last.
-    changes: View,
+    changes: DiffView,
     /// The diff from the first to the second of the two that were compared last.
-    between: View,
+    between: DiffView,
 }
 
 impl ExperimentState {
@@ -72,7 +72,7 @@ impl ExperimentState {
 
     /// The new number of the topmost row once another view of the same changes replaces the old one; `None` where the
     /// topmost row is above the changes and keeps its number.
-    fn kept(&self, old: &View, new: &View) -> Option<usize> {
+    fn kept(&self, old: &DiffView, new: &DiffView) -> Option<usize> {
         let begin = self.diff_at?;
         let row = self.text.first().checked_sub(begin)?;
         Some(match row.checked_sub(old.rows().len()) {
@@ -82,9 +82,9 @@ impl ExperimentState {
     }
 }
 
-fn view(diff: &Result<String, String>) -> View {
+fn view(diff: &Result<String, String>) -> DiffView {
     let text = diff.as_deref().unwrap_or_default();
-    View::new(Arc::new(Diff::parse(text)), Form::Unified)
+    DiffView::new(Arc::new(Diff::parse(text)), Form::Unified)
 }
 
 /// What the pane shows.
@@ -130,13 +130,13 @@ pub fn draw(
     slot: PaneSlot,
     shown: Shown,
     state: &ExperimentState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ExperimentFit {
     let theme = &appearance.theme;
     let body = slot.body();
     let (rows, columns) = (usize::from(body.height), usize::from(body.width));
     let document = document(shown, state, columns, appearance);
-    let length = document.len();
+    let length = document.rows();
     let text = state.text.fit(columns, rows, length);
     let first = text.first();
     let below = length.saturating_sub(first + rows);
@@ -166,7 +166,7 @@ pub fn document<'a>(
     shown: Shown<'a>,
     state: &'a ExperimentState,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), appearance.theme.quiet())]);
     match shown.content {

@@ -11,7 +11,7 @@
 use crate::chart::{Axis, Chart, Drawn, Level, On, Scale, Series};
 use crate::format;
 use crate::keymap::Action;
-use crate::state::{Appearance, DeviceHistory, Now, Runs};
+use crate::state::{DeviceHistory, Now, Runs, ScreenSettings};
 use crate::text::{fit, printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::{PaneSlot, ScrolledText};
@@ -68,7 +68,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Device,
     text: ScrolledText,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ScrolledText {
     let theme = &appearance.theme;
     let note = data.history.newest().map(summary).unwrap_or_default();
@@ -100,7 +100,7 @@ pub fn rows(data: Device, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// Why no state is shown.
-fn absent(data: Device, appearance: &Appearance) -> String {
+fn absent(data: Device, appearance: &ScreenSettings) -> String {
     match (&data.history.absent, &data.runs.last) {
         (Some(why), _) => format!("the device does not tell its state: {why}"),
         (None, Some(last)) if last.verdict.emulated => {
@@ -138,7 +138,7 @@ fn summary(reading: &Reading) -> String {
     facts.join(" · ")
 }
 
-fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &Appearance) {
+fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &ScreenSettings) {
     let readings = &data.history.readings;
     let is_reported = |g: &&Gauge| readings.iter().any(|(_, r)| (g.value)(r).is_some());
     let gauges: Vec<&Gauge> = GAUGES.iter().filter(is_reported).collect();
@@ -153,7 +153,7 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &Appeara
     }
 }
 
-fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appearance: &Appearance) {
+fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appearance: &ScreenSettings) {
     let theme = &appearance.theme;
     let readings = &data.history.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);

@@ -15,7 +15,7 @@ use crate::chart::Glyphs;
 use crate::format;
 use crate::keymap::Action;
 use crate::search_highlight;
-use crate::state::{Appearance, Setup};
+use crate::state::{ScreenSettings, Setup};
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::views::Pane;
 use crate::widgets::{ListArea, PaneSlot, figure, mark};
@@ -38,7 +38,7 @@ pub fn draw(
     slot: PaneSlot,
     state: &GraphState,
     setup: &Setup,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> (usize, Option<ListArea>) {
     let theme = &appearance.theme;
     let inner = slot.draw_title(frame, &note(state), theme);
@@ -85,7 +85,7 @@ fn describe(
     lanes: usize,
     setup: &Setup,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Line<'static> {
     let (theme, glyphs) = (&appearance.theme, appearance.glyphs);
     let commit = &row.entry.commit;

@@ -5,7 +5,7 @@ use crate::chart::{Axis, Chart, Cursor, Drawn, Level, On, Scale, Series};
 use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{figure, nearest, place, range};
-use crate::state::{Appearance, Repository, Runs, Setup};
+use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::widgets::{PaneSlot, bounds, mark};
 use lab_core::run::experiment::{Experiment, Key, Status};
@@ -31,12 +31,12 @@ pub struct HistoryState {
     pub newest: Option<usize>,
     pub scale: Scale,
     /// The plot of the last frame, for clicks.
-    plot: Option<Plot>,
+    plot: Option<HistoryPlot>,
 }
 
 /// Where these experiments were drawn, and over which axis.
 #[derive(Clone, Debug)]
-pub struct Plot {
+pub struct HistoryPlot {
     area: Rect,
     x: Axis,
     shown: Range<usize>,
@@ -66,7 +66,7 @@ impl HistoryState {
 
     /// The experiment whose mark is nearest to a cell of the plot, counted from the oldest.
     pub fn experiment_at(&self, place: Position) -> Option<usize> {
-        let Plot { area, x, shown } = self.plot.as_ref()?;
+        let HistoryPlot { area, x, shown } = self.plot.as_ref()?;
         // The ground line with the crashes is the row below the plot.
         let reach = Rect { height: area.height + 1, ..*area };
         let share = f64::from(place.x.checked_sub(area.x)?) / f64::from(area.width.max(2) - 1);
@@ -74,7 +74,7 @@ impl HistoryState {
         reach.contains(place).then_some(nearest)
     }
 
-    pub fn set_plot(&mut self, plot: Option<Plot>) {
+    pub fn set_plot(&mut self, plot: Option<HistoryPlot>) {
         self.plot = plot;
     }
 
@@ -92,8 +92,8 @@ pub fn draw(
     slot: PaneSlot,
     data: History,
     state: &HistoryState,
-    appearance: &Appearance,
-) -> Option<Plot> {
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
     let theme = &appearance.theme;
     let mut inner = slot.draw_title(frame, &note(data, state), theme);
     // The bounds take the last row where enough rows remain for a chart.
@@ -168,8 +168,8 @@ fn draw_chart(
     data: History,
     state: &HistoryState,
     selected: Option<usize>,
-    appearance: &Appearance,
-) -> Option<Plot> {
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
     let theme = &appearance.theme;
     let History { repository, runs, setup, .. } = data;
     let points = &repository.comparable().points;
@@ -249,7 +249,7 @@ fn draw_chart(
         cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
     };
     let plot = chart.render(area, buffer, theme, appearance.glyphs)?;
-    Some(Plot { area: plot, x: chart.x, shown })
+    Some(HistoryPlot { area: plot, x: chart.x, shown })
 }
 
 /// `12: 60.9k`; an experiment without a figure has a word instead.
@@ -276,7 +276,7 @@ fn describe(
     at: usize,
     data: History,
     is_selected: bool,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Line<'static> {
     let theme = &appearance.theme;
     let comparable = data.repository.comparable();

@@ -27,7 +27,7 @@ use correctness::CorrectnessState;
 use experiment::{ExperimentFit, ExperimentState};
 use experiments::{ExperimentsFit, ExperimentsState};
 use graph::GraphState;
-use history::{HistoryState, Plot};
+use history::{HistoryPlot, HistoryState};
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ pub struct Panes {
 #[derive(Debug)]
 pub enum PaneFit {
     Correctness(CorrectnessState),
-    History(Option<Plot>),
+    History(Option<HistoryPlot>),
     Commits(CommitsState),
     /// Rows of the log's area.
     Log(usize),

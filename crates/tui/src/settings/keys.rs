@@ -98,26 +98,22 @@ fn built_in(text: &str) -> Result<Keymap, KeysError> {
 fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysError> {
     let mut spans: HashMap<(Place, Action), Range<usize>> = HashMap::new();
     for (name, value) in table(bindings, "keys is a table: [keys], then ACTION = \"KEY\"")? {
-        match value.get_ref() {
-            DeValue::Table(_) => {
-                let place = place(name)?;
-                for (name, value) in table(value, "")? {
-                    let binding = action(name)?;
-                    if !place.hears(binding) {
-                        let own = binding.place.heading().to_lowercase();
-                        let message =
-                            format!("{} cannot be bound in this scope; its scope is: {own}", binding.name);
-                        return error(&name.span(), message);
-                    }
-                    bind(&mut map, place, binding, value)?;
-                    spans.insert((place, binding.action), name.span());
-                }
+        let DeValue::Table(_) = value.get_ref() else {
+            let binding = action(name)?;
+            bind(&mut map, binding.place, binding, value)?;
+            spans.insert((binding.place, binding.action), name.span());
+            continue;
+        };
+        let place = place(name)?;
+        for (name, value) in table(value, "")? {
+            let binding = action(name)?;
+            if !place.hears(binding) {
+                let own = binding.place.heading().to_lowercase();
+                let message = format!("{} cannot be bound in this scope; its scope is: {own}", binding.name);
+                return error(&name.span(), message);
             }
-            _ => {
-                let binding = action(name)?;
-                bind(&mut map, binding.place, binding, value)?;
-                spans.insert((binding.place, binding.action), name.span());
-            }
+            bind(&mut map, place, binding, value)?;
+            spans.insert((place, binding.action), name.span());
         }
     }
     let Some(conflict) = map.conflict() else { return Ok(map) };
@@ -133,6 +129,7 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
     })
 }
 
+/// The scope of a table `[keys.SCOPE]`.
 fn place(name: &Spanned<std::borrow::Cow<str>>) -> Result<Place, KeysError> {
     let named = |place: &&Place| place.name() == name.get_ref();
     if let Some(place) = Place::ALL.iter().filter(|place| !place.name().is_empty()).find(named) {
@@ -144,6 +141,7 @@ fn place(name: &Spanned<std::borrow::Cow<str>>) -> Result<Place, KeysError> {
     error(&name.span(), format!("unknown scope '{}'{near}", name.get_ref()))
 }
 
+/// The action of a name.
 fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, KeysError> {
     if let Some(binding) = TABLE.iter().find(|binding| binding.name == name.get_ref()) {
         return Ok(binding);
@@ -205,6 +203,7 @@ fn bind(
     Ok(())
 }
 
+/// The key of a text.
 fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
     if let Some(key) = Key::parse(text) {
         return Ok(key);

@@ -6,7 +6,7 @@ use crate::keymap::{Action, Key, Place};
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::request::RepositoryRequest;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -46,7 +46,7 @@ impl Model {
             (Some(Overlay::Trust { .. }), _) => {
                 let rerun = self.appearance.keymap.way(Action::Rerun);
                 let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
-                self.say(Level::Warning, text);
+                self.say(MessageLevel::Warning, text);
                 Vec::new()
             }
             (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),

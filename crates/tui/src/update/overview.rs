@@ -6,7 +6,7 @@ use crate::reply::Overview;
 use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::table::Here;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
@@ -26,21 +26,21 @@ impl Model {
                 if let Some(problem) =
                     problem.filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
                 {
-                    self.say(Level::Warning, problem.clone());
+                    self.say(MessageLevel::Warning, problem.clone());
                 }
                 self.repository.ledger_problem = problem.cloned();
             }
-            Err(why) => self.say(Level::Error, format!("the history cannot be read: {why}")),
+            Err(why) => self.say(MessageLevel::Error, format!("the history cannot be read: {why}")),
         }
         match overview.log {
             Ok(log) => self.repository.commits = log,
-            Err(why) => self.say(Level::Error, format!("git log: {why}")),
+            Err(why) => self.say(MessageLevel::Error, format!("git log: {why}")),
         }
         let head = self.repository.status.as_ref().map(|status| status.head.clone());
         let mut effects = match overview.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         };
@@ -63,7 +63,7 @@ impl Model {
         if is_idle {
             self.set_present(status.present().cloned().map_err(str::to_owned));
             if let Err(why) = status.present() {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
             }
         }
         let mut effects = Vec::new();
@@ -156,7 +156,7 @@ impl Model {
                 self.start_once_decided(Reason::Saved)
             }
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         }
@@ -169,7 +169,7 @@ impl Model {
                 self.start_once_decided(Reason::Opened)
             }
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         }

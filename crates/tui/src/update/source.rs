@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::request::{HighlightRequest, Spot, ViewRequest};
 use crate::source::{Against, Asked, Messages, Source};
 use crate::state::runs::Reporter;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::run::experiment::Experiment;
 
@@ -68,7 +68,7 @@ impl Model {
             self.panes.source.against_selected = false;
         }
         if self.selection.key.is_none() {
-            self.say(Level::Warning, "no experiment to compare with yet");
+            self.say(MessageLevel::Warning, "no experiment to compare with yet");
             return;
         }
         self.panes.source.against_selected = !self.panes.source.against_selected;
@@ -76,13 +76,13 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(Level::Info, "no message, and nothing changed");
+            self.say(MessageLevel::Info, "no message, and nothing changed");
         }
     }
 
     pub(super) fn step_edit(&mut self, forward: bool) {
         if !self.panes.source.step_change(forward) {
-            self.say(Level::Info, "nothing changed");
+            self.say(MessageLevel::Info, "nothing changed");
         }
     }
 

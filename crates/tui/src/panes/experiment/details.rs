@@ -2,9 +2,9 @@
 
 use super::Shown;
 use super::document::{Body, Document, Section, labelled};
-use crate::diff::{Around, View};
+use crate::diff::{Around, DiffView};
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{printable, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::{self, device_state};
@@ -24,10 +24,10 @@ const LABEL: usize = 12;
 pub fn sections<'a>(
     experiment: &Experiment,
     details: Option<&'a ExperimentDetails>,
-    view: &'a View,
+    view: &'a DiffView,
     shown: Shown,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let theme = &appearance.theme;
     let objective = shown.objective;
@@ -63,7 +63,7 @@ pub fn diff_title(title: &str, around: Around) -> String {
 /// A diff, or why there is none.
 pub fn changes<'a>(
     diff: &Result<String, String>,
-    view: &'a View,
+    view: &'a DiffView,
     title: &str,
     columns: usize,
     theme: &Theme,
@@ -85,7 +85,7 @@ fn head(
     record: Option<&Record>,
     objective: &Objective,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let row = &experiment.row;
@@ -167,7 +167,7 @@ fn measured(
     record: &Record,
     objective: &Objective,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Section<'static>> {
     let theme = &appearance.theme;
     let report = record.report();
@@ -213,7 +213,7 @@ fn device(report: &Report, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// The check on held-out inputs before the keep.
-fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
+fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let outcome = held_out.outcome;
     let mut text = format!("{} {}", outcome.sign(), outcome.word());

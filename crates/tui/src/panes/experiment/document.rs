@@ -1,6 +1,6 @@
 //! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
-use crate::diff::{Brush, Stop, View, plain};
+use crate::diff::{Brush, DiffView, Stop, plain};
 use crate::search_highlight;
 use crate::text::{fit, pad};
 use crate::theme::Theme;
@@ -30,7 +30,7 @@ pub struct Section<'a> {
 
 pub enum Body<'a> {
     Lines(Vec<Line<'static>>),
-    Diff(&'a View),
+    Diff(&'a DiffView),
     Log(&'a [LogLine]),
 }
 
@@ -48,7 +48,8 @@ impl<'a> Document<'a> {
         Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many rows the text has.
+    pub fn rows(&self) -> usize {
         // No blank row behind the last.
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }

@@ -21,7 +21,7 @@ const COMPILER_TAB: usize = 8;
 pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFit, theme: &Theme) {
     let area = slot.body();
     let Some(layout) = state.layout_of(fit) else { return };
-    let painter = Painter {
+    let painter = FilePainter {
         state,
         theme,
         digits: state.digits(),
@@ -35,7 +35,7 @@ pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFi
     }
 }
 
-struct Painter<'a> {
+struct FilePainter<'a> {
     state: &'a SourceState,
     theme: &'a Theme,
     digits: usize,
@@ -46,7 +46,7 @@ struct Painter<'a> {
     search: &'a str,
 }
 
-impl Painter<'_> {
+impl FilePainter<'_> {
     fn row(&self, row: FileRow) -> Line<'static> {
         match row {
             FileRow::Line(line) => self.line(line),

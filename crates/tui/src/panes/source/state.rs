@@ -66,7 +66,7 @@ pub struct SourceState {
     changes: BTreeMap<usize, LineChange>,
     /// Where changes begin.
     starts: Vec<usize>,
-    pub(super) view: diff::View,
+    pub(super) view: diff::DiffView,
     /// The line of the cursor, from 0.
     cursor: usize,
     first: usize,

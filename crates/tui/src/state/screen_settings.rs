@@ -9,7 +9,7 @@ use crate::theme::Theme;
 use jiff::tz::TimeZone;
 
 #[derive(Debug)]
-pub struct Appearance {
+pub struct ScreenSettings {
     pub theme: Theme,
     /// What charts are drawn with.
     pub glyphs: Glyphs,
@@ -29,9 +29,9 @@ pub struct Appearance {
     pub saved_layout: Layout,
 }
 
-impl Appearance {
+impl ScreenSettings {
     pub fn new(theme: Theme, zone: TimeZone) -> Self {
-        Appearance {
+        ScreenSettings {
             theme,
             glyphs: Glyphs::default(),
             zone,
