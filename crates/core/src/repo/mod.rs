@@ -2,7 +2,7 @@
 //!
 //! A file has two forms: the bytes on disk, and what git would hold of them (line endings may
 //! differ: `core.autocrlf`, `.gitattributes`). What is built and hashed is always the first; what
-//! is committed, and compared with HEAD, is always the second ([`form`] turns one into the other).
+//! is committed, and compared with HEAD, is always the second (the module `filters` turns one into the other).
 
 mod checkout;
 mod commit;

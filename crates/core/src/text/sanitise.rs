@@ -28,7 +28,7 @@ pub fn line(bytes: &[u8]) -> String {
     line_within(bytes, LENGTH_LIMIT)
 }
 
-/// [`line`] with another limit, in characters: a series of the protocol is longer than what a screen shows.
+/// [`line()`] with another limit, in characters: a series of the protocol is longer than what a screen shows.
 pub fn line_within(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
