@@ -9,7 +9,7 @@ use lab_core::project::Project;
 use lab_core::project::screen_lock;
 use lab_core::repo::{self, Repo};
 use lab_protocol::Exit;
-use lab_tui::chart::Glyphs;
+use lab_tui::chart::SymbolSet;
 use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
@@ -131,8 +131,8 @@ pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance,
 /// The preferences in this terminal; `wish` overrides the settings.
 fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
     let Appearance { theme, .. } = choose(&settings, wish)?;
-    let glyphs = Glyphs::choose(settings.ascii, env);
-    Ok(Preferences { settings, theme, glyphs })
+    let symbols = SymbolSet::choose(settings.ascii, env);
+    Ok(Preferences { settings, theme, symbols })
 }
 
 fn read_settings(config: Option<&Path>) -> Result<Settings, String> {

@@ -119,18 +119,18 @@ fn in_words(error: anyhow::Error) -> String {
 mod tests {
     use super::*;
     use lab_core::run::experiment::Key;
-    use lab_tui::diff::Around;
+    use lab_tui::diff::ContextLines;
 
     #[test]
     fn only_the_latest_wish_of_a_kind_is_answered() {
         let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(ViewRequest::Details(key(commit), Around::Near)).expect("the inbox is here");
+            send.send(ViewRequest::Details(key(commit), ContextLines::Near)).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();
         let order: Vec<ViewRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [ViewRequest::Details(key("c"), Around::Near)]);
+        assert_eq!(order, [ViewRequest::Details(key("c"), ContextLines::Near)]);
     }
 }

@@ -4,7 +4,7 @@ use crate::lab::Lab;
 use lab_core::message::TrailerKey;
 use lab_core::project::Project;
 use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
-use lab_tui::diff::Around;
+use lab_tui::diff::ContextLines;
 
 fn project(lab: &Lab) -> Project {
     Project::open(&lab.repo, None).unwrap()
@@ -189,9 +189,9 @@ fn one_commit_whole() {
             .map(|head| head.split(" @@").next().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(hunks(Around::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
-    assert_eq!(hunks(Around::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
-    assert_eq!(hunks(Around::Whole.lines()), ["@@ -1,40 +1,40"]);
+    assert_eq!(hunks(ContextLines::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
+    assert_eq!(hunks(ContextLines::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
+    assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit of all is beside nothing.
     let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));

@@ -2,7 +2,7 @@
 
 use crate::highlight::Highlighted;
 use crate::request::Preferences;
-use crate::source::{Source, Which};
+use crate::source::{Source, SourceVersion};
 use crate::theme::Theme;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
@@ -68,7 +68,7 @@ pub struct DeviceReading {
 /// A reply of the highlighter: the colours of a text, with that very text.
 #[derive(Debug)]
 pub struct HighlightReply {
-    pub which: Which,
+    pub which: SourceVersion,
     pub text: Arc<[u8]>,
     pub colours: Highlighted,
 }

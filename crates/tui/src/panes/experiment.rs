@@ -5,7 +5,7 @@ mod comparison;
 mod details;
 mod document;
 
-use crate::diff::{Around, Diff, DiffView, Form, Stop};
+use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};
 use crate::keymap::Action;
 use crate::state::ScreenSettings;
 use crate::text::printable;
@@ -26,7 +26,7 @@ pub struct ExperimentState {
     /// First visible column of the diff and of the log.
     pub left: usize,
     /// Where the sections and the changes of the diff began, at the last frame.
-    starts: Vec<Stop>,
+    starts: Vec<JumpTarget>,
     /// The first row of the diff, at the last frame.
     diff_at: Option<usize>,
     /// The changes of the experiment whose details were loaded last.
@@ -84,7 +84,7 @@ impl ExperimentState {
 
 fn view(diff: &Result<String, String>) -> DiffView {
     let text = diff.as_deref().unwrap_or_default();
-    DiffView::new(Arc::new(Diff::parse(text)), Form::Unified)
+    DiffView::new(Arc::new(Diff::parse(text)), DiffLayout::Unified)
 }
 
 /// What the pane shows.
@@ -92,7 +92,7 @@ fn view(diff: &Result<String, String>) -> DiffView {
 pub struct Shown<'a> {
     pub content: Content<'a>,
     /// How many lines diffs show around a change.
-    pub around: Around,
+    pub around: ContextLines,
     /// The result line that is optimised.
     pub objective: &'a Objective,
 }
@@ -120,7 +120,7 @@ pub struct Comparison<'a> {
 #[derive(Clone, Debug)]
 pub struct ExperimentFit {
     text: ScrolledText,
-    starts: Vec<Stop>,
+    starts: Vec<JumpTarget>,
     diff_at: Option<usize>,
 }
 

@@ -7,7 +7,7 @@ use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
 use crate::status::MessageLevel;
-use crate::table::Here;
+use crate::table::TableContext;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
@@ -134,10 +134,10 @@ impl Model {
         let setup = &self.setup;
         let device = self.repository.present_device(self.runs.last.as_ref(), setup);
         let (device, emulated) = device.unwrap_or_default();
-        let here = Here { kernel: &setup.kernel, device, emulated, goal: setup.goal };
+        let here = TableContext { kernel: &setup.kernel, device, emulated, goal: setup.goal };
         let table = &mut self.panes.experiments.table;
-        if is_new || !table.knows(&here) {
-            table.learn(&self.repository.experiments, here);
+        if is_new || !table.is_for(&here) {
+            table.set_history(&self.repository.experiments, here);
         }
     }
 
