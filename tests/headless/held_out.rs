@@ -129,7 +129,7 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let mut err = String::new();
     std::io::Read::read_to_string(&mut keep.stderr.take().unwrap(), &mut err).unwrap();
     assert_eq!(keep.wait().unwrap().code(), Some(1), "{rest}{err}");
-    assert!(err.contains("cancelled: nothing was committed, and run 1 is undecided"), "{rest}{err}");
+    assert!(err.contains("cancelled: nothing was kept, and run 1 is undecided"), "{rest}{err}");
     assert_eq!(lab.head(), before);
     assert!(record(&lab, 1)["decision"].is_null());
     told(&lab, "keep -m 'three warps'").is(0).says("keep run 1");
