@@ -243,9 +243,8 @@ impl Model {
 
     /// Decides by rule about the run that has just ended, once the repository was looked at after its end.
     pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
-        let looked_at =
-            self.repository.status.as_ref().and_then(|status| status.last.as_ref()).map(|r| r.start.id);
-        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) == looked_at) else {
+        let ended = self.repository.status.as_ref().and_then(|status| status.ended);
+        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
             return Vec::new();
         };
         let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);
