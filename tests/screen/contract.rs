@@ -7,14 +7,14 @@ use super::world::made::measure;
 use lab_core::decide::policy::{Allowed, Discard, allowed};
 use lab_core::message::Message;
 use lab_core::project::Project;
+use lab_core::repo::{self, Repo};
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_core::run::{Ending, Reason, RunId, RunStart};
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
-use lab_core::{decide, history, inputs, repo};
+use lab_core::store::{RunIndex, RunStore};
+use lab_core::{decide, history, inputs};
 use std::fs;
 use tempfile::TempDir;
 
@@ -176,7 +176,7 @@ impl Repository {
             Keep => {
                 let control = Control::new().unwrap();
                 let tell = &mut |_, _| {};
-                let mut asked = Asked { control: &control, program: "false".into(), tell };
+                let mut asked = RunContext { control: &control, program: "false".into(), tell };
                 let _ = decide::keep(project, named, &message, &mut asked);
             }
             Step::Discard => drop(decide::discard(project, named, &message, false)),
@@ -189,13 +189,13 @@ impl Repository {
     fn judge(&self, verdict: Verdict) {
         let project = &self.project;
         let inputs = inputs::read(project).unwrap();
-        let records = Records::new(&project.lab_dir);
+        let records = RunStore::new(&project.lab_dir);
         let id = records.create().unwrap();
         let start = RunStart {
             id,
             reason: Reason::Rerun,
             kernel: project.kernel_name.clone(),
-            blob: repo::blob_id(project, &project.kernel_name, inputs.kernel()).unwrap(),
+            blob: repo::blob_id(&self.git(), &project.kernel_name, inputs.kernel()).unwrap(),
             fingerprint: inputs.fingerprint.clone(),
             started: jiff::Timestamp::now(),
             external: true,
@@ -213,18 +213,22 @@ impl Repository {
     /// What the rules allow for this run, or for the one that a command without a number is about.
     fn allowed(&self, run: Option<RunId>) -> Allowed {
         let project = &self.project;
-        let shelf = Shelf::open(project);
+        let index = RunIndex::open(project);
         let present = inputs::read(project);
         let fingerprint = present.as_ref().ok().map(|inputs| &inputs.fingerprint);
         let record = match run {
-            Some(run) => Some(Records::new(&project.lab_dir).read(run).unwrap()),
-            None => decide::default_run(project, &shelf, fingerprint),
+            Some(run) => Some(RunStore::new(&project.lab_dir).read(run).unwrap()),
+            None => decide::default_run(project, &index, fingerprint),
         };
-        allowed(&decide::snapshot(project, &shelf, &present, record.as_ref()).unwrap())
+        allowed(&decide::snapshot(&self.git(), project, &index, &present, record.as_ref()).unwrap())
+    }
+
+    fn git(&self) -> Repo {
+        Repo::open(&self.project).unwrap()
     }
 
     fn history(&self) -> Vec<lab_core::run::experiment::Status> {
-        let history = history::look(&self.project, &mut Shelf::open(&self.project));
+        let history = history::look(&self.git(), &self.project, &mut RunIndex::open(&self.project));
         history.experiments.iter().map(|experiment| experiment.row.status).collect()
     }
 }

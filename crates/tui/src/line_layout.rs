@@ -12,12 +12,18 @@ use unicode_width::UnicodeWidthChar;
 pub const TAB: usize = 4;
 
 /// The style of some bytes of a line. A layer is a list of them, in order and without overlap.
-pub type Look = (Range<usize>, Style);
+pub type StyledRange = (Range<usize>, Style);
 
 /// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`, the last layer last. Tabs become blanks.
 /// Characters that a terminal would obey, and those that hide or reorder text, are replaced by a visible symbol. The text past the
 /// last column is not read.
-pub fn lay(text: &str, base: Style, layers: &[&[Look]], left: usize, columns: usize) -> Vec<Span<'static>> {
+pub fn layout_line(
+    text: &str,
+    base: Style,
+    layers: &[&[StyledRange]],
+    left: usize,
+    columns: usize,
+) -> Vec<Span<'static>> {
     let mut out = Builder { left, right: left.saturating_add(columns), spans: Vec::new(), column: 0 };
     let mut next = vec![0; layers.len()];
     for (at, letter) in text.char_indices() {
@@ -93,7 +99,7 @@ fn shown(letter: char) -> char {
 }
 
 /// The width of spans, in columns.
-pub fn laid(spans: &[Span]) -> usize {
+pub fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
@@ -104,7 +110,7 @@ mod tests {
     use ratatui::style::Modifier;
 
     fn text(line: &str, left: usize, columns: usize) -> String {
-        lay(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
+        layout_line(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
     }
 
     #[test]
@@ -124,7 +130,7 @@ mod tests {
     fn the_last_layer_is_on_top() {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let dim = Style::new().add_modifier(Modifier::DIM);
-        let spans = lay("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
+        let spans = layout_line("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
         let seen: Vec<(&str, Modifier)> =
             spans.iter().map(|s| (s.content.as_ref(), s.style.add_modifier)).collect();
         let both = Modifier::BOLD | Modifier::DIM;
@@ -137,8 +143,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_never_takes_more_than_its_columns(line in "(\\PC|\t|\x1b|\r){0,60}", left in 0usize..40, columns in 0usize..40) {
-            let spans = lay(&line, Style::new(), &[], left, columns);
-            prop_assert!(laid(&spans) <= columns);
+            let spans = layout_line(&line, Style::new(), &[], left, columns);
+            prop_assert!(spans_width(&spans) <= columns);
             prop_assert!(spans.iter().all(|span| span.content.chars().all(|c| !c.is_control())));
         }
     }

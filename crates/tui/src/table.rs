@@ -20,7 +20,7 @@ pub struct Sort {
 
 /// What a row shows beyond its experiment: comparisons with other experiments and with the present kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct RowFacts {
     /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device. `None` where nothing was
     /// kept before.
     pub over_best: Option<f64>,
@@ -34,7 +34,7 @@ pub struct Facts {
 
 /// The present kernel and device. Rows of another kernel or device are marked.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct TableContext<'a> {
     pub kernel: &'a str,
     pub device: Option<&'a str>,
     pub emulated: bool,
@@ -47,7 +47,7 @@ pub struct Table {
     sort: Sort,
     filter: Filter,
     /// One entry for each experiment, in the order of the history.
-    facts: Vec<Facts>,
+    facts: Vec<RowFacts>,
     /// Indices into the history, the topmost row first.
     order: Vec<usize>,
     /// Columns in which no row has a value.
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// The facts of the experiment at `index` in the history.
-    pub fn facts(&self, index: usize) -> Option<&Facts> {
+    pub fn facts(&self, index: usize) -> Option<&RowFacts> {
         self.facts.get(index)
     }
 
@@ -106,18 +106,18 @@ impl Table {
     }
 
     /// Whether the facts were computed for this kernel and device.
-    pub fn knows(&self, here: &Here) -> bool {
+    pub fn is_for(&self, here: &TableContext) -> bool {
         let (kernel, device, emulated) = &self.here;
         kernel == here.kernel && device.as_deref() == here.device && *emulated == here.emulated
     }
 
     /// Whether no row has a value in this column.
-    pub fn is_silent(&self, column: Column) -> bool {
+    pub fn has_no_values(&self, column: Column) -> bool {
         self.empty_columns.contains(&column)
     }
 
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
-    pub fn learn(&mut self, history: &[Experiment], here: Here) {
+    pub fn set_history(&mut self, history: &[Experiment], here: TableContext) {
         self.here = (here.kernel.to_owned(), here.device.map(str::to_owned), here.emulated);
         let mut best: HashMap<(Option<&str>, Option<&str>, bool), f64> = HashMap::new();
         self.facts.clear();
@@ -131,7 +131,7 @@ impl Table {
                     best.insert(of, figure);
                 }
             }
-            Facts {
+            RowFacts {
                 over_best: figure.zip(before).map(|(a, b)| a / b - 1.0).filter(|r| r.is_finite()),
                 of_another_kernel: experiment.kernel.as_deref().is_some_and(|k| k != here.kernel),
                 on_another_device: experiment.emulated != here.emulated

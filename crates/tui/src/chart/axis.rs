@@ -87,7 +87,7 @@ impl Axis {
         let least = if scale == Scale::Log { 1.0 / LARGEST } else { -LARGEST };
         let low = if low.is_nan() { 0.0 } else { low }.clamp(least, LARGEST / 10.0);
         let high = if high.is_nan() { 1.0 } else { high }.min(LARGEST);
-        // On a narrower axis two ticks would have the same text.
+        // AxisId a narrower axis two ticks would have the same text.
         let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
         let high = high.max(low + narrowest);
         let from = scale.scaled(low);
@@ -133,8 +133,8 @@ impl Axis {
         }
     }
 
-    /// At most `most` round numbers within the range, rising. On a linear scale their distance is 1, 2 or 5 times a power of ten (P.
-    /// Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay where they are). On a logarithmic
+    /// At most `most` round numbers within the range, rising. AxisId a linear scale their distance is 1, 2 or 5 times a power of ten (P.
+    /// Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay where they are). AxisId a logarithmic
     /// scale the numbers themselves are 1, 2 or 5 times a power of ten; where only one of them is in the range, the ticks are those
     /// of the linear scale.
     pub fn ticks(&self, most: usize) -> Vec<Tick> {

@@ -1,9 +1,9 @@
 //! The layers of a chart, from bottom to top: axes, reference lines, the cursor, the series, names, the legend.
 
 use super::axis::Tick;
-use super::glyphs::Glyphs;
 use super::plot::{Plot, PlotRow};
-use super::{Cursor, Drawn, Level, On, Series};
+use super::symbols::SymbolSet;
+use super::{AxisId, Cursor, ReferenceLine, Series, SeriesShape};
 use crate::text::{fit, pad_left, width};
 use crate::theme::Theme;
 use ratatui::buffer::Buffer;
@@ -13,7 +13,7 @@ use ratatui::style::Style;
 /// Draws both axes with their numbers. The numbers of the y-axis begin at column `left`.
 pub fn axes(plot: &Plot, ticks: &[Tick], left: u16, has_x: bool, buffer: &mut Buffer, theme: &Theme) {
     let style = theme.quiet();
-    let symbol = |line, ascii| plot.glyphs.pick(line, ascii);
+    let symbol = |line, ascii| plot.symbols.pick(line, ascii);
     let bar = plot.area.x - 1;
     let base = plot.area.bottom();
     for y in plot.area.top()..base {
@@ -52,28 +52,28 @@ fn x_numbers(plot: &Plot, buffer: &mut Buffer, style: Style) {
             continue;
         }
         buffer.set_string(from, y, &tick.label, style);
-        buffer.set_string(column, y - 1, plot.glyphs.pick("┬", "+"), style);
+        buffer.set_string(column, y - 1, plot.symbols.pick("┬", "+"), style);
         free = from + columns + 2;
     }
 }
 
 /// Draws the dashed lines. [`names`] draws their names last, where cells are free.
-pub fn levels(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
-    for level in levels {
-        match level.on {
-            On::Y => {
+pub fn reference_lines(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
+    for level in reference_lines {
+        match level.axis {
+            AxisId::Y => {
                 let PlotRow::In(y) = plot.row(level.at) else { continue };
-                let dash = plot.glyphs.pick("┄", "-");
+                let dash = plot.symbols.pick("┄", "-");
                 // In ASCII every second cell only: an uninterrupted line is a series.
-                let stride = if plot.glyphs == Glyphs::Ascii { 2 } else { 1 };
+                let stride = if plot.symbols == SymbolSet::Ascii { 2 } else { 1 };
                 for x in (plot.area.left()..plot.area.right()).step_by(stride) {
                     buffer.set_string(x, y, dash, level.style);
                 }
             }
-            On::X => {
+            AxisId::X => {
                 let Some(x) = plot.column(level.at) else { continue };
                 for y in plot.area.top()..plot.area.bottom() {
-                    buffer.set_string(x, y, plot.glyphs.pick("┆", ":"), level.style);
+                    buffer.set_string(x, y, plot.symbols.pick("┆", ":"), level.style);
                 }
             }
         }
@@ -82,18 +82,18 @@ pub fn levels(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
 
 /// Draws the name of each reference line in its row, at the right end or at the left, where the cells are free. The name of a line out
 /// of range is at that edge, after an arrow.
-pub fn names(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
-    for level in levels {
+pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
+    for level in reference_lines {
         let arrow =
-            |up: bool| if up { plot.glyphs.pick("▴ ", "^ ") } else { plot.glyphs.pick("▾ ", "v ") };
-        let (y, text) = match level.on {
-            On::Y if level.at.is_nan() => continue,
-            On::Y => match plot.row(level.at) {
+            |up: bool| if up { plot.symbols.pick("▴ ", "^ ") } else { plot.symbols.pick("▾ ", "v ") };
+        let (y, text) = match level.axis {
+            AxisId::Y if level.at.is_nan() => continue,
+            AxisId::Y => match plot.row(level.at) {
                 PlotRow::In(y) => (y, level.name.clone()),
                 PlotRow::Above(y) => (y, format!("{}{}", arrow(true), level.name)),
                 PlotRow::Below(y) => (y, format!("{}{}", arrow(false), level.name)),
             },
-            On::X => match plot.column(level.at) {
+            AxisId::X => match plot.column(level.at) {
                 Some(x) => {
                     beside(plot, x, plot.area.top(), &level.name, level.style, buffer);
                     continue;
@@ -110,7 +110,7 @@ pub fn names(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
         let rows =
             [y, y + 1, y.saturating_sub(1)].into_iter().filter(|y| plot.area.rows().any(|r| r.y == *y));
         let positions = rows.flat_map(|y| [(plot.area.right() - columns, y), (plot.area.x, y)]);
-        let dash = plot.glyphs.pick("┄", "-");
+        let dash = plot.symbols.pick("┄", "-");
         let is_free = |x: u16, y: u16| matches!(buffer[(x, y)].symbol(), s if s == " " || s == dash);
         let mut positions = positions.filter(|(x, y)| (*x..*x + columns).all(|x| is_free(x, *y)));
         if let Some((x, y)) = positions.next() {
@@ -123,7 +123,7 @@ pub fn names(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
 pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
     let Some(x) = plot.column(cursor.x) else { return };
     for y in plot.area.top()..=plot.area.bottom() {
-        buffer.set_string(x, y, plot.glyphs.pick("┊", ":"), theme.accent());
+        buffer.set_string(x, y, plot.symbols.pick("┊", ":"), theme.accent());
     }
 }
 
@@ -152,23 +152,25 @@ fn beside(plot: &Plot, x: u16, y: u16, text: &str, style: Style, buffer: &mut Bu
 
 /// Draws one series.
 pub fn series(plot: &Plot, series: &Series, buffer: &mut Buffer) {
-    match series.drawn {
-        Drawn::Line(points) => plot.lines(points.iter().copied(), series.style, buffer),
-        Drawn::Step(points) => {
+    match series.shape {
+        SeriesShape::Line(points) => plot.lines(points.iter().copied(), series.style, buffer),
+        SeriesShape::Step(points) => {
             let corners = points.iter().scan(None, |before, (x, y)| {
                 let corner = (*x, before.replace(*y).unwrap_or(*y));
                 Some([corner, (*x, *y)])
             });
             plot.lines(corners.flatten(), series.style, buffer);
         }
-        Drawn::Marks(symbol, ascii, points) => {
-            let symbol = plot.glyphs.pick(symbol, ascii);
+        SeriesShape::Marks(symbol, ascii, points) => {
+            let symbol = plot.symbols.pick(symbol, ascii);
             for (x, y) in points {
                 mark(plot, *x, *y, symbol, series.style, buffer);
             }
         }
-        Drawn::Spans(spans) => spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer)),
-        Drawn::Bars(bars) => bars.iter().for_each(|one| bar(plot, *one, series.style, buffer)),
+        SeriesShape::Spans(spans) => {
+            spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer))
+        }
+        SeriesShape::Bars(bars) => bars.iter().for_each(|one| bar(plot, *one, series.style, buffer)),
     }
 }
 
@@ -177,14 +179,14 @@ fn mark(plot: &Plot, x: f64, y: f64, symbol: &str, style: Style, buffer: &mut Bu
     let (y, symbol) = match plot.row(y) {
         _ if y == f64::NEG_INFINITY => (plot.area.bottom(), symbol),
         PlotRow::In(y) => (y, symbol),
-        PlotRow::Above(y) => (y, plot.glyphs.pick("▴", "^")),
-        PlotRow::Below(y) => (y, plot.glyphs.pick("▾", "v")),
+        PlotRow::Above(y) => (y, plot.symbols.pick("▴", "^")),
+        PlotRow::Below(y) => (y, plot.symbols.pick("▾", "v")),
     };
     // A series may have very many marks, so this does not measure the symbol's width as `set_string` does.
     buffer[(x, y)].set_symbol(symbol).set_style(style);
 }
 
-/// Draws an interval. An interval within one row is not drawn: the mark has the same height.
+/// Draws an interval. An interval within one row is not shape: the mark has the same height.
 fn error_bar(plot: &Plot, (x, low, high): (f64, f64, f64), style: Style, buffer: &mut Buffer) {
     let Some(x) = plot.column(x).filter(|_| low <= high) else { return };
     let at = |y| match plot.row(y) {
@@ -196,9 +198,9 @@ fn error_bar(plot: &Plot, (x, low, high): (f64, f64, f64), style: Style, buffer:
     }
     for y in top..=bottom {
         let symbol = match y {
-            y if y == top => plot.glyphs.pick("┬", "+"),
-            y if y == bottom => plot.glyphs.pick("┴", "+"),
-            _ => plot.glyphs.pick("│", "|"),
+            y if y == top => plot.symbols.pick("┬", "+"),
+            y if y == bottom => plot.symbols.pick("┴", "+"),
+            _ => plot.symbols.pick("│", "|"),
         };
         buffer.set_string(x, y, symbol, style);
     }
@@ -217,7 +219,7 @@ fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &
     let eighths =
         (plot.y.share(height).clamp(0.0, 1.0) * f64::from(plot.area.height) * 8.0).round().max(1.0) as u16;
     for up in 0..eighths.div_ceil(8) {
-        let symbol = plot.glyphs.filled(usize::from(eighths - up * 8));
+        let symbol = plot.symbols.filled(usize::from(eighths - up * 8));
         for x in first..last {
             buffer.set_string(plot.area.x + x, plot.area.bottom() - 1 - up, symbol, style);
         }
@@ -225,15 +227,15 @@ fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &
 }
 
 /// Draws the symbols and names of the series in one row, the topmost series first. Names that do not fit are left out.
-pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) {
+pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) {
     let mut x = row.x;
     for series in series.iter().rev().filter(|series| !series.name.is_empty()) {
-        let symbol = match series.drawn {
-            Drawn::Line(_) => glyphs.pick("⠒⠒", "--"),
-            Drawn::Step(_) => glyphs.pick("⠤⠚", "_|"),
-            Drawn::Marks(symbol, ascii, _) => glyphs.pick(symbol, ascii),
-            Drawn::Spans(_) => glyphs.pick("┬┴", "|"),
-            Drawn::Bars(_) => glyphs.filled(6),
+        let symbol = match series.shape {
+            SeriesShape::Line(_) => symbols.pick("⠒⠒", "--"),
+            SeriesShape::Step(_) => symbols.pick("⠤⠚", "_|"),
+            SeriesShape::Marks(symbol, ascii, _) => symbols.pick(symbol, ascii),
+            SeriesShape::Spans(_) => symbols.pick("┬┴", "|"),
+            SeriesShape::Bars(_) => symbols.filled(6),
         };
         let columns = (width(symbol) + 1 + width(&series.name)) as u16;
         if x + columns > row.right() {

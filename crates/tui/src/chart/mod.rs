@@ -14,12 +14,12 @@
 //! it has no reference lines, no cursor, no marks and no form without braille and colours.
 
 mod axis;
-mod glyphs;
 mod layers;
 mod plot;
+mod symbols;
 
 pub use axis::{Axis, Scale, Tick};
-pub use glyphs::Glyphs;
+pub use symbols::SymbolSet;
 
 use super::text::width;
 use super::theme::Theme;
@@ -30,7 +30,7 @@ use ratatui::style::Style;
 
 /// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left out and interrupts a line.
 #[derive(Clone, Copy, Debug)]
-pub enum Drawn<'a> {
+pub enum SeriesShape<'a> {
     Line(&'a [(f64, f64)]),
     /// A line that stays at a value until the next point.
     Step(&'a [(f64, f64)]),
@@ -49,20 +49,20 @@ pub struct Series<'a> {
     /// Its name in the legend. Empty: the legend does not name it.
     pub name: String,
     pub style: Style,
-    pub drawn: Drawn<'a>,
+    pub shape: SeriesShape<'a>,
 }
 
 /// The axis that a reference line crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
+pub enum AxisId {
     X,
     Y,
 }
 
 /// A dashed line across the chart with a name: a floor, a limit. Out of range, only its name is drawn, at the edge.
 #[derive(Clone, Debug)]
-pub struct Level {
-    pub on: On,
+pub struct ReferenceLine {
+    pub axis: AxisId,
     pub at: f64,
     pub name: String,
     pub style: Style,
@@ -78,7 +78,7 @@ pub struct Cursor {
 /// A chart and its content.
 ///
 /// ```
-/// use lab_tui::chart::{Axis, Chart, Drawn, Glyphs, Scale, Series};
+/// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
 /// use lab_tui::theme::Theme;
 /// use ratatui::buffer::Buffer;
 /// use ratatui::layout::Rect;
@@ -88,12 +88,12 @@ pub struct Cursor {
 /// let chart = Chart {
 ///     x: Axis::between(0.0, 10.0, Scale::Linear),
 ///     y: Axis::between(0.0, 2.0, Scale::Linear),
-///     series: vec![Series { name: "figure".into(), style: Style::new(), drawn: Drawn::Line(&points) }],
-///     levels: Vec::new(),
+///     series: vec![Series { name: "figure".into(), style: Style::new(), shape: SeriesShape::Line(&points) }],
+///     reference_lines: Vec::new(),
 ///     cursor: None,
 /// };
 /// let area = Rect::new(0, 0, 40, 10);
-/// let plot = chart.render(area, &mut Buffer::empty(area), &Theme::plain(), Glyphs::Braille);
+/// let plot = chart.render(area, &mut Buffer::empty(area), &Theme::plain(), SymbolSet::Braille);
 /// assert!(plot.is_some_and(|plot| plot.width < area.width), "the axes take some columns");
 /// ```
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub struct Chart<'a> {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series<'a>>,
-    pub levels: Vec<Level>,
+    pub reference_lines: Vec<ReferenceLine>,
     pub cursor: Option<Cursor>,
 }
 
@@ -112,7 +112,7 @@ const ROWS_WITH_X: u16 = 7;
 impl Chart<'_> {
     /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and returns `None` where `area` is too small
     /// for an axis and a plot.
-    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) -> Option<Rect> {
+    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) -> Option<Rect> {
         let legend =
             u16::from(area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()));
         let foot = 1 + u16::from(area.height >= ROWS_WITH_X);
@@ -131,10 +131,10 @@ impl Chart<'_> {
             },
             x: self.x,
             y: self.y,
-            glyphs,
+            symbols,
         };
         layers::axes(&plot, &ticks, area.x, foot > 1, buffer, theme);
-        layers::levels(&plot, &self.levels, buffer);
+        layers::reference_lines(&plot, &self.reference_lines, buffer);
         if let Some(cursor) = &self.cursor {
             layers::column(&plot, cursor, buffer, theme);
         }
@@ -144,10 +144,10 @@ impl Chart<'_> {
         if let Some(cursor) = &self.cursor {
             layers::read_out(&plot, cursor, buffer, theme);
         }
-        layers::names(&plot, &self.levels, buffer);
+        layers::names(&plot, &self.reference_lines, buffer);
         if legend > 0 {
             let row = Rect { x: plot.area.x + 1, width: plot.area.width - 1, height: 1, ..area };
-            layers::legend(&self.series, row, buffer, theme, glyphs);
+            layers::legend(&self.series, row, buffer, theme, symbols);
         }
         Some(plot.area)
     }

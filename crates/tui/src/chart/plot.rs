@@ -1,7 +1,7 @@
 //! Maps values to the screen: to dots for lines, to cells for marks. Both maps agree.
 
 use super::axis::Axis;
-use super::glyphs::Glyphs;
+use super::symbols::SymbolSet;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -15,7 +15,7 @@ pub struct Plot {
     pub area: Rect,
     pub x: Axis,
     pub y: Axis,
-    pub glyphs: Glyphs,
+    pub symbols: SymbolSet,
 }
 
 /// The row of a value, or the row of the edge that the value is beyond.
@@ -29,7 +29,7 @@ pub enum PlotRow {
 impl Plot {
     /// The index of the last dot across and of the last dot up.
     fn last_dot(&self) -> (f64, f64) {
-        let (across, down) = self.glyphs.dots();
+        let (across, down) = self.symbols.dots();
         (f64::from(self.area.width * across - 1), f64::from(self.area.height * down - 1))
     }
 
@@ -43,7 +43,7 @@ impl Plot {
     /// The column of a value on the x-axis. `None` out of range.
     pub fn column(&self, x: f64) -> Option<u16> {
         let (across, _) = self.last_dot();
-        nearest(self.x.share(x) * across, across).map(|dot| self.area.x + dot / self.glyphs.dots().0)
+        nearest(self.x.share(x) * across, across).map(|dot| self.area.x + dot / self.symbols.dots().0)
     }
 
     /// The row of a value on the y-axis. The value must not be NaN.
@@ -51,7 +51,7 @@ impl Plot {
         let (_, up) = self.last_dot();
         let dot = self.y.share(y) * up;
         match nearest(dot, up) {
-            Some(dot) => PlotRow::In(self.area.bottom() - 1 - dot / self.glyphs.dots().1),
+            Some(dot) => PlotRow::In(self.area.bottom() - 1 - dot / self.symbols.dots().1),
             None if dot > up => PlotRow::Above(self.area.top()),
             None => PlotRow::Below(self.area.bottom() - 1),
         }
@@ -77,11 +77,11 @@ impl Plot {
             before = here;
         }
         let signs = ['-', '|', '*'];
-        match self.glyphs {
-            Glyphs::Braille => self.paint(&runs.concat(), Marker::Braille, style, buffer),
-            Glyphs::Ascii => {
+        match self.symbols {
+            SymbolSet::Braille => self.paint(&runs.concat(), Marker::Braille, style, buffer),
+            SymbolSet::Ascii => {
                 for (lines, sign) in runs.iter().zip(signs) {
-                    self.paint(lines, self.glyphs.marker(sign), style, buffer);
+                    self.paint(lines, self.symbols.marker(sign), style, buffer);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Parses unified diffs. Any text is accepted: the counts of a hunk may be wrong, lines may be missing.
 
-use super::{Diff, File, Hunk, Line, Sign, words};
+use super::{Diff, DiffLine, FileDiff, Hunk, LineKind, words};
 
 /// The rest of a hunk, by the counts in its head.
 #[derive(Default)]
@@ -17,7 +17,7 @@ impl Remaining {
 }
 
 pub(super) fn parse(text: &str) -> Diff {
-    let mut files: Vec<File> = Vec::new();
+    let mut files: Vec<FileDiff> = Vec::new();
     let mut open: Option<Remaining> = None;
     for text in text.split_terminator('\n') {
         if let (Some(left), Some(file)) = (&mut open, files.last_mut())
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str) -> Diff {
 }
 
 /// Adds a line to the last hunk. False where the line does not belong to it.
-fn add_line(file: &mut File, open: &mut Remaining, text: &str) -> bool {
+fn add_line(file: &mut FileDiff, open: &mut Remaining, text: &str) -> bool {
     let Some(hunk) = file.hunks.last_mut() else { return false };
     if text.starts_with('\\') {
         // `\ No newline at end of file`
@@ -46,12 +46,12 @@ fn add_line(file: &mut File, open: &mut Remaining, text: &str) -> bool {
     if open.is_empty() {
         return false;
     }
-    let (sign, rest) = match text.split_at_checked(1) {
-        Some(("-", rest)) => (Sign::Removed, rest),
-        Some(("+", rest)) => (Sign::Added, rest),
-        Some((" ", rest)) => (Sign::Same, rest),
+    let (kind, rest) = match text.split_at_checked(1) {
+        Some(("-", rest)) => (LineKind::Removed, rest),
+        Some(("+", rest)) => (LineKind::Added, rest),
+        Some((" ", rest)) => (LineKind::Same, rest),
         // Mail programs remove the blank of an empty line.
-        _ if text.is_empty() => (Sign::Same, text),
+        _ if text.is_empty() => (LineKind::Same, text),
         _ => return false,
     };
     let step = |side: &mut (u32, u32)| {
@@ -59,11 +59,11 @@ fn add_line(file: &mut File, open: &mut Remaining, text: &str) -> bool {
         *side = (number.saturating_add(1), side.1.saturating_sub(1));
         number
     };
-    hunk.lines.push(Line {
-        sign,
+    hunk.lines.push(DiffLine {
+        kind,
         text: rest.to_owned(),
-        old: (sign != Sign::Added).then(|| step(&mut open.old)),
-        new: (sign != Sign::Removed).then(|| step(&mut open.new)),
+        old: (kind != LineKind::Added).then(|| step(&mut open.old)),
+        new: (kind != LineKind::Removed).then(|| step(&mut open.new)),
         unended: false,
         parts: Vec::new(),
         beside: None,
@@ -72,18 +72,18 @@ fn add_line(file: &mut File, open: &mut Remaining, text: &str) -> bool {
 }
 
 /// Parses a line outside of hunks: a hunk's head, a file's head, or a note.
-fn parse_head(files: &mut Vec<File>, text: &str) -> Option<Remaining> {
+fn parse_head(files: &mut Vec<FileDiff>, text: &str) -> Option<Remaining> {
     if let Some((hunk, open)) = hunk_head(text) {
         current(files).hunks.push(hunk);
         return Some(open);
     }
     if let Some(names) = text.strip_prefix("diff --git ") {
         let name = git_name(names);
-        files.push(File { old: name.clone(), new: name, ..File::default() });
+        files.push(FileDiff { old: name.clone(), new: name, ..FileDiff::default() });
     } else if let Some(name) = text.strip_prefix("--- ") {
         // In the output of `diff -u` this line begins a file.
         if files.last().is_none_or(|file| !file.hunks.is_empty()) {
-            files.push(File::default());
+            files.push(FileDiff::default());
         }
         current(files).old = path(name);
     } else if let Some(name) = text.strip_prefix("+++ ") {
@@ -95,9 +95,9 @@ fn parse_head(files: &mut Vec<File>, text: &str) -> Option<Remaining> {
 }
 
 /// The last file, which is created if there is none.
-fn current(files: &mut Vec<File>) -> &mut File {
+fn current(files: &mut Vec<FileDiff>) -> &mut FileDiff {
     if files.is_empty() {
-        files.push(File::default());
+        files.push(FileDiff::default());
     }
     let last = files.len() - 1;
     &mut files[last]

@@ -5,12 +5,12 @@ use lab_core::repo::text_diff;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn diff_with(old: &str, new: &str, around: Around) -> Diff {
+fn diff_with(old: &str, new: &str, around: ContextLines) -> Diff {
     Diff::parse(&text_diff(old, new, around.lines()).expect("a diff"))
 }
 
 fn diff_of(old: &str, new: &str) -> Diff {
-    diff_with(old, new, Around::default())
+    diff_with(old, new, ContextLines::default())
 }
 
 /// The old text with the diff's changes in it; `None` where it does not fit.
@@ -26,13 +26,13 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
         }
         for line in &hunk.lines {
             let whole = format!("{}{}", line.text, if line.unended { "" } else { "\n" });
-            if line.sign != Sign::Added {
+            if line.kind != LineKind::Added {
                 if (lines.next()?, line.old) != (&whole, Some(at)) {
                     return None;
                 }
                 at += 1;
             }
-            if line.sign != Sign::Removed {
+            if line.kind != LineKind::Removed {
                 out.push_str(&whole);
             }
         }
@@ -50,7 +50,7 @@ fn picture(diff: &Diff) -> String {
             text.insert(part.end, ']');
             text.insert(part.start, '[');
         }
-        out.push_str(&format!("{}{text}\n", line.sign.mark()));
+        out.push_str(&format!("{}{text}\n", line.kind.mark()));
     }
     out
 }
@@ -59,10 +59,10 @@ fn beside(diff: &Diff) -> Vec<(String, String)> {
     let text = |file: usize, hunk: usize, line: Option<usize>| {
         line.and_then(|line| diff.line(file, hunk, line)).map_or("~".to_owned(), |line| line.text.clone())
     };
-    diff.rows(Form::Split)
+    diff.rows(DiffLayout::Split)
         .into_iter()
         .filter_map(|row| match row {
-            Row::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
+            DiffRow::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
             _ => None,
         })
         .collect()
@@ -111,7 +111,7 @@ fn distant_changes_have_separate_hunks_that_name_the_function() {
     let diff = diff_of(&old, &new);
     let heads: Vec<String> = diff.hunks().map(|hunk| format!("{} {}", hunk.range(), hunk.section)).collect();
     assert_eq!(heads, ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]);
-    let mut view = DiffView::new(Arc::new(diff), Form::Unified);
+    let mut view = DiffView::new(Arc::new(diff), DiffLayout::Unified);
     assert!(view.step_hunk(true) && view.line() == Some(29));
     assert!(view.step_hunk(true) && view.line() == Some(2), "round the end");
     assert!(view.step_hunk(false) && view.line() == Some(29));
@@ -124,7 +124,7 @@ fn gits_file_headers_are_parsed() {
          +-- not a file\n\\ No newline at end of file\ndiff --git a/x.bin b/x.bin\nnew file mode 100644\nBinary files /dev/null and b/x.bin \
          differ\ndiff --git a/old.md b/new.md\nsimilarity index 100%\nrename from old.md\nrename to new.md\n",
     );
-    let names: Vec<Option<&str>> = diff.files.iter().map(File::name).collect();
+    let names: Vec<Option<&str>> = diff.files.iter().map(FileDiff::name).collect();
     assert_eq!(names, [Some("k/kernel.cu"), Some("x.bin"), None]);
     assert_eq!(diff.files[0].hunks[0].section, "void f()");
     assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
@@ -149,19 +149,22 @@ fn text() -> impl Strategy<Value = String> {
 fn shows_all(diff: &Diff) -> bool {
     let lines: Vec<(usize, usize)> =
         diff.hunks().enumerate().flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l))).collect();
-    let on = |side: Sign| -> Vec<(usize, usize)> {
-        let rows = diff.rows(Form::Split).into_iter();
+    let on = |side: LineKind| -> Vec<(usize, usize)> {
+        let rows = diff.rows(DiffLayout::Split).into_iter();
         rows.filter_map(|row| match row {
-            Row::Pair { hunk, old, new, .. } => Some((hunk, if side == Sign::Removed { old? } else { new? })),
+            DiffRow::Pair { hunk, old, new, .. } => {
+                Some((hunk, if side == LineKind::Removed { old? } else { new? }))
+            }
             _ => None,
         })
         .collect()
     };
-    let of = |sign: Sign| -> Vec<(usize, usize)> {
-        let keep = |(h, l): &(usize, usize)| diff.files[0].hunks[*h].lines[*l].sign != sign;
+    let of = |kind: LineKind| -> Vec<(usize, usize)> {
+        let keep = |(h, l): &(usize, usize)| diff.files[0].hunks[*h].lines[*l].kind != kind;
         lines.iter().copied().filter(keep).collect()
     };
-    diff.is_empty() || (on(Sign::Removed) == of(Sign::Added) && on(Sign::Added) == of(Sign::Removed))
+    diff.is_empty()
+        || (on(LineKind::Removed) == of(LineKind::Added) && on(LineKind::Added) == of(LineKind::Removed))
 }
 
 proptest! {
@@ -175,19 +178,19 @@ proptest! {
 
     #[test]
     fn the_context_does_not_change_the_changes_or_where_they_begin(old in text(), new in text()) {
-        let near = DiffView::new(Arc::new(diff_of(&old, &new)), Form::Unified);
-        for around in [Around::Far, Around::Whole] {
+        let near = DiffView::new(Arc::new(diff_of(&old, &new)), DiffLayout::Unified);
+        for around in [ContextLines::Far, ContextLines::Whole] {
             let diff = diff_with(&old, &new, around);
             prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
             prop_assert_eq!(diff.counts(), near.diff().counts());
-            prop_assert!(around != Around::Whole || diff.hunks().count() <= 1);
-            for form in [Form::Unified, Form::Split] {
+            prop_assert!(around != ContextLines::Whole || diff.hunks().count() <= 1);
+            for form in [DiffLayout::Unified, DiffLayout::Split] {
                 let view = DiffView::new(Arc::new(diff.clone()), form);
                 prop_assert_eq!(view.stops().len(), near.stops().len());
                 // Each row is found again, and back.
                 let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
                 let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
-                prop_assert!(form == Form::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
+                prop_assert!(form == DiffLayout::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
                 prop_assert!(lines.clone().all(|row| is_there(&row)));
             }
         }
@@ -206,8 +209,8 @@ proptest! {
     fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
         let theme = crate::theme::Theme::plain();
-        let brush = Brush { theme: &theme, ink: &plain, search: "a", columns, left, digits: diff.digits() };
-        for form in [Form::Unified, Form::Split] {
+        let brush = RowPainter { theme: &theme, ink: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
+        for form in [DiffLayout::Unified, DiffLayout::Split] {
             for row in diff.rows(form) {
                 brush.row(&diff, row, true);
             }

@@ -1,6 +1,6 @@
 //! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the two differ.
 
-use super::{Line, Sign};
+use super::{DiffLine, LineKind};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
@@ -25,14 +25,14 @@ impl Word<'_> {
 }
 
 /// Sets `parts` and `beside` of a hunk's lines.
-pub(super) fn mark(lines: &mut [Line]) {
+pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
-        let run = |from: usize, sign: Sign| {
-            from + lines[from..].iter().take_while(|line| line.sign == sign).count()
+        let run = |from: usize, kind: LineKind| {
+            from + lines[from..].iter().take_while(|line| line.kind == kind).count()
         };
-        let removed = at..run(at, Sign::Removed);
-        let added = removed.end..run(removed.end, Sign::Added);
+        let removed = at..run(at, LineKind::Removed);
+        let added = removed.end..run(removed.end, LineKind::Added);
         if !removed.is_empty() && !added.is_empty() {
             compare(lines, removed, added.clone());
         }
@@ -41,7 +41,7 @@ pub(super) fn mark(lines: &mut [Line]) {
 }
 
 /// Compares the removed lines with the added lines that follow them.
-fn compare(lines: &mut [Line], removed: Range<usize>, added: Range<usize>) {
+fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
     let count = |range: Range<usize>| -> usize { lines[range].iter().map(|line| line.text.len()).sum() };
     if count(removed.clone()) + count(added.clone()) > WORD_LIMIT * 8 {
         return;
@@ -125,7 +125,7 @@ fn differing(words: &[Word], line: usize, differs: impl Fn(usize) -> bool) -> Ve
 }
 
 /// The words of some lines: names and numbers, runs of blanks, operators, single punctuation marks.
-fn words(lines: &[Line], range: Range<usize>) -> Vec<Word<'_>> {
+fn words(lines: &[DiffLine], range: Range<usize>) -> Vec<Word<'_>> {
     let mut out = Vec::new();
     for line in range {
         let text = lines[line].text.as_str();

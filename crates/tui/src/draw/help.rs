@@ -2,7 +2,7 @@
 
 use super::dialog::Dialog;
 use crate::keymap::Action;
-use crate::keymap::{Binding, Place, TABLE};
+use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::text::{fit, pad, width, wrap};
 use crate::widgets::window::draw_window;
 use ratatui::Frame;
@@ -23,12 +23,12 @@ pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, scroll: usize
     let mut lines = Vec::new();
     let key_columns = TABLE.iter().map(|b| width(&labels(b))).max().unwrap_or(0);
     let columns = usize::from(area.width.saturating_sub(8).min(HELP_COLUMNS - 4));
-    for place in Place::ALL {
-        if TABLE.iter().all(|b| b.place != place) {
+    for place in KeyScope::ALL {
+        if TABLE.iter().all(|b| b.scope != place) {
             continue;
         }
         lines.push(Line::styled(place.heading(), theme.strong()));
-        for binding in TABLE.iter().filter(|b| b.place == place) {
+        for binding in TABLE.iter().filter(|b| b.scope == place) {
             let rows = wrap(binding.doc, columns.saturating_sub(key_columns + 4));
             for (row, text) in rows.into_iter().enumerate() {
                 let keys = if row == 0 { labels(binding) } else { String::new() };

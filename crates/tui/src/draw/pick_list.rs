@@ -1,7 +1,7 @@
 //! The palette and the theme picker: a line to type, and below it the matching rows.
 
 use super::dialog::Dialog;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyScope};
 use crate::overlay::PickList;
 use crate::palette::{Offer, PaletteRows};
 use crate::text::{fit, pad, printable, width};
@@ -58,7 +58,7 @@ fn offer_rows<'a>(
 ) -> impl Fn(usize, usize) -> Line<'static> + use<'a> {
     let (theme, keymap, view) = (dialog.theme(), &dialog.appearance.keymap, dialog.view);
     let key = move |action: Action| {
-        let heard = keymap.key_in(Place::In(view), action);
+        let heard = keymap.key_in(KeyScope::In(view), action);
         if heard.is_empty() { keymap.key(action) } else { heard }
     };
     let key_columns = offers.iter().map(|o| width(&key(o.binding.action))).max().unwrap_or(0).max(3);

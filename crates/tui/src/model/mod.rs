@@ -18,9 +18,9 @@ use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
-use crate::{keymap::Place, layout::Layout};
+use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::run::experiment::{Experiment, Key};
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// The details of the shown experiment; `None` while they are loaded.
-    pub fn details(&self) -> Option<&Whole> {
+    pub fn details(&self) -> Option<&ExperimentDetails> {
         let shown = self.shown()?;
         self.selection.details.as_ref().filter(|details| shown.is(&details.key))
     }
@@ -185,8 +185,8 @@ impl Model {
 
     /// The actions that match the typed words.
     pub fn offers(&self, typed: &str) -> Vec<Offer> {
-        palette::offers(typed, |binding| match binding.place {
-            Place::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
+        palette::offers(typed, |binding| match binding.scope {
+            KeyScope::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
             _ => self.usable(binding.action),
         })
     }

@@ -8,7 +8,7 @@
 //!  processes  1234  lab (this run)   0.6 GiB   83 % busy
 //! ```
 
-use crate::chart::{Axis, Chart, Drawn, Level, On, Scale, Series};
+use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
 use crate::state::{DeviceHistory, Now, Runs, ScreenSettings};
@@ -176,18 +176,26 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appear
     let slowdown = data.history.slowdown_c.map(f64::from).filter(|_| gauge.unit == "°C");
     // A limit far above the curve would flatten it, so it is left out.
     let level = slowdown.filter(|limit| high > limit - 25.0);
-    let level =
-        level.map(|at| Level { on: On::Y, at, name: format!("slows down at {at:.0}"), style: theme.warn() });
+    let level = level.map(|at| ReferenceLine {
+        axis: AxisId::Y,
+        at,
+        name: format!("slows down at {at:.0}"),
+        style: theme.warn(),
+    });
     let values = points.iter().map(|(_, v)| *v).chain(level.iter().map(|l| l.at));
     let chart = Chart {
         x: Axis::between(from, 0.0, Scale::Linear).unit("s"),
         y: Axis::over(values, Scale::Linear).unit(gauge.unit),
-        series: vec![Series { name: String::new(), style: theme.accent(), drawn: Drawn::Line(&points) }],
-        levels: level.into_iter().collect(),
+        series: vec![Series {
+            name: String::new(),
+            style: theme.accent(),
+            shape: SeriesShape::Line(&points),
+        }],
+        reference_lines: level.into_iter().collect(),
         cursor: None,
     };
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    chart.render(below, frame.buffer_mut(), theme, appearance.glyphs);
+    chart.render(below, frame.buffer_mut(), theme, appearance.symbols);
 }
 
 fn figure(value: f64) -> String {

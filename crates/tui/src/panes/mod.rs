@@ -16,7 +16,7 @@ pub mod history;
 pub mod run_log;
 pub mod source;
 
-use crate::diff::Around;
+use crate::diff::ContextLines;
 use crate::log::LogView;
 use crate::views::split::{Shares, Split};
 use crate::views::{Pane, View};
@@ -46,7 +46,7 @@ pub struct Panes {
     /// The text that each pane's rows were searched for.
     pub needles: HashMap<Pane, String>,
     /// How many lines every diff shows around a change.
-    pub around: Around,
+    pub around: ContextLines,
     pub correctness: CorrectnessState,
     pub history: HistoryState,
     pub commits: CommitsState,

@@ -1,7 +1,7 @@
 //! The messages of compilers and of `lab check`, at the lines of the present text that they belong to.
 
 use super::Source;
-use crate::diff::Moved;
+use crate::diff::LineLocation;
 use crate::text::printable;
 use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::report::{Diagnostic, Report, Severity};
@@ -12,7 +12,7 @@ const MESSAGE_LIMIT: usize = 500;
 
 /// Whether a message belongs to the bytes on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Freshness {
     /// The message is about exactly these bytes.
     Fresh,
     /// The message is about older bytes; its line is unchanged.
@@ -23,14 +23,14 @@ pub enum Standing {
 
 /// A message whose text is safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct SourceMessage {
     pub severity: Severity,
     pub text: String,
     pub column: Option<u32>,
-    pub standing: Standing,
+    pub freshness: Freshness,
 }
 
-impl Message {
+impl SourceMessage {
     /// `error`, `warning` or `note`.
     pub fn word(&self) -> &'static str {
         match self.severity {
@@ -43,11 +43,11 @@ impl Message {
 
 /// All messages of the shown runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Messages {
+pub struct SourceMessages {
     /// The messages of each line of the present text, lines from 0.
-    by_line: BTreeMap<usize, Vec<Message>>,
-    /// Messages about other files; their text begins with `FILE:LINE: `.
-    pub elsewhere: Vec<Message>,
+    by_line: BTreeMap<usize, Vec<SourceMessage>>,
+    /// SourceMessages about other files; their text begins with `FILE:LINE: `.
+    pub elsewhere: Vec<SourceMessage>,
 }
 
 /// Whether the file of a message is the kernel. Only the file name counts: the compiler may see another folder, and the judged kernel
@@ -56,7 +56,7 @@ pub fn of_kernel(file: &str, kernel: &str) -> bool {
     file.rsplit('/').next() == kernel.rsplit('/').next()
 }
 
-impl Messages {
+impl SourceMessages {
     /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the fingerprint of what it
     /// judged, and with its report. `kernel` is the kernel's path.
     pub fn of<'r>(
@@ -64,7 +64,7 @@ impl Messages {
         runs: impl IntoIterator<Item = (RunId, &'r Fingerprint, &'r Report)>,
         kernel: &str,
     ) -> Self {
-        let mut all = Messages::default();
+        let mut all = SourceMessages::default();
         let Ok(present) = &source.present else { return all };
         let last = present.text.len().saturating_sub(1);
         let mut count = 0;
@@ -75,25 +75,28 @@ impl Messages {
                 count += 1;
                 if !of_kernel(&diagnostic.file, kernel) {
                     let text = format!("{}:{}: {}", diagnostic.file, diagnostic.line, diagnostic.message);
-                    let standing = if is_stale { Standing::Stale } else { Standing::Fresh };
-                    put(&mut all.elsewhere, message(diagnostic, &text, standing));
+                    let freshness = if is_stale { Freshness::Stale } else { Freshness::Fresh };
+                    put(&mut all.elsewhere, message(diagnostic, &text, freshness));
                     continue;
                 }
-                let (line, standing) = match since.map(|diff| diff.moved(diagnostic.line)) {
-                    Some(Moved::Kept(line)) => (line, Standing::Stale),
-                    Some(Moved::Gone(line)) => (line, Standing::Lost),
-                    None if is_stale => (diagnostic.line, Standing::Stale),
-                    None => (diagnostic.line, Standing::Fresh),
+                let (line, freshness) = match since.map(|diff| diff.locate(diagnostic.line)) {
+                    Some(LineLocation::Kept(line)) => (line, Freshness::Stale),
+                    Some(LineLocation::Gone(line)) => (line, Freshness::Lost),
+                    None if is_stale => (diagnostic.line, Freshness::Stale),
+                    None => (diagnostic.line, Freshness::Fresh),
                 };
                 let line = (line as usize).saturating_sub(1).min(last);
-                put(all.by_line.entry(line).or_default(), message(diagnostic, &diagnostic.message, standing));
+                put(
+                    all.by_line.entry(line).or_default(),
+                    message(diagnostic, &diagnostic.message, freshness),
+                );
             }
         }
         all
     }
 
     /// The messages at a line, from 0.
-    pub fn at(&self, line: usize) -> &[Message] {
+    pub fn at(&self, line: usize) -> &[SourceMessage] {
         self.by_line.get(&line).map_or(&[], Vec::as_slice)
     }
 
@@ -109,11 +112,11 @@ impl Messages {
 
     /// The first line with an error about the bytes on disk.
     pub fn first_error(&self) -> Option<usize> {
-        let is_error = |m: &Message| m.severity == Severity::Error && m.standing == Standing::Fresh;
+        let is_error = |m: &SourceMessage| m.severity == Severity::Error && m.freshness == Freshness::Fresh;
         self.by_line.iter().find(|(_, all)| all.iter().any(is_error)).map(|(line, _)| *line)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Message> {
+    fn all(&self) -> impl Iterator<Item = &SourceMessage> {
         self.by_line.values().flatten().chain(&self.elsewhere)
     }
 
@@ -128,7 +131,7 @@ impl Messages {
                 parts.push(format!("{symbol} {count} {word}{}", if count == 1 { "" } else { "s" }));
             }
         }
-        if !parts.is_empty() && self.all().all(|message| message.standing != Standing::Fresh) {
+        if !parts.is_empty() && self.all().all(|message| message.freshness != Freshness::Fresh) {
             parts.push("(stale)".to_owned());
         }
         parts.join(" ")
@@ -136,17 +139,17 @@ impl Messages {
 }
 
 /// Adds a message once: a compiler that builds for two targets reports each message twice.
-fn put(all: &mut Vec<Message>, message: Message) {
+fn put(all: &mut Vec<SourceMessage>, message: SourceMessage) {
     if !all.contains(&message) {
         all.push(message);
     }
 }
 
-fn message(diagnostic: &Diagnostic, text: &str, standing: Standing) -> Message {
-    Message {
+fn message(diagnostic: &Diagnostic, text: &str, freshness: Freshness) -> SourceMessage {
+    SourceMessage {
         severity: diagnostic.severity,
         text: printable(text).into_owned(),
         column: diagnostic.column,
-        standing,
+        freshness,
     }
 }

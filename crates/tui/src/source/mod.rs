@@ -7,10 +7,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use messages::{Message, Messages, Standing, of_kernel};
-pub use text::Text;
+pub use messages::{Freshness, SourceMessage, SourceMessages, of_kernel};
+pub use text::SourceText;
 
-use crate::diff::{Around, Diff};
+use crate::diff::{ContextLines, Diff};
 use crate::highlight::Highlighted;
 use lab_core::run::experiment::Key;
 use lab_core::run::{Fingerprint, RunId};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The version that the kernel on disk is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Against {
+pub enum Baseline {
     /// The kernel in HEAD, which was kept last.
     Incumbent,
     Experiment(Key),
@@ -26,21 +26,21 @@ pub enum Against {
 
 /// A request to read the kernel. Equal requests have equal answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    pub against: Against,
+pub struct SourceRequest {
+    pub baseline: Baseline,
     /// Runs whose messages are shown: their lines are located in the present text.
     pub runs: Vec<RunId>,
     /// The bytes on disk and the commit in HEAD at the time of the request: when one of them changes, the answer changes.
     pub present: Option<Fingerprint>,
     pub head: Option<String>,
     /// How much unchanged text the diff shows around a change.
-    pub around: Around,
+    pub around: ContextLines,
 }
 
 /// The answer to a request. Each part may fail by itself.
 #[derive(Clone, Debug)]
 pub struct Source {
-    pub asked: Asked,
+    pub request: SourceRequest,
     pub present: Result<Present, String>,
     pub base: Result<Base, String>,
     /// The diff from the base to the present text. Empty where one of them is missing.
@@ -52,7 +52,7 @@ pub struct Source {
 /// The kernel on disk.
 #[derive(Clone, Debug)]
 pub struct Present {
-    pub text: Text,
+    pub text: SourceText,
     pub fingerprint: Fingerprint,
 }
 
@@ -61,19 +61,19 @@ pub struct Present {
 pub struct Base {
     /// Its name on the screen: `incumbent a1b2c3d`.
     pub name: String,
-    pub text: Text,
+    pub text: SourceText,
 }
 
 /// One of the two texts that are highlighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum SourceVersion {
     Present,
     Base,
 }
 
 /// The highlighting to show for the text `to` until its own is ready: the lines that both texts have at the beginning and at the end
 /// keep their highlighting, the others are plain.
-pub fn carry(from: &Text, highlighted: &Highlighted, to: &Text) -> Highlighted {
+pub fn carry_highlighting(from: &SourceText, highlighted: &Highlighted, to: &SourceText) -> Highlighted {
     let (head, tail) = from.common(to);
     let line = |at: usize| {
         let known = match at {

@@ -1,4 +1,4 @@
-//! Messages stay at their lines, also after the lines have moved.
+//! SourceMessages stay at their lines, also after the lines have moved.
 
 use super::*;
 
@@ -15,30 +15,30 @@ fn source(judged: &str, now: &str) -> Source {
     let fingerprint = Fingerprint(if judged == now { "judged" } else { "newer" }.into());
     let since = diff_of(judged, now);
     Source {
-        asked: Asked {
-            against: Against::Incumbent,
+        request: SourceRequest {
+            baseline: Baseline::Incumbent,
             runs: vec![RunId(1)],
             present: None,
             head: None,
-            around: Around::default(),
+            around: ContextLines::default(),
         },
-        present: Ok(Present { text: Text::new(now), fingerprint }),
+        present: Ok(Present { text: SourceText::new(now), fingerprint }),
         base: Err("none".into()),
         diff: Arc::default(),
         since: if since.is_empty() { Vec::new() } else { vec![(RunId(1), since)] },
     }
 }
 
-fn messages(judged: &str, now: &str, log: &str) -> Messages {
+fn messages(judged: &str, now: &str, log: &str) -> SourceMessages {
     let (report, fingerprint) = (Report::read(log), Fingerprint("judged".into()));
-    Messages::of(&source(judged, now), [(RunId(1), &fingerprint, &report)], "kernels/a/kernel.cu")
+    SourceMessages::of(&source(judged, now), [(RunId(1), &fingerprint, &report)], "kernels/a/kernel.cu")
 }
 
-/// `line standing text` of each, lines from 1.
-fn seen(messages: &Messages) -> Vec<String> {
+/// `line freshness text` of each, lines from 1.
+fn seen(messages: &SourceMessages) -> Vec<String> {
     let at = |line: usize| {
         let all = messages.at(line).iter();
-        all.map(move |m| format!("{} {:?} {}", line + 1, m.standing, m.text))
+        all.map(move |m| format!("{} {:?} {}", line + 1, m.freshness, m.text))
     };
     messages.lines().flat_map(at).collect()
 }
@@ -67,14 +67,14 @@ fn messages_follow_their_lines_and_become_stale() {
 
 #[test]
 fn highlighting_and_cursor_stay_with_unchanged_lines() {
-    let (old, new) = (Text::new("a\nb\nc\n"), Text::new("a\nx\ny\nb2\nc"));
+    let (old, new) = (SourceText::new("a\nb\nc\n"), SourceText::new("a\nx\ny\nb2\nc"));
     assert_eq!(old.common(&new), (1, 1));
     assert_eq!([0, 1, 2].map(|at| old.follow(at, &new)), [0, 1, 4]);
     let colour = |n: usize| -> crate::highlight::LineSpans {
         Arc::new([crate::highlight::SyntaxSpan { range: 0..n, role: crate::highlight::SyntaxRole::Type }])
     };
     let colours = Highlighted { lines: vec![colour(1), colour(2), colour(3)], parsed_lines: 0 };
-    let carried = carry(&old, &colours, &new);
+    let carried = carry_highlighting(&old, &colours, &new);
     let ends: Vec<Option<usize>> = (0..5).map(|at| carried.line(at).first().map(|s| s.range.end)).collect();
     assert_eq!(ends, [Some(1), None, None, None, Some(3)]);
 }
@@ -86,13 +86,13 @@ proptest! {
         new in prop::collection::vec("[abc]{0,1}", 0..20),
         line in 1u32..24,
     ) {
-        let (old_text, new_text) = (Text::new(old.join("\n")), Text::new(new.join("\n")));
+        let (old_text, new_text) = (SourceText::new(old.join("\n")), SourceText::new(new.join("\n")));
         let (held, now) = (old_text.line(line as usize - 1), |at: u32| new_text.line(at as usize - 1).to_owned());
-        match diff_of(old_text.whole(), new_text.whole()).moved(line) {
+        match diff_of(old_text.whole(), new_text.whole()).locate(line) {
             // Nothing is promised of a line that the old text does not have.
             _ if line as usize > old_text.len() => {}
-            crate::diff::Moved::Kept(at) => prop_assert_eq!(now(at), held),
-            crate::diff::Moved::Gone(at) => prop_assert!(at >= 1 && at as usize <= new_text.len().max(1)),
+            crate::diff::LineLocation::Kept(at) => prop_assert_eq!(now(at), held),
+            crate::diff::LineLocation::Gone(at) => prop_assert!(at >= 1 && at as usize <= new_text.len().max(1)),
         }
         let followed = old_text.follow(line as usize - 1, &new_text);
         prop_assert!(followed <= new_text.len());

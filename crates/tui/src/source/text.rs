@@ -5,25 +5,25 @@ use std::sync::Arc;
 /// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end begins no further line.
 ///
 /// ```
-/// use lab_tui::source::Text;
+/// use lab_tui::source::SourceText;
 ///
-/// let text = Text::new("a\nb\n");
+/// let text = SourceText::new("a\nb\n");
 /// assert_eq!((text.len(), text.line(1), text.line(2)), (2, "b", ""));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct SourceText {
     whole: Arc<str>,
     /// The byte offset of each line.
     starts: Arc<[usize]>,
 }
 
-impl Default for Text {
+impl Default for SourceText {
     fn default() -> Self {
-        Text::new("")
+        SourceText::new("")
     }
 }
 
-impl Text {
+impl SourceText {
     /// Indexes the lines of a text.
     pub fn new(whole: impl Into<Arc<str>>) -> Self {
         let whole: Arc<str> = whole.into();
@@ -33,7 +33,7 @@ impl Text {
             starts.push(at);
             at += line.len();
         }
-        Text { starts: starts.into(), whole }
+        SourceText { starts: starts.into(), whole }
     }
 
     /// The whole text.
@@ -61,7 +61,7 @@ impl Text {
     }
 
     /// The number of equal lines at the beginning of both texts, and the number of further equal lines at the end.
-    pub fn common(&self, other: &Text) -> (usize, usize) {
+    pub fn common(&self, other: &SourceText) -> (usize, usize) {
         let most = self.len().min(other.len());
         let same = |a: usize, b: usize| self.line(a) == other.line(b);
         let head = (0..most).take_while(|at| same(*at, *at)).count();
@@ -71,7 +71,7 @@ impl Text {
 
     /// The position of line `at` of this text in `other`: exact for the common lines at the beginning and at the end, else the same
     /// number. At most the last line of `other`.
-    pub fn follow(&self, at: usize, other: &Text) -> usize {
+    pub fn follow(&self, at: usize, other: &SourceText) -> usize {
         let (head, tail) = self.common(other);
         let at = if at >= head && at >= self.len() - tail {
             other.len() - self.len().saturating_sub(at)

@@ -1,6 +1,6 @@
 //! The columns of the table: their names, and the values that rows are sorted by.
 
-use super::Facts;
+use super::RowFacts;
 use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Status};
 use lab_protocol::report::Speed;
@@ -84,7 +84,12 @@ impl Column {
 
     /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last in either
     /// order.
-    pub fn value<'a>(self, index: usize, experiment: &'a Experiment, facts: &Facts) -> Option<SortValue<'a>> {
+    pub fn value<'a>(
+        self,
+        index: usize,
+        experiment: &'a Experiment,
+        facts: &RowFacts,
+    ) -> Option<SortValue<'a>> {
         let number = |n: f64| Some(SortValue::Number(n));
         let row = &experiment.row;
         match self {

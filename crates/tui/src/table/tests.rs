@@ -6,8 +6,8 @@ use lab_core::run::experiment::{Measured, Row, Status};
 use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
 
-const HERE: Here =
-    Here { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
+const HERE: TableContext =
+    TableContext { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
 
 /// `figure status kernel device description`, oldest first.
 fn history(rows: &str) -> Vec<Experiment> {
@@ -55,7 +55,7 @@ const PAST: &str = "
 
 fn table(history: &[Experiment]) -> Table {
     let mut table = Table::default();
-    table.learn(history, HERE);
+    table.set_history(history, HERE);
     table
 }
 
@@ -161,6 +161,6 @@ fn two_are_marked_and_a_third_mark_removes_the_oldest() {
     assert_eq!(table.marked(), [history[3].key(), history[7].key()]);
     table.mark(history[3].key());
     assert_eq!(table.marked(), [history[7].key()]);
-    table.learn(&history[..7], HERE);
+    table.set_history(&history[..7], HERE);
     assert!(table.marked().is_empty(), "an experiment that is gone has no mark");
 }

@@ -3,7 +3,7 @@
 use super::ask;
 use super::dialogs::insert;
 use crate::effect::Effect;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
 use crate::overlay::{Overlay, PickList};
 use crate::panes::graph::ReadTarget;
@@ -24,7 +24,7 @@ impl Model {
         self.message.acknowledge();
         let (stopped, mut effects) = self.stop_reading();
         // Esc that stopped the reading closes nothing else.
-        let action = self.appearance.keymap.find(Place::In(self.panes.view), key.into());
+        let action = self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into());
         if !(stopped && action == Some(Action::Close)) {
             effects.extend(self.on_heard_key(key));
         }
@@ -41,7 +41,7 @@ impl Model {
                 | Overlay::Undo { .. },
             ) => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
-            None => match self.appearance.keymap.find(Place::In(self.panes.view), key.into()) {
+            None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
                 None => Vec::new(),
             },
@@ -50,7 +50,7 @@ impl Model {
 
     /// On a screen that is too small to show anything only the keys that leave it act.
     fn on_key_while_too_small(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match self.appearance.keymap.find(Place::Screen, key.into()) {
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
             _ => Vec::new(),
         }

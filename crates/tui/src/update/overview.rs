@@ -7,13 +7,13 @@ use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
 use crate::status::MessageLevel;
-use crate::table::Here;
+use crate::table::TableContext;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, Reason};
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use std::sync::Arc;
 
 impl Model {
@@ -52,7 +52,7 @@ impl Model {
         effects
     }
 
-    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
+    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
         let is_idle = self.runs.is_idle();
         // The look began before the last run had ended: its verdict is older than the one that is shown. Another look
         // follows the end of each run.
@@ -134,10 +134,10 @@ impl Model {
         let setup = &self.setup;
         let device = self.repository.present_device(self.runs.last.as_ref(), setup);
         let (device, emulated) = device.unwrap_or_default();
-        let here = Here { kernel: &setup.kernel, device, emulated, goal: setup.goal };
+        let here = TableContext { kernel: &setup.kernel, device, emulated, goal: setup.goal };
         let table = &mut self.panes.experiments.table;
-        if is_new || !table.knows(&here) {
-            table.learn(&self.repository.experiments, here);
+        if is_new || !table.is_for(&here) {
+            table.set_history(&self.repository.experiments, here);
         }
     }
 

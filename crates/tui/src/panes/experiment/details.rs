@@ -2,14 +2,14 @@
 
 use super::Shown;
 use super::document::{Body, Document, Section, labelled};
-use crate::diff::{Around, DiffView};
+use crate::diff::{ContextLines, DiffView};
 use crate::format;
 use crate::state::ScreenSettings;
 use crate::text::{printable, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::{self, device_state};
 use crate::widgets::mark;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::message::Trailer;
 use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
@@ -23,7 +23,7 @@ const LABEL: usize = 12;
 
 pub fn sections<'a>(
     experiment: &Experiment,
-    details: Option<&'a Whole>,
+    details: Option<&'a ExperimentDetails>,
     view: &'a DiffView,
     shown: Shown,
     columns: usize,
@@ -55,7 +55,7 @@ pub fn sections<'a>(
 }
 
 /// The title of a diff, with the lines around its changes where they are not the usual ones.
-pub fn diff_title(title: &str, around: Around) -> String {
+pub fn diff_title(title: &str, around: ContextLines) -> String {
     let around = around.note();
     if around.is_empty() { title.to_owned() } else { format!("{title} · {around}") }
 }
@@ -173,7 +173,7 @@ fn measured(
     let report = record.report();
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
     let mut all = vec![
-        Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.glyphs)),
+        Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.symbols)),
         Section::new("measured", evidence::others(&report, objective.name(), columns, theme)),
         Section::new("on", device(&report, theme)),
     ];
@@ -228,6 +228,6 @@ fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSetting
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));
     }
-    out.extend(evidence::proof(&report, false, columns, theme, appearance.glyphs));
+    out.extend(evidence::proof(&report, false, columns, theme, appearance.symbols));
     out
 }

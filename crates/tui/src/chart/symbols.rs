@@ -4,13 +4,13 @@ use ratatui::symbols::Marker;
 
 /// The symbols of charts, chosen when the screen opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Glyphs {
+pub enum SymbolSet {
     #[default]
     Braille,
     Ascii,
 }
 
-impl Glyphs {
+impl SymbolSet {
     /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of these decides: `LAB_ASCII` (0 asks
     /// for braille), the setting, the locale. The locale is the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty (POSIX, XBD
     /// 8.2). Without a locale the symbols are braille: containers set no locale, and their terminals show braille.
@@ -24,30 +24,30 @@ impl Glyphs {
                 locale.is_some_and(|locale| !is_utf8(&locale))
             }
         };
-        if is_ascii { Glyphs::Ascii } else { Glyphs::Braille }
+        if is_ascii { SymbolSet::Ascii } else { SymbolSet::Braille }
     }
 
     /// `braille`, or `ascii` where charts are drawn in ASCII.
     pub fn pick<'a>(self, braille: &'a str, ascii: &'a str) -> &'a str {
         match self {
-            Glyphs::Braille => braille,
-            Glyphs::Ascii => ascii,
+            SymbolSet::Braille => braille,
+            SymbolSet::Ascii => ascii,
         }
     }
 
     /// The dots of a cell: across, down.
     pub(super) fn dots(self) -> (u16, u16) {
         match self {
-            Glyphs::Braille => (2, 4),
-            Glyphs::Ascii => (1, 1),
+            SymbolSet::Braille => (2, 4),
+            SymbolSet::Ascii => (1, 1),
         }
     }
 
     /// The marker of ratatui's canvas; `ascii` is the character in ASCII.
     pub(super) fn marker(self, ascii: char) -> Marker {
         match self {
-            Glyphs::Braille => Marker::Braille,
-            Glyphs::Ascii => Marker::Custom(ascii),
+            SymbolSet::Braille => Marker::Braille,
+            SymbolSet::Ascii => Marker::Custom(ascii),
         }
     }
 
@@ -57,8 +57,8 @@ impl Glyphs {
         const ASCII: [&str; 9] = [" ", "_", ".", ".", ":", ":", "|", "|", "#"];
         let eighths = eighths.min(8);
         match self {
-            Glyphs::Braille => BLOCKS[eighths],
-            Glyphs::Ascii => ASCII[eighths],
+            SymbolSet::Braille => BLOCKS[eighths],
+            SymbolSet::Ascii => ASCII[eighths],
         }
     }
 }
@@ -76,19 +76,19 @@ mod tests {
     #[test]
     fn the_environment_and_the_configuration_decide() {
         let choose = |ascii, vars: &[(&str, &str)]| {
-            Glyphs::choose(ascii, |name| {
+            SymbolSet::choose(ascii, |name| {
                 vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
             })
         };
-        assert_eq!(choose(None, &[]), Glyphs::Braille);
-        assert_eq!(choose(None, &[("LANG", "C.UTF-8")]), Glyphs::Braille);
-        assert_eq!(choose(None, &[("LANG", "en_US.utf8@euro")]), Glyphs::Braille);
-        assert_eq!(choose(None, &[("LANG", "C")]), Glyphs::Ascii);
-        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "POSIX")]), Glyphs::Ascii);
-        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "")]), Glyphs::Braille);
-        assert_eq!(choose(Some(true), &[("LANG", "C.UTF-8")]), Glyphs::Ascii);
-        assert_eq!(choose(Some(false), &[("LANG", "C")]), Glyphs::Braille);
-        assert_eq!(choose(Some(true), &[("LAB_ASCII", "0")]), Glyphs::Braille);
-        assert_eq!(choose(Some(false), &[("LAB_ASCII", "1")]), Glyphs::Ascii);
+        assert_eq!(choose(None, &[]), SymbolSet::Braille);
+        assert_eq!(choose(None, &[("LANG", "C.UTF-8")]), SymbolSet::Braille);
+        assert_eq!(choose(None, &[("LANG", "en_US.utf8@euro")]), SymbolSet::Braille);
+        assert_eq!(choose(None, &[("LANG", "C")]), SymbolSet::Ascii);
+        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "POSIX")]), SymbolSet::Ascii);
+        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "")]), SymbolSet::Braille);
+        assert_eq!(choose(Some(true), &[("LANG", "C.UTF-8")]), SymbolSet::Ascii);
+        assert_eq!(choose(Some(false), &[("LANG", "C")]), SymbolSet::Braille);
+        assert_eq!(choose(Some(true), &[("LAB_ASCII", "0")]), SymbolSet::Braille);
+        assert_eq!(choose(Some(false), &[("LAB_ASCII", "1")]), SymbolSet::Ascii);
     }
 }
