@@ -136,7 +136,7 @@ fn an_experiment_is_put_in_other_words() {
     world.tell("press 3; press j E");
     check_at("describe", &mut world, &[(100, 30), (40, 10)]);
     world.tell("press ctrl-u enter");
-    assert!(world.words().contains("say in a few words"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("describe in a few words"), "{}", world.screen(160, 45));
     world.tell("type shared staging, two rows; press enter");
     let words = world.words();
     assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");

@@ -58,7 +58,7 @@ fn a_device_that_tells_nothing_says_why() {
     assert!(world.words().contains("no run has named its GPU yet"), "{}", world.words());
     world.tell("say device: cpu (emulated, 2 threads) emulated=1 | correctness: pass; end pass 5");
     assert!(
-        world.words().contains("has no clocks, no temperature and no power to tell"),
+        world.words().contains("has no clock, no temperature and no power"),
         "{}",
         world.words()
     );

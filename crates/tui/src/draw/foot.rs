@@ -234,7 +234,7 @@ impl<'a> Foot<'a> {
         match binding.action {
             Action::Pause if self.paused => "watch",
             Action::Zoom if self.is_zoomed => "unzoom",
-            Action::Freeze if self.is_frozen => "let go",
+            Action::Freeze if self.is_frozen => "unfreeze",
             _ => binding.hint,
         }
     }

@@ -81,7 +81,7 @@ impl Model {
     pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
         draft.complete();
         draft.problem = if draft.subject().is_empty() {
-            Some("say what you tried: it becomes the commit's subject".to_owned())
+            Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
             self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
@@ -115,7 +115,8 @@ impl Model {
         let last = self.runs.last.as_ref().map(|last| last.start.id);
         if last != Some(run) {
             return Some(
-                "a newer run has judged newer bytes: close this and look again; your words stay".to_owned(),
+                "a newer run has judged newer bytes: close this dialog; your text is kept for the next one"
+                    .to_owned(),
             );
         }
         self.usable(action).err()
