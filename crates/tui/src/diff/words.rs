@@ -24,7 +24,7 @@ impl Word<'_> {
     }
 }
 
-/// Sets `parts` and `beside` of a hunk's lines.
+/// Sets `changed_parts` and `counterpart` of a hunk's lines.
 pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
@@ -66,14 +66,14 @@ fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
         parts.push((b, differing(&new, b, is_added)));
     }
     for (a, b) in pairs {
-        lines[a].beside = Some(b);
-        lines[b].beside = Some(a);
+        lines[a].counterpart = Some(b);
+        lines[b].counterpart = Some(a);
     }
     for (line, ranges) in parts {
         let whole = lines[line].text.trim().len().max(1);
         let differs: usize = ranges.iter().map(|range| lines[line].text[range.clone()].trim().len()).sum();
         if (differs as f64) < MOST_DIFFERS * whole as f64 {
-            lines[line].parts = ranges;
+            lines[line].changed_parts = ranges;
         }
     }
 }
