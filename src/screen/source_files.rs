@@ -3,8 +3,8 @@
 
 use anyhow::Context;
 use lab_core::project::Project;
-use lab_core::repo::short;
-use lab_core::store::Records;
+use lab_core::repo::{Repo, short};
+use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
 use lab_tui::diff::{ContextLines, Diff};
 use lab_tui::source::{Base, Baseline, Present, Source, SourceRequest, SourceText};
@@ -25,7 +25,7 @@ pub fn read(project: &Project, request: SourceRequest) -> Source {
         Ok((base, diff)) => (Ok(base), diff),
         Err(error) => (Err(format!("{error:#}")), Diff::default()),
     };
-    let records = Records::new(&project.lab_dir);
+    let records = RunStore::new(&project.lab_dir);
     let mut since = Vec::new();
     if let Ok(present) = &present {
         for run in &request.runs {
@@ -45,12 +45,13 @@ fn diff(old: &SourceText, new: &SourceText, context: u32) -> anyhow::Result<Diff
 }
 
 fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
+    let repo = Repo::open(project)?;
     let (name, commit) = match baseline {
         Baseline::Incumbent => {
-            let head = repo::head(project)?.commit.context("HEAD holds no commit yet")?;
+            let head = repo::head(&repo)?.commit.context("HEAD holds no commit yet")?;
             (format!("incumbent {}", short(&head)), head)
         }
         Baseline::Experiment(key) => (format!("experiment {}", key.commit), key.commit.clone()),
     };
-    Ok(Base { name, text: SourceText::new(repo::show(project, &commit)?) })
+    Ok(Base { name, text: SourceText::new(repo::show(&repo, project, &commit)?) })
 }

@@ -21,7 +21,9 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
-const TABLE: [FatalSignal; 8] = [
+const TABLE: [FatalSignal; 11] = [
+    signal(1, "SIGHUP", "hang-up", "ended with its terminal"),
+    signal(2, "SIGINT", "interrupt", "ended from outside"),
     signal(4, "SIGILL", "illegal instruction", "__trap() or an illegal instruction"),
     signal(5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
     signal(6, "SIGABRT", "abort", "a failed assertion, or the C++ runtime gave up"),
@@ -29,6 +31,7 @@ const TABLE: [FatalSignal; 8] = [
     signal(8, "SIGFPE", "floating point exception", "an integer division by zero"),
     signal(9, "SIGKILL", "killed", "ended from outside, or the machine ran out of memory"),
     signal(11, "SIGSEGV", "segmentation fault", "an access outside every buffer, or a stack overflow"),
+    signal(13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
     signal(15, "SIGTERM", "terminated", "ended from outside"),
 ];
 

@@ -2,7 +2,7 @@
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::message;
 use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
 use lab_core::run::Fingerprint;
@@ -32,12 +32,12 @@ impl World {
             ViewRequest::Source(request) => self.read_source(request),
             ViewRequest::Details(key, around) => {
                 let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
-                let whole = Whole {
+                let whole = ExperimentDetails {
                     record: self.record(&key),
                     trailers: vec![
-                        (message::Key::Constraint, "48 kB of shared memory".into()),
-                        (message::Key::Confidence, "high".into()),
-                        (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                        (message::TrailerKey::Constraint, "48 kB of shared memory".into()),
+                        (message::TrailerKey::Confidence, "high".into()),
+                        (message::TrailerKey::Tested, "NVIDIA H200, 1 of 1 gates".into()),
                     ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
                     diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),

@@ -20,7 +20,7 @@ use crate::theme::Theme;
 use crate::views::View;
 use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::run::experiment::{Experiment, Key};
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// The details of the shown experiment; `None` while they are loaded.
-    pub fn details(&self) -> Option<&Whole> {
+    pub fn details(&self) -> Option<&ExperimentDetails> {
         let shown = self.shown()?;
         self.selection.details.as_ref().filter(|details| shown.is(&details.key))
     }

@@ -12,7 +12,7 @@ use crate::text::printable;
 use crate::widgets::{PaneSlot, ScrolledText};
 pub use document::Document;
 use document::Sheet;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::objective::Objective;
 use lab_core::run::experiment::{Experiment, Key};
 use ratatui::Frame;
@@ -57,7 +57,7 @@ impl ExperimentState {
     }
 
     /// Takes details. `again`: of the same experiment, with more or fewer lines around its changes.
-    pub fn take_details(&mut self, whole: &Whole, again: bool) {
+    pub fn take_details(&mut self, whole: &ExperimentDetails, again: bool) {
         let old = std::mem::replace(&mut self.changes, view(&whole.diff));
         let row = again.then(|| self.kept(&old, &self.changes)).flatten();
         row.into_iter().for_each(|row| self.text.show(row));
@@ -104,7 +104,7 @@ pub enum Content<'a> {
     /// No experiment is selected.
     Nothing,
     /// One experiment; its details once they are loaded.
-    One(&'a Experiment, Option<&'a Whole>),
+    One(&'a Experiment, Option<&'a ExperimentDetails>),
     /// Two experiments side by side, the older first; the comparison once it is loaded.
     Two(&'a [Key; 2], Option<Comparison<'a>>),
 }

@@ -10,7 +10,7 @@ use crate::request::RepositoryRequest;
 use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
 use crate::status::MessageLevel;
 use crate::text::printable;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::policy::{Discard, Newer};
 use lab_core::decide::{Decided, Refusal, Undoable, Undone};
 use lab_core::history::tested::tested;
@@ -253,15 +253,15 @@ impl Model {
         let incumbent =
             self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
         let message =
-            Message::new(&rule_description(&record), [(message::Key::Tested, self.tested(&record))]);
+            Message::new(&rule_description(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
-            Auto::Leave(why) => Err(why),
+            AutoDecision::Leave(why) => Err(why),
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            Auto::Keep => {
+            AutoDecision::Keep => {
                 self.usable(Action::Keep).map(|()| (Deciding::Keep, RepositoryRequest::Keep { run, message }))
             }
-            Auto::Discard => {
+            AutoDecision::Discard => {
                 let request = RepositoryRequest::Discard { run, message, confirmed: false };
                 self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
             }

@@ -13,7 +13,7 @@ use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, Reason};
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use std::sync::Arc;
 
 impl Model {
@@ -52,7 +52,7 @@ impl Model {
         effects
     }
 
-    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
+    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
         let is_idle = self.runs.is_idle();
         // The look began before the last run had ended: its verdict is older than the one that is shown. Another look
         // follows the end of each run.

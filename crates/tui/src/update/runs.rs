@@ -119,7 +119,7 @@ impl Model {
                 self.say(MessageLevel::Warning, why);
                 vec![Effect::Refresh]
             }
-            WatchEvent::Surroundings => vec![Effect::Refresh],
+            WatchEvent::RepositoryChanged => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, inputs, .. } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
                 ask(RepositoryRequest::Reopen)

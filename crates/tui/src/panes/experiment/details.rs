@@ -9,7 +9,7 @@ use crate::text::{printable, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::{self, device_state};
 use crate::widgets::mark;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::message::Trailer;
 use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
@@ -23,7 +23,7 @@ const LABEL: usize = 12;
 
 pub fn sections<'a>(
     experiment: &Experiment,
-    details: Option<&'a Whole>,
+    details: Option<&'a ExperimentDetails>,
     view: &'a DiffView,
     shown: Shown,
     columns: usize,
