@@ -9,7 +9,7 @@ mod map;
 pub use key::Key;
 pub use map::{KeyConflict, Keymap};
 
-use super::views::View;
+use crate::views::View;
 
 /// Where the keys of an action work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,7 @@ pub enum KeyScope {
 }
 
 impl KeyScope {
+    /// All scopes, in the order of the help page.
     pub const ALL: [KeyScope; 8] = [
         KeyScope::Screen,
         KeyScope::In(View::Bench),

@@ -1,7 +1,7 @@
 //! The layout of the screen that is saved between two sessions of a project: the view, the borders, the theme, the mouse.
 
-use super::views::View;
-use super::views::split::Shares;
+use crate::views::View;
+use crate::views::split::Shares;
 use serde::{Deserialize, Serialize};
 
 /// What the screen restores when it opens again.
