@@ -1,8 +1,9 @@
-//! The driver's functions, found by name in libcuda when they are first called, and its error codes.
+//! The functions of the CUDA driver, which are looked up by name in libcuda at their first call, and its error codes.
 //!
-//! cudarc has them too, but declares their result as an enum of the codes that one version of CUDA has: a code that a newer
-//! driver returns would be a value that the enum must never have. Here a code is a number. Types and constants
-//! are cudarc's.
+//! cudarc declares these functions too, but with the enum `CUresult` as their result. The enum holds the codes of
+//! one version of CUDA. A newer driver may return another code, and an enum value that is none of its variants is
+//! undefined behaviour. So the functions are declared here, with a 32-bit integer as their result. Only types and
+//! constants come from cudarc; the program passes its enums to the driver and never receives one.
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
 use cudarc::driver::sys::*;
@@ -10,30 +11,36 @@ use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The driver's library; `None` where there is none.
+/// The driver's library. `None` where it is not installed.
 pub fn library() -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let load = || {
-        // SAFETY: loading libcuda runs its initialisers, which is what loading it is for.
+        // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any
+        // thread. A user who puts another file under this name into the loader's path chooses to run that file's
+        // code.
         ["libcuda.so.1", "libcuda.so"].iter().find_map(|name| unsafe { Library::new(*name) }.ok())
     };
     LIBRARY.get_or_init(load).as_ref()
 }
 
-/// Functions with these parameters that return a code. Where the driver is too old to have one, its code is
-/// [`CUDA_ERROR_NOT_SUPPORTED`]. Each is as unsafe as the driver's own.
+/// Declares functions with these parameters that return an error code. A function that the driver does not have,
+/// because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
 macro_rules! functions {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
-        $(pub unsafe fn $name($($arg: $type),*) -> u32 {
+        $(/// # Safety
+        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads and writes,
+        /// handles are live, and memory that a copy uses lives until the stream has been waited for.
+        pub unsafe fn $name($($arg: $type),*) -> u32 {
             type Function = unsafe extern "C" fn($($type),*) -> u32;
             static FOUND: OnceLock<Option<Function>> = OnceLock::new();
             let find = || {
-                // SAFETY: cuda.h gives the function of this name these parameters, and an int of 32 bits as its
-                // result. The library is never unloaded.
+                // SAFETY: cuda.h declares the function of this name with these parameters. Its result is a C enum,
+                // which has the size of an int here. The pointer stays valid, because the library is never
+                // unloaded.
                 unsafe { library()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
             };
             match FOUND.get_or_init(find) {
-                // SAFETY: the caller keeps the driver's rules.
+                // SAFETY: the caller promises what the function requires; see `# Safety` above.
                 Some(function) => unsafe { function($($arg),*) },
                 None => CUDA_ERROR_NOT_SUPPORTED,
             }
@@ -80,7 +87,7 @@ functions! {
     cuStreamSynchronize(a: CUstream);
 }
 
-/// The codes that are told apart, as numbers.
+/// Declares error codes as integers, with the values that cuda.h gives them.
 macro_rules! codes {
     ($($name:ident),* $(,)?) => {
         $(pub const $name: u32 = CUresult::$name as u32;)*
@@ -133,11 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_driver_every_call_says_that_it_is_not_offered() {
-        if library().is_none() {
-            let mut version = 0;
-            // SAFETY: the pointer is to a live integer.
-            assert_eq!(unsafe { cuDriverGetVersion(&mut version) }, CUDA_ERROR_NOT_SUPPORTED);
-        }
+    fn a_function_that_the_driver_lacks_returns_an_error_code() {
+        functions! { cuNoDriverHasThisFunction(a: c_int); }
+        // SAFETY: no library has a function of this name, so none is called.
+        assert_eq!(unsafe { cuNoDriverHasThisFunction(0) }, CUDA_ERROR_NOT_SUPPORTED);
     }
 }

@@ -1,18 +1,21 @@
-//! What device code calls: barriers, warp rendezvous, yields, shared memory, failures.
+//! The functions that device code calls: barriers, warp intrinsics, yields, shared memory, failures.
+//!
+//! # Contract
+//! Device code (`include/cpu/lab_cpu/runtime.h`) passes the current thread of this OS thread, and strings of its
+//! module, which stays loaded during the launch. So the thread, its block, its worker and its launch are alive, the
+//! call runs on the thread's coroutine, and nobody else uses them meanwhile. The reasons below build on this.
 #![allow(unsafe_code)]
 
-use super::block::{Block, Rendezvous};
+use super::block::Block;
+use super::warp::Rendezvous;
 use super::{abandon, block_of, race_hooks, report, suspend};
-use crate::cpu::abi::{Runtime, Site, Thread, WARP};
+use crate::cpu::abi::{CallSite, Runtime, Thread, WARP};
 use std::ffi::{CStr, c_char, c_void};
 
 pub static RUNTIME: Runtime =
     Runtime { gather, warp_sum, active, block_barrier, grid_barrier, yield_now, shared, fail };
 
 const WARP_SUM: &CStr = c"lab_cpu_warp_sum()";
-
-// The contract with device code, which every reason below stands on: it passes the current thread of this OS thread,
-// whose block, worker and launch are alive, and string literals of its module.
 
 unsafe extern "C" fn gather(
     thread: *mut Thread,
@@ -22,9 +25,10 @@ unsafe extern "C" fn gather(
     file: *const c_char,
     line: u32,
 ) -> *const u64 {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The rendezvous keeps its address until the block ends, and this half of its values
+    // until the next but one meeting, which this lane must take part in.
     unsafe {
-        let (meeting, half) = meet(thread, mask, value, Site { what, file, line });
+        let (meeting, half) = meet(thread, mask, value, CallSite { what, file, line });
         (*thread).participants = (*meeting).took_part[half];
         (&raw const (*meeting).values[half]).cast()
     }
@@ -37,19 +41,23 @@ unsafe extern "C" fn warp_sum(
     file: *const c_char,
     line: u32,
 ) -> f32 {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The rendezvous keeps its address until the block ends.
     unsafe {
-        let site = Site { what: WARP_SUM.as_ptr(), file, line };
+        let site = CallSite { what: WARP_SUM.as_ptr(), file, line };
         let (meeting, half) = meet(thread, mask, value.to_bits().into(), site);
         (*meeting).sum[half]
     }
 }
 
-/// Meets the lanes of `mask`, each with a value: the rendezvous, and the half of its buffers that this
-/// meeting filled.
+/// Waits until all lanes of `mask` have come, each with a value. Returns the rendezvous, and the half of its
+/// buffers that holds the values of this meeting.
+///
+/// # Safety
+/// The module's contract.
 #[inline]
-unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: Site) -> (*mut Rendezvous, usize) {
-    // SAFETY: device code keeps the contract above.
+unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: CallSite) -> (*mut Rendezvous, usize) {
+    // SAFETY: the caller keeps the contract. The warp's index is below the number of the block's warps, and its
+    // rendezvous keeps its address while this lane waits.
     unsafe {
         let block = block_of(thread);
         let lane = (*thread).lane;
@@ -78,12 +86,12 @@ unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: Site) -> (*mut 
     }
 }
 
-/// Everybody has arrived: all but `myself` may run.
+/// Ends a meeting at which all lanes have arrived: makes them ready, except for those in `running`.
 ///
 /// # Safety
-/// `meeting` is one of the warp's, with lanes arrived.
-pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, myself: u32) {
-    // SAFETY: device code keeps the contract above.
+/// `block` is resident on this OS thread's worker, and `meeting` is a rendezvous of this warp of the block.
+pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, running: u32) {
+    // SAFETY: the caller promises a live block with this warp, and that `meeting` is one of the warp's.
     unsafe {
         let half = (*meeting).half;
         let arrived = (*meeting).arrived;
@@ -94,13 +102,13 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, m
         race_hooks::lanes_met(block, warp, arrived, (*meeting).what);
         (*meeting).arrived = 0;
         (*meeting).half = half ^ 1;
-        (*meeting).pending = arrived & !myself;
-        (*block).wake(warp, arrived & !myself);
+        (*meeting).pending = arrived & !running;
+        (*block).wake(warp, arrived & !running);
     }
 }
 
-/// The sum that every lane gets from shuffles by 16, 8, 4, 2, 1: the additions commute, so lane 0's tree is
-/// every lane's. Lanes that took no part count as zero.
+/// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all lanes add in the
+/// same tree as lane 0. Lanes that took no part count as zero.
 fn butterfly(values: &[u64; WARP as usize], took_part: u32) -> f32 {
     let mut sums = [0.0f32; WARP as usize];
     for (lane, sum) in sums.iter_mut().enumerate() {
@@ -117,10 +125,10 @@ fn butterfly(values: &[u64; WARP as usize], took_part: u32) -> f32 {
 }
 
 unsafe extern "C" fn active(thread: *mut Thread, file: *const c_char, line: u32) -> u32 {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The lane is registered as converging, so `Block::converge` makes it ready.
     unsafe {
         let block = block_of(thread);
-        (*thread).site = Site { what: c"__activemask()".as_ptr(), file, line };
+        (*thread).site = CallSite { what: c"__activemask()".as_ptr(), file, line };
         let warp = (*thread).warp;
         (&mut (*block).warps)[warp as usize].converging |= 1 << (*thread).lane;
         (*block).converging |= 1 << warp;
@@ -136,10 +144,11 @@ unsafe extern "C" fn block_barrier(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The warp's index is below the number of the block's warps. The lane is registered as
+    // waiting, so the last thread to arrive makes it ready.
     unsafe {
         let block = block_of(thread);
-        let site = Site { what, file, line };
+        let site = CallSite { what, file, line };
         (*thread).site = site;
         let barrier = &raw mut (*block).barrier;
         if (*barrier).arrived == 0 {
@@ -159,7 +168,7 @@ unsafe extern "C" fn block_barrier(
             race_hooks::block_met(block);
             (*barrier).arrived = 0;
             (*barrier).count = 0;
-            // This thread queues like all the others, so that the order starts anew.
+            // This thread waits for its turn like all others, so that the launch's order begins again.
             for warp in 0..(*block).warps.len() as u32 {
                 let waiting =
                     std::mem::take(&mut (*(*block).warps.as_mut_ptr().add(warp as usize)).at_barrier);
@@ -171,11 +180,11 @@ unsafe extern "C" fn block_barrier(
 }
 
 unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The lane is registered as waiting, so `Block::wake_from_grid` makes it ready.
     unsafe {
         let block = block_of(thread);
         let launch = &*(*(*block).worker).launch;
-        (*thread).site = Site { what, file, line };
+        (*thread).site = CallSite { what, file, line };
         if !launch.shape.cooperative {
             abandon(thread, report::not_cooperative(thread));
         }
@@ -189,10 +198,10 @@ unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file
 }
 
 unsafe extern "C" fn yield_now(thread: *mut Thread) {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The lane is registered as yielded, so `Block::wake_yielded` makes it ready.
     unsafe {
         let block = block_of(thread);
-        (*thread).site = Site { what: c"a yield".as_ptr(), ..Site::NONE };
+        (*thread).site = CallSite { what: c"a yield".as_ptr(), ..CallSite::NONE };
         let warp = (*thread).warp;
         (&mut (*block).warps)[warp as usize].yielded |= 1 << (*thread).lane;
         (*block).yielded |= 1 << warp;
@@ -201,23 +210,28 @@ unsafe extern "C" fn yield_now(thread: *mut Thread) {
 }
 
 unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align: usize) -> *mut c_void {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract. The slot's number is below the number of the module's declarations.
     unsafe {
         let block = block_of(thread);
         match (*block).shared.piece(slot, bytes, align) {
             Ok(piece) => {
-                race_hooks::hand_over(block, piece as usize, bytes);
+                race_hooks::memory_reused(block, piece as usize, bytes);
                 piece.cast()
             }
-            Err(text) => abandon(thread, report::in_thread(thread, &text)),
+            Err(text) => {
+                let report = report::in_thread(thread, &text);
+                // `abandon` does not return, so nothing drops what this frame owns.
+                drop(text);
+                abandon(thread, report)
+            }
         }
     }
 }
 
 unsafe extern "C" fn fail(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) -> ! {
-    // SAFETY: device code keeps the contract above.
+    // SAFETY: the contract.
     unsafe {
-        (*thread).site = Site { what, file, line };
+        (*thread).site = CallSite { what, file, line };
         abandon(thread, report::failed(thread))
     }
 }

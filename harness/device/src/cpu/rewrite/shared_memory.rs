@@ -1,11 +1,12 @@
-//! `__shared__` declarations: all blocks of a cooperative launch live at once, so what they declare is in the block's
-//! storage, and the names refer to it.
+//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each block has its own
+//! memory for them, and the declared names become references into it.
 
-use super::super::lex::Kind;
-use super::{Pass, quoted};
+use super::pass::Pass;
+use super::quoted;
+use crate::cpu::lex::TokenKind;
 
 impl Pass<'_> {
-    /// A declaration with `__shared__` at `at`; answers where to go on.
+    /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on with.
     pub(super) fn shared_declaration(&mut self, at: usize) -> usize {
         let start = self.declaration_start(at);
         let Some(end) = self.end_of_declaration(at) else { return at + 1 };
@@ -19,13 +20,13 @@ impl Pass<'_> {
             true => self.extern_shared(start, end, &names[0]),
             false if self.outside() => {
                 let token = self.tokens[at];
-                let reason = "static __shared__ memory outside a function is not understood on the cpu device: declare it in the kernel";
+                let reason = "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel";
                 let refusal = self.refuse(token.start, reason);
                 self.edit(token.start, token.end, refusal);
             }
             false => {
-                self.shared += 1;
-                let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared);
+                self.shared_declarations += 1;
+                let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
                 let mut after = String::from(" };");
                 for member in &names {
                     after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
@@ -42,13 +43,14 @@ impl Pass<'_> {
         end + 1
     }
 
+    /// The index of the declaration's semicolon. `None` where it has none.
     fn end_of_declaration(&self, at: usize) -> Option<usize> {
         let mut next = at;
         while next < self.tokens.len() {
             match self.tokens[next].kind {
-                Kind::Punct(b';') => return Some(next),
-                Kind::Punct(b'(' | b'[' | b'{') => next = self.closing(next),
-                Kind::Punct(b')' | b'}') | Kind::Directive => return None,
+                TokenKind::Punct(b';') => return Some(next),
+                TokenKind::Punct(b'(' | b'[' | b'{') => next = self.closing(next),
+                TokenKind::Punct(b')' | b'}') | TokenKind::Directive => return None,
                 _ => {}
             }
             next += 1;
@@ -56,27 +58,27 @@ impl Pass<'_> {
         None
     }
 
-    /// The names that `T a[2], b;` declares: in each piece between commas the last word before a bracket.
+    /// The names that `T a[2], b;` declares: between two commas, the last word before a bracket.
     fn declared_names(&self, start: usize, end: usize) -> Vec<String> {
         let mut names = Vec::new();
         let mut last = None;
-        let mut settled = false;
+        let mut in_extents = false;
         let mut angles = 0usize;
         let mut at = start;
         while at <= end {
             match self.tokens[at].kind {
-                Kind::Punct(b'<') => angles += 1,
-                Kind::Punct(b'>') => angles = angles.saturating_sub(1),
-                Kind::Punct(b'[') => {
-                    settled |= angles == 0;
+                TokenKind::Punct(b'<') => angles += 1,
+                TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
+                TokenKind::Punct(b'[') => {
+                    in_extents |= angles == 0;
                     at = self.closing(at);
                 }
-                Kind::Punct(b'(' | b'{') => at = self.closing(at),
-                Kind::Punct(b',' | b';') if angles == 0 => {
+                TokenKind::Punct(b'(' | b'{') => at = self.closing(at),
+                TokenKind::Punct(b',' | b';') if angles == 0 => {
                     names.extend(last.take());
-                    settled = false;
+                    in_extents = false;
                 }
-                Kind::Word if angles == 0 && !settled => {
+                TokenKind::Word if angles == 0 && !in_extents => {
                     let word = self.word(at);
                     if !matches!(word, "__align__" | "alignas" | "__attribute__") {
                         last = Some(word.to_owned());
@@ -89,8 +91,8 @@ impl Pass<'_> {
         names
     }
 
-    /// `extern __shared__ T name[];` becomes a reference to the block's dynamic memory; outside functions, where a reference
-    /// would be bound once for all blocks, a macro.
+    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory. Outside
+    /// functions, where a reference would be bound once for all blocks, rewrites it to a macro.
     fn extern_shared(&mut self, start: usize, end: usize, name: &str) {
         let mut kind = String::new();
         let mut extents = String::new();
