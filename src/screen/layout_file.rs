@@ -2,10 +2,11 @@
 //! file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
+use lab_core::disk::atomic;
 use lab_core::project::Project;
 use lab_core::project::trust;
 use lab_tui::layout::Layout;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file with more bytes than this was not written by the lab.
@@ -37,9 +38,7 @@ pub fn read(file: &Path) -> Result<Layout, String> {
 pub fn write(layout: &Layout, file: &Path) -> Result<()> {
     let folder = file.parent().context("the layout file has no folder")?;
     std::fs::create_dir_all(folder)?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(layout.to_json()?.as_bytes())?;
-    new.persist(file)?;
+    atomic::replace(file, layout.to_json()?.as_bytes())?;
     Ok(())
 }
 
