@@ -1,4 +1,5 @@
-//! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+` and `-` tell what the colours tell.
+//! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+` and `-` tell what
+//! the colours tell.
 
 use super::{Diff, DiffLine, DiffRow, DiffView, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
@@ -13,7 +14,8 @@ use ratatui::text::{Line, Span};
 /// In an area with fewer columns a row has one line number instead of two.
 const NARROW: usize = 70;
 
-/// Returns the styles of a line's source: of its side and its number, from 1. [`no_line_styles`] for source that is not highlighted.
+/// Returns the styles of a line's source: of its side and its number, from 1. [`no_line_styles`] for source that is not
+/// highlighted.
 pub type LineStyles<'a> = dyn Fn(Side, u32) -> Vec<StyledRange> + 'a;
 
 /// The [`LineStyles`] of source that is not highlighted.

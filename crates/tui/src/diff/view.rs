@@ -99,12 +99,13 @@ impl DiffView {
         self.cursor = row.min(self.last());
     }
 
-    /// The rows where changes begin: one for each hunk of the diff with 3 lines of context, however much context is shown. The row is
-    /// the hunk's head if the head is near, else the first changed line.
+    /// The rows where changes begin: one for each hunk of the diff with 3 lines of context, however much context is
+    /// shown. The row is the hunk's head if the head is near, else the first changed line.
     pub fn jump_targets(&self) -> Vec<JumpTarget> {
         let near = ContextLines::Near.lines() as usize;
         let mut targets = Vec::new();
-        // The head of the present hunk, until a changed row follows; the unchanged rows since the head or since a change.
+        // The head of the present hunk, until a changed row follows; the unchanged rows since the head or since a
+        // change.
         let (mut head, mut same) = (None, 0);
         for (at, row) in self.rows.iter().enumerate() {
             match *row {
@@ -132,7 +133,8 @@ impl DiffView {
             .all(|side| self.on(row, *side).is_some_and(|line| line.kind == LineKind::Same))
     }
 
-    /// Moves the cursor to the next or the previous change; from the last change to the first. False where there is no change.
+    /// Moves the cursor to the next or the previous change; from the last change to the first. False where there is no
+    /// change.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
         let targets = self.jump_targets();
         let next = if forward {
@@ -147,8 +149,8 @@ impl DiffView {
         next.is_some()
     }
 
-    /// The line number of the cursor in the new text. In a row without a line of the new text: the number of the next line that has
-    /// one.
+    /// The line number of the cursor in the new text. In a row without a line of the new text: the number of the next
+    /// line that has one.
     pub fn line(&self) -> Option<u32> {
         let number = |row: &DiffRow| self.on(*row, Side::New).and_then(|line| line.new);
         let here = self.rows.get(self.cursor..)?;
@@ -171,8 +173,8 @@ impl DiffView {
         }
     }
 
-    /// The row of `other` that shows the same line as `row` of this view, or the nearest line. Both are diffs of the same texts, with
-    /// different context or layout.
+    /// The row of `other` that shows the same line as `row` of this view, or the nearest line. Both are diffs of the
+    /// same texts, with different context or layout.
     pub fn follow(&self, row: usize, other: &DiffView) -> usize {
         let number = |view: &DiffView, row: DiffRow| {
             let on =
@@ -231,8 +233,8 @@ impl DiffView {
         }
     }
 
-    /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor is visible, with some rows around it
-    /// where the area is high enough.
+    /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor is visible, with
+    /// some rows around it where the area is high enough.
     pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {
         let layout = if columns >= WIDE { self.chosen } else { DiffLayout::Unified };
         let reshaped = (layout != self.shown).then(|| self.reshape(layout));

@@ -1,4 +1,5 @@
-//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the two differ.
+//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the
+//! two differ.
 
 use super::{DiffLine, LineKind};
 use imara_diff::{Algorithm, Diff, InternedInput};
@@ -78,8 +79,8 @@ fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
     }
 }
 
-/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input is the removed
-/// line, the added line and the weight of each equal word.
+/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input
+/// is the removed line, the added line and the weight of each equal word.
 fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize)> {
     // Both line numbers only grow, so the words that two lines share are adjacent.
     let mut shared: Vec<(usize, usize, usize)> = Vec::new();

@@ -78,7 +78,7 @@ fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
     }
 }
 
-/// SourceMessages first, then the base: a narrow title is cut at its end.
+/// Messages first, then the base: a narrow title is cut at its end.
 fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> String {
     let Some(source) = state.source() else { return String::new() };
     let mut parts = vec![state.messages.tally()];

@@ -1,5 +1,6 @@
-//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file with an error
-//! is not used at all: a key must never do what its user does not expect. Reading the file is the caller's work.
+//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file
+//! with an error is not used at all: a key must never do what its user does not expect. Reading the file is the
+//! caller's work.
 
 pub mod editor;
 mod keys;
@@ -106,7 +107,8 @@ impl Settings {
         }
     }
 
-    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with `FILE:LINE:COLUMN: `.
+    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with
+    /// `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: ConfigFile =
             toml::from_str(text).map_err(|error| toml_error::explain(text, shown_as, &error))?;
@@ -156,8 +158,8 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The first line of each file in `tests/configs/bad` is the expected error. The files in `tests/configs/good` are accepted. A new
-    /// file is a new case.
+    /// The first line of each file in `tests/configs/bad` is the expected error. The files in `tests/configs/good` are
+    /// accepted. A new file is a new case.
     #[test]
     fn the_good_configs_are_accepted_and_the_bad_ones_refused() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/configs");

@@ -31,8 +31,8 @@ fn signals_and_text_have_enough_contrast() {
     for entry in Catalogue::built_in().entries.iter().filter(|entry| entry.scheme.is_some()) {
         for depth in [ColorDepth::Ansi256, ColorDepth::Rgb] {
             let palette = entry.theme(depth, true).palette;
-            // The minimum contrast of text and of signals. It is lower at 256 colours, where the nearest colour may have less contrast
-            // than the scheme's: there is no dark amber among them.
+            // The minimum contrast of text and of signals. It is lower at 256 colours, where the nearest colour may
+            // have less contrast than the scheme's: there is no dark amber among them.
             let (text, signal) = match (entry.name.starts_with("lab-contrast"), depth) {
                 (true, ColorDepth::Rgb) => (7.0, 7.0),
                 (true, _) => (7.0, 6.5),
