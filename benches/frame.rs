@@ -3,20 +3,23 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
 use lab_core::config::Goal;
 use lab_core::history::History;
-use lab_core::repo::{GraphEntry, LogEntry};
+use lab_core::repo::{GraphEntry, LogEntry, text_diff};
 use lab_core::run::Fingerprint;
 use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
-use lab_tui::app::{App, Setup};
 use lab_tui::diff::Diff;
 use lab_tui::effect::Effect;
-use lab_tui::event::{Event, Facts, GraphPage};
+use lab_tui::event::{Event, UserInput};
+use lab_tui::geometry::FrameGeometry;
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
-use lab_tui::panes;
-use lab_tui::request::ViewRequest as Wish;
-use lab_tui::source::{Asked, Base, Present, Source, Text};
+use lab_tui::model::Model;
+use lab_tui::reply::{GraphPage, HighlightReply, Overview, RepositoryReply, ViewReply};
+use lab_tui::request::{HighlightRequest, ViewRequest};
+use lab_tui::source::{Base, Present, Source, SourceRequest, SourceText};
+use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -30,23 +33,23 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|arg| arg.parse::<usize>().ok());
     let experiments = numbers.next().unwrap_or(10_000);
     let commits = numbers.next().unwrap_or(10_000);
-    let mut app = App::new(setup(), Theme::plain(), TimeZone::UTC);
+    let mut model = Model::new(setup(), Theme::plain(), TimeZone::UTC);
     let mut screen = Terminal::new(TestBackend::new(200, 60)).expect("a screen of cells");
     let history: Vec<Experiment> = (1..=experiments).map(experiment).collect();
     let log: Vec<LogEntry> = (0..500.min(experiments)).map(|n| commit(experiments - n)).collect();
     let facts = |history: &[Experiment]| {
         let history = History { experiments: history.to_vec(), problems: Vec::new() };
-        Event::Facts(Box::new(Facts {
+        Event::Repository(RepositoryReply::Overview(Box::new(Overview {
             status: Err("no disk".into()),
             history: Ok(history),
             log: Ok(log.clone()),
-        }))
+        })))
     };
     println!("{experiments} experiments, {commits} commits in the graph");
-    app.open();
-    tell("the first look", vec![timed(|| drop(app.update(facts(&history), Duration::ZERO)))]);
+    lab_tui::open(&mut model);
+    tell("the first look", vec![timed(|| drop(take(&mut model, facts(&history))))]);
     let again: Vec<Event> = (0..5).map(|_| facts(&history)).collect();
-    let looks = again.into_iter().map(|facts| timed(|| drop(app.update(facts, Duration::ZERO))));
+    let looks = again.into_iter().map(|facts| timed(|| drop(take(&mut model, facts))));
     tell("a later look", looks.collect());
     let entries = (0..commits).map(|n| {
         let newer = |n: usize| commit(commits.saturating_sub(n));
@@ -54,77 +57,84 @@ fn main() {
         GraphEntry { commit: newer(n), parents, labels: Vec::new() }
     });
     let page = GraphPage { is_first: true, is_last: true, entries: entries.collect() };
-    tell("the graph", vec![timed(|| drop(app.update(Event::Graph(Ok(page)), Duration::ZERO)))]);
+    tell("the graph", vec![timed(|| drop(take(&mut model, Event::View(ViewReply::Graph(Ok(page))))))]);
     let places =
         [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
     let rest = [("Git log", "\t", "jk"), ("run.log", "\t", "jk"), ("Results", "3", "jk"), ("Git", "4", "jk")];
     for (name, way, keys) in places.into_iter().chain(rest) {
-        way.chars().for_each(|key| drop(press(&mut app, key)));
-        walk(name, keys, &mut app, &mut screen);
+        way.chars().for_each(|key| drop(press(&mut model, key)));
+        walk(name, keys, &mut model, &mut screen);
     }
-    let wishes = press(&mut app, '2');
-    let asked = wishes.into_iter().find_map(|effect| match effect {
-        Effect::Read(Wish::Source(asked)) => Some(asked),
+    let wishes = press(&mut model, '2');
+    let request = wishes.into_iter().find_map(|effect| match effect {
+        Effect::View(ViewRequest::Source(request)) => Some(request),
         _ => None,
     });
-    let source = source(asked.expect("the source is asked for"));
+    let source = source(request.expect("the source is asked for"));
     let mut colours = Vec::new();
     tell(
         "a source, read",
-        vec![timed(|| colours = app.update(Event::Source(Box::new(source)), Duration::ZERO))],
+        vec![timed(|| colours = take(&mut model, Event::View(ViewReply::Source(Box::new(source)))))],
     );
     let highlighter = Highlighter::new().expect("the syntax");
     for effect in colours {
-        let Effect::Colour(which, text) = effect else { continue };
+        let Effect::Highlight(HighlightRequest { which, text }) = effect else { continue };
         let text: Arc<[u8]> = text.into();
         let found = highlighter.highlight(&text, &mut HighlightCache::default());
-        drop(app.update(Event::Coloured(which, text, found), Duration::ZERO));
+        drop(take(&mut model, Event::Highlighted(HighlightReply { which, text, colours: found })));
     }
     // Down and up, and from change to change.
     for (name, way) in [("Source", ""), ("Source, unified", "v"), ("Source, side by side", "v")] {
-        way.chars().for_each(|key| drop(press(&mut app, key)));
+        way.chars().for_each(|key| drop(press(&mut model, key)));
         for (how, keys) in [("", "jk"), (", far", "Gg"), (", changes", "]")] {
-            walk(&format!("{name}{how}"), keys, &mut app, &mut screen);
+            walk(&format!("{name}{how}"), keys, &mut model, &mut screen);
         }
     }
 }
 
 /// Presses these keys in turn, and draws after each.
-fn walk(name: &str, keys: &str, app: &mut App, screen: &mut Terminal<TestBackend>) {
-    let mut draw = |app: &mut App| {
+fn walk(name: &str, keys: &str, model: &mut Model, screen: &mut Terminal<TestBackend>) {
+    let mut draw = |model: &mut Model| {
         timed(|| {
-            screen.draw(|frame| panes::draw(frame, app)).expect("cells are always there");
+            let mut geometry = FrameGeometry::default();
+            screen.draw(|frame| geometry = lab_tui::view(model, frame)).expect("cells are always there");
+            drop(take(model, Event::Drawn(Box::new(geometry))));
         })
     };
-    draw(app);
+    draw(model);
     let (mut updates, mut frames) = (Vec::new(), Vec::new());
     for key in keys.chars().cycle().take(KEYS) {
-        updates.push(timed(|| drop(press(app, key))));
-        frames.push(draw(app));
+        updates.push(timed(|| drop(press(model, key))));
+        frames.push(draw(model));
     }
     tell(&format!("{name}: a key"), updates);
     tell(&format!("{name}: its frame"), frames);
 }
 
-fn press(app: &mut App, key: char) -> Vec<Effect> {
+fn press(model: &mut Model, key: char) -> Vec<Effect> {
     let key = if key == '\t' { "tab".to_owned() } else { key.to_string() };
     let key = Key::parse(&key).expect("the name of a key");
-    app.update(Event::Key(key.event()), Duration::ZERO)
+    take(model, Event::Input(UserInput::Key(key.event())))
+}
+
+/// What the screen does with an event.
+fn take(model: &mut Model, event: Event) -> Vec<Effect> {
+    lab_tui::update(model, event, Duration::ZERO).effects
 }
 
 /// Every tenth line is another than the base's.
-fn source(asked: Asked) -> Source {
+fn source(request: SourceRequest) -> Source {
     let text = |changed: &str| {
         let line = |n: usize| {
             let value = if n.is_multiple_of(10) { changed } else { "1.0f" };
             format!("    float value_{n} = __expf({value}) * {n}.5f; // line {n} of a long kernel\n")
         };
-        Text::new((1..=SOURCE_LINES).map(line).collect::<String>())
+        SourceText::new((1..=SOURCE_LINES).map(line).collect::<String>())
     };
     let (base, present) = (text("2.0f"), text("3.0f"));
     Source {
-        asked,
-        diff: Arc::new(Diff::of(base.whole(), present.whole())),
+        request,
+        diff: Arc::new(Diff::parse(&text_diff(base.whole(), present.whole(), 3).expect("a diff"))),
         present: Ok(Present { text: present, fingerprint: Fingerprint("f".into()) }),
         base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
         since: Vec::new(),

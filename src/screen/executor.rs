@@ -10,8 +10,9 @@ use lab_core::runner::Runner;
 use lab_core::runner::spec::RunSpec;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
-use lab_tui::request::Request;
-use lab_tui::source::Which;
+use lab_tui::reply::HighlightReply;
+use lab_tui::request::{HighlightRequest, RepositoryRequest, TelemetryRequest};
+use lab_tui::source::SourceVersion;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -23,7 +24,7 @@ pub struct Executor {
     views: ViewLoader,
     telemetry: TelemetryMonitor,
     settings: SettingsWorker,
-    highlighter: HighlightWorker<Which>,
+    highlighter: HighlightWorker<SourceVersion>,
 }
 
 impl Executor {
@@ -39,8 +40,8 @@ impl Executor {
         let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
         let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let highlighter = HighlightWorker::start(move |which, text, found| {
-            drop(sink.send(Event::Coloured(which, text, found)));
+        let highlighter = HighlightWorker::start(move |which, text, colours| {
+            drop(sink.send(Event::Highlighted(HighlightReply { which, text, colours })));
         })?;
         let telemetry = TelemetryMonitor::start(events.clone())?;
         let settings = SettingsWorker::start(files, events.clone())?;
@@ -58,20 +59,19 @@ impl Executor {
         match effect {
             Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
             Effect::KillRun => self.runner.kill(),
-            Effect::Ask(request) => self.repository.ask(request),
+            Effect::Repository(request) => self.repository.ask(request),
             Effect::StopKeep => self.repository.stop_keep(),
             Effect::Refresh => {
                 self.runner.check_standby();
-                self.repository.ask(Request::Look);
+                self.repository.ask(RepositoryRequest::Look);
             }
-            Effect::LookAt(uuid) => self.telemetry.look(uuid),
-            Effect::Colour(which, text) => self.highlighter.ask(which, text.into()),
-            Effect::Read(request) => self.views.ask(request),
-            Effect::Remember(layout) => self.settings.remember(*layout),
-            Effect::ReloadConfig => self.settings.reload(),
-            Effect::ListThemes => self.settings.list_themes(),
+            Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.look(Some(uuid)),
+            Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.look(None),
+            Effect::Highlight(HighlightRequest { which, text }) => self.highlighter.ask(which, text.into()),
+            Effect::View(request) => self.views.ask(request),
+            Effect::Settings(request) => self.settings.ask(request),
             Effect::Copy(_)
-            | Effect::Call(..)
+            | Effect::Notify(..)
             | Effect::OpenEditor(_)
             | Effect::Suspend
             | Effect::Repaint

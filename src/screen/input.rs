@@ -1,7 +1,7 @@
 //! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no processor time while
 //! nobody types. It can be paused, and confirms the pause, before an editor or the shell gets the terminal.
 
-use lab_tui::event::Event;
+use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -119,11 +119,11 @@ fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
     while event::poll(POLL)? {
         keys += 1;
         let event = match event::read()? {
-            Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Key(key),
-            Raw::Paste(text) => Event::Paste(text),
-            Raw::Mouse(mouse) => Event::Mouse(mouse),
-            Raw::FocusGained => Event::Focus(true),
-            Raw::FocusLost => Event::Focus(false),
+            Raw::Key(key) if key.kind != KeyEventKind::Release => Event::Input(UserInput::Key(key)),
+            Raw::Paste(text) => Event::Input(UserInput::Paste(text)),
+            Raw::Mouse(mouse) => Event::Input(UserInput::Mouse(mouse)),
+            Raw::FocusGained => Event::Terminal(TerminalEvent::Focus(true)),
+            Raw::FocusLost => Event::Terminal(TerminalEvent::Focus(false)),
             // SIGWINCH reports a new size, also while nobody types.
             Raw::Resize(..) | Raw::Key(_) => continue,
         };
@@ -147,5 +147,5 @@ fn wait_for_go(commands: &Receiver<Command>) -> bool {
 
 /// Reports that the terminal is gone.
 fn lost(events: &Sender<Event>) {
-    let _ = events.send(Event::Hangup);
+    let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
 }

@@ -25,14 +25,17 @@ use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use jiff::tz::TimeZone;
 use lab_core::project::Project;
-use lab_tui::app::{App, Now, Setup};
-use lab_tui::effect::Effect;
-use lab_tui::event::Event;
+use lab_tui::effect::{Effect, Redraw};
+use lab_tui::event::{Event, TerminalEvent};
+use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::Layout;
-use lab_tui::panes;
+use lab_tui::model::Model;
+use lab_tui::reply::RepositoryReply;
 use lab_tui::request::Preferences;
 use lab_tui::request::Spot;
-use lab_tui::status::Level;
+use lab_tui::state::{Now, Setup};
+use lab_tui::status::MessageLevel;
+use lab_tui::{open, update, view};
 use rustix::process::{Signal, kill_current_process_group};
 use std::io;
 use std::sync::Arc;
@@ -68,20 +71,21 @@ pub struct Ended {
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     let (events, inbox) = mpsc::channel();
     install_panic_hook(events.clone());
-    let mut app = App::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
-    app.adopt(user.preferences);
-    app.recall(user.layout);
+    let mut model = Model::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
+    model.adopt(user.preferences);
+    model.restore_layout(user.layout);
     if let Some(problem) = user.problem {
-        app.say(Level::Warning, problem);
+        model.say(MessageLevel::Warning, problem);
     }
     let guard = Guard::enter()?;
     let mut screen = Screen {
-        app,
+        model,
         guard,
         inbox,
         project: Arc::clone(&project),
         opened: Instant::now(),
         drawn: None,
+        redraw: Redraw::AtOnce,
         signal: None,
         resumed: false,
     };
@@ -121,12 +125,14 @@ impl Threads {
 }
 
 struct Screen {
-    app: App,
+    model: Model,
     guard: Guard,
     inbox: Receiver<Event>,
     project: Arc<Project>,
     opened: Instant,
     drawn: Option<Instant>,
+    /// What the events since the last frame ask for.
+    redraw: Redraw,
     signal: Option<i32>,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
@@ -138,17 +144,19 @@ impl Screen {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let app = &mut self.app;
-        self.guard.set_modes(app.modes())?;
-        self.guard.draw(|frame| panes::draw(frame, app))?;
-        app.dirty = false;
-        app.urgent = false;
+        self.guard.set_modes(self.model.appearance.modes())?;
+        let mut geometry = FrameGeometry::default();
+        self.guard.draw(|frame| geometry = view(&self.model, frame))?;
+        let now = self.now();
+        // The model stores where everything is. This asks for nothing else.
+        let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
+        self.redraw = Redraw::No;
         self.drawn = Some(Instant::now());
         Ok(())
     }
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
-        for effect in self.app.open() {
+        for effect in open(&mut self.model) {
             threads.executor.carry_out(effect);
         }
         loop {
@@ -156,7 +164,7 @@ impl Screen {
             if self.take_in(event, threads)? {
                 return Ok(());
             }
-            if self.app.dirty && (self.app.urgent || self.frame_is_due()) {
+            if self.redraw == Redraw::AtOnce || (self.redraw == Redraw::NextFrame && self.frame_is_due()) {
                 self.draw()?;
             }
         }
@@ -168,8 +176,9 @@ impl Screen {
 
     /// Waits for an event, the next frame, or the timer that the model asked for.
     fn wait(&self) -> Event {
-        let frame = self.drawn.filter(|_| self.app.dirty).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
-        let clock = self.app.wakes_at().map(|at| at.saturating_sub(self.now()));
+        let is_changed = self.redraw != Redraw::No;
+        let frame = self.drawn.filter(|_| is_changed).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
+        let clock = self.model.wakes_at().map(|at| at.saturating_sub(self.now()));
         let patience = [frame, clock].into_iter().flatten().min().unwrap_or(IDLE);
         match self.inbox.recv_timeout(patience) {
             Ok(event) => event,
@@ -183,48 +192,48 @@ impl Screen {
         let began = Instant::now();
         let mut next = Some(event);
         let mut taken = 0;
-        let was_dirty = self.app.dirty;
-        let mut is_dirty = was_dirty;
         while let Some(event) = next.take() {
             let was_quiet = matches!(event, Event::Tick);
             if self.update(event, threads)? {
                 return Ok(true);
             }
-            // An event that changed nothing must not hide the change of an earlier one.
-            is_dirty |= self.app.dirty;
             taken += 1;
-            if self.app.urgent || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
+            if self.redraw == Redraw::AtOnce || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
                 break;
             }
             next = self.inbox.try_recv().ok();
         }
-        self.app.dirty = is_dirty;
         Ok(false)
     }
 
     fn update(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         match &event {
-            Event::Project(Ok(project)) => {
+            Event::Repository(RepositoryReply::Project(Ok(project))) => {
                 self.project = Arc::clone(project);
                 threads.executor.adopt(project);
             }
-            Event::Terminate(signal) => self.signal = Some(*signal),
-            Event::Hangup => self.signal = Some(signal_hook::consts::SIGHUP),
-            Event::Continued if std::mem::take(&mut self.resumed) => return Ok(false),
+            Event::Terminal(TerminalEvent::Terminate(signal)) => self.signal = Some(*signal),
+            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(signal_hook::consts::SIGHUP),
+            Event::Terminal(TerminalEvent::Continued) if std::mem::take(&mut self.resumed) => {
+                return Ok(false);
+            }
             // Another process stopped this one, and a shell has had the terminal since.
-            Event::Continued => self.guard.leave(),
+            Event::Terminal(TerminalEvent::Continued) => self.guard.leave(),
             // Also if the size is the same as before: the terminal had another size for a moment and lost cells.
-            Event::Resize => self.guard.repaint(),
+            Event::Terminal(TerminalEvent::Resize) => self.guard.repaint(),
             _ => {}
         }
         let now = self.now();
-        for effect in self.app.update(event, now) {
+        let update = update(&mut self.model, event, now);
+        // An event that changed nothing must not hide the change of an earlier one.
+        self.redraw = self.redraw.max(update.redraw);
+        for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
                 Some(Effect::Copy(text)) => self.guard.copy(&text)?,
-                Some(Effect::Call(how, text)) => {
+                Some(Effect::Notify(how, text)) => {
                     self.guard.call(how, &text, std::env::var_os("TMUX").is_some())?;
                 }
                 Some(Effect::OpenEditor(spot)) => self.edit(spot, threads)?,
@@ -251,7 +260,7 @@ impl Screen {
         threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
-        let set = self.app.settings.editor.clone();
+        let set = self.model.appearance.settings.editor.clone();
         let editor = set.unwrap_or_else(|| editor::chosen(|name| std::env::var(name).ok()));
         let mut command = editor::command(&editor, &self.project.kernel, spot);
         let ended = command.status();
@@ -259,7 +268,9 @@ impl Screen {
         self.guard.come_back()?;
         threads.input.go_on();
         // The loop holds the receiver, so this cannot fail.
-        let _ = threads.events.send(Event::EditorClosed(editor::complaint(&editor, ended)));
+        let _ = threads
+            .events
+            .send(Event::Terminal(TerminalEvent::EditorClosed(editor::complaint(&editor, ended))));
         Ok(())
     }
 }

@@ -5,19 +5,20 @@ use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
 use lab_core::project::trust;
-use lab_core::repo::Marks;
+use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
-use lab_core::watch::{self, Put, Watcher};
+use lab_core::store::RunIndex;
+use lab_core::store::RunStore;
+use lab_core::watch::{self, Watcher, Written};
 use lab_core::{decide, history, repo, status};
-use lab_tui::event::{Event, Facts, LastLog, PutBack};
-use lab_tui::request::Request;
+use lab_tui::event::Event;
+use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::request::RepositoryRequest;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -41,7 +42,7 @@ pub struct Opening {
 }
 
 pub struct RepositoryWorker {
-    requests: Option<Sender<Request>>,
+    requests: Option<Sender<RepositoryRequest>>,
     keep: Arc<Mutex<Keep>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -62,11 +63,11 @@ impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
-        let shelf = Shelf::new(&project);
-        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), shelf };
+        let index = RunIndex::new(&project);
+        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
-            if let Err(why) = decide::mend(&worker.project) {
+            if let Err(why) = decide::resume(&worker.project) {
                 let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(in_one_line(why))));
             }
             // Before the first look, so that a save between the two is not missed.
@@ -74,7 +75,7 @@ impl RepositoryWorker {
             let mut waiting = VecDeque::new();
             while let Some(request) = next(&inbox, &mut waiting) {
                 let answer = worker.answer(request);
-                if worker.events.send(answer).is_err() {
+                if worker.events.send(Event::Repository(answer)).is_err() {
                     return;
                 }
             }
@@ -89,7 +90,7 @@ impl RepositoryWorker {
         }
     }
 
-    pub fn ask(&self, request: Request) {
+    pub fn ask(&self, request: RepositoryRequest) {
         if let Some(requests) = &self.requests {
             // The channel is closed only after the worker has panicked, and the panic hook has reported that.
             let _ = requests.send(request);
@@ -110,15 +111,18 @@ impl Drop for RepositoryWorker {
 }
 
 /// Returns the next request. Of several waiting looks only the last is answered.
-fn next(inbox: &mpsc::Receiver<Request>, waiting: &mut VecDeque<Request>) -> Option<Request> {
+fn next(
+    inbox: &mpsc::Receiver<RepositoryRequest>,
+    waiting: &mut VecDeque<RepositoryRequest>,
+) -> Option<RepositoryRequest> {
     if waiting.is_empty() {
         waiting.push_back(inbox.recv().ok()?);
     }
     waiting.extend(inbox.try_iter());
-    if let Some(last) = waiting.iter().rposition(|r| *r == Request::Look) {
+    if let Some(last) = waiting.iter().rposition(|r| *r == RepositoryRequest::Look) {
         let mut at = 0;
         waiting.retain(|request| {
-            let keep = *request != Request::Look || at == last;
+            let keep = *request != RepositoryRequest::Look || at == last;
             at += 1;
             keep
         });
@@ -133,7 +137,7 @@ struct Worker {
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
     /// The index of all runs. A look reads only what changed since the last one.
-    shelf: Shelf,
+    index: RunIndex,
 }
 
 impl Worker {
@@ -149,47 +153,63 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, request: Request) -> Event {
+    fn answer(&mut self, request: RepositoryRequest) -> RepositoryReply {
         let project = &*self.project;
         match request {
-            Request::Look => {
-                self.shelf.refresh();
-                let history = history::look(project, &mut self.shelf);
-                let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
-                Event::Facts(Box::new(Facts {
-                    status: status::look(project, &self.shelf).map_err(in_one_line),
-                    log: log.map_err(in_one_line),
-                    history: Ok(history),
-                }))
+            RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
+            RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
+            RepositoryRequest::Keep { run, message } => RepositoryReply::Decided(self.keep(run, &message)),
+            RepositoryRequest::Discard { run, message, confirmed } => {
+                RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
-            Request::Log(run) => Event::LastLog(Box::new(self.load_log(run))),
-            Request::Keep { run, message } => Event::Decided(self.keep(run, &message)),
-            Request::Discard { run, message, confirmed } => {
-                Event::Decided(self.discard(run, message, confirmed))
+            RepositoryRequest::Undoable => {
+                self.index.refresh();
+                let repo = Repo::open(project).map_err(Refusal::from);
+                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.index));
+                RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
-            Request::Undoable => {
-                self.shelf.refresh();
-                Event::Undoable(decide::undoable(project, &self.shelf))
+            RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
+            RepositoryRequest::Describe { commit, description } => {
+                RepositoryReply::Described(decide::describe(project, &commit, &description))
             }
-            Request::Undo(run) => Event::Undone(self.undo(run)),
-            Request::Describe { commit, description } => {
-                Event::Described(decide::describe(project, &commit, &description))
+            RepositoryRequest::Restore(commit) => {
+                RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }
-            Request::Restore(commit) => Event::Restored(self.restore(commit).map_err(in_one_line)),
-            Request::Trust => Event::Trusted(trust::grant(project).map(drop).map_err(in_one_line)),
-            Request::Reopen => self.reopen(),
+            RepositoryRequest::Trust => {
+                RepositoryReply::Trusted(trust::grant(project).map(drop).map_err(in_one_line))
+            }
+            RepositoryRequest::Reopen => self.reopen(),
         }
     }
 
-    fn reopen(&mut self) -> Event {
+    /// Looks at disk and git with one repository handle.
+    fn look(&mut self) -> Overview {
+        let repo = match Repo::open(&self.project) {
+            Ok(repo) => repo,
+            Err(error) => {
+                let why = in_one_line(error);
+                return Overview { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+            }
+        };
+        self.index.refresh();
+        let history = history::look(&repo, &self.project, &mut self.index);
+        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
+        Overview {
+            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
+            log: log.map_err(in_one_line),
+            history: Ok(history),
+        }
+    }
+
+    fn reopen(&mut self) -> RepositoryReply {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
-                self.shelf = Shelf::new(&self.project);
+                self.index = RunIndex::new(&self.project);
                 self.watch();
-                Event::Project(Ok(Arc::clone(&self.project)))
+                RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
-            Err(why) => Event::Project(Err(in_one_line(why))),
+            Err(why) => RepositoryReply::Project(Err(in_one_line(why))),
         }
     }
 
@@ -202,10 +222,12 @@ impl Worker {
             }
             keep.running = Some(control.clone());
         }
-        let mut asked = Asked {
+        let mut asked = RunContext {
             control: &control,
             program: order::own_program(),
-            tell: &mut |run, batch| drop(self.events.send(Event::HeldOut(run, batch))),
+            tell: &mut |run, batch| {
+                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))))
+            },
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);
         lock(&self.keep).running = None;
@@ -217,7 +239,7 @@ impl Worker {
         let project = Arc::clone(&self.project);
         let act = move || {
             let decided = decide::discard(&project, Some(run), &message, confirmed);
-            let put = decided.is_ok().then(|| repo::bytes_of(&project, "HEAD").ok()).flatten();
+            let put = decided.is_ok().then(|| bytes_of(&project, "HEAD").ok()).flatten();
             (decided, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -230,20 +252,21 @@ impl Worker {
             let undone = decide::undo(&project, Some(run));
             // Undoing a keep puts nothing on disk.
             let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
-            let put = from.and_then(|undone| repo::bytes_of(&project, &undone.commit).ok());
+            let put = from.and_then(|undone| bytes_of(&project, &undone.commit).ok());
             (undone, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
     /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can have it judged.
-    fn restore(&self, commit: String) -> anyhow::Result<PutBack> {
+    fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
         let project = Arc::clone(&self.project);
         let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
-            let bytes = repo::bytes_of(&project, &restored.commit)?;
-            let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
-            Ok((PutBack { restored, blob }, bytes))
+            let repo = Repo::open(&project)?;
+            let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
+            let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
+            Ok((RestoredKernel { restored, blob }, bytes))
         };
         let act = move || match put_back() {
             Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
@@ -256,25 +279,30 @@ impl Worker {
     /// has stopped.
     fn without_a_save<T: Send + 'static>(
         &self,
-        act: impl FnOnce() -> (T, Put) + Send + 'static,
+        act: impl FnOnce() -> (T, Written) + Send + 'static,
     ) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act),
+            Some(watcher) => watcher.without_event(act),
             None => Some(act().0),
         }
     }
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
-    fn load_log(&self, run: RunId) -> LastLog {
-        let records = Records::new(&self.project.lab_dir);
+    fn load_log(&self, run: RunId) -> RunLog {
+        let records = RunStore::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.
         for line in lines.iter().filter(|line| !line.result) {
             report.push_line(&line.text);
         }
-        LastLog { run, lines, report: Arc::new(report) }
+        RunLog { run, lines, report: Arc::new(report) }
     }
+}
+
+/// The kernel of a commit, in the form that it has on disk.
+fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
+    repo::bytes_of(&Repo::open(project)?, project, commit)
 }
 
 /// The error and its causes, in one line.
@@ -289,12 +317,21 @@ mod tests {
     #[test]
     fn of_several_waiting_looks_only_the_last_is_answered() {
         let (send, inbox) = mpsc::channel();
-        for request in [Request::Look, Request::Log(RunId(1)), Request::Look, Request::Look, Request::Trust] {
+        for request in [
+            RepositoryRequest::Look,
+            RepositoryRequest::Log(RunId(1)),
+            RepositoryRequest::Look,
+            RepositoryRequest::Look,
+            RepositoryRequest::Trust,
+        ] {
             send.send(request).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = VecDeque::new();
-        let order: Vec<Request> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [Request::Log(RunId(1)), Request::Look, Request::Trust]);
+        let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        assert_eq!(
+            order,
+            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
+        );
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::screen::layout_file;
 use lab_tui::event::Event;
-use lab_tui::layout::Layout;
-use lab_tui::request::Preferences;
+use lab_tui::reply::SettingsReply;
+use lab_tui::request::{Preferences, SettingsRequest};
 use lab_tui::theme::Theme;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::io;
@@ -30,10 +30,7 @@ pub struct UserFiles {
 enum Command {
     /// config.toml changed.
     Changed,
-    /// The user asked for config.toml to be read again.
-    Reload,
-    ListThemes,
-    Remember(Box<Layout>),
+    Request(SettingsRequest),
     End,
 }
 
@@ -54,16 +51,8 @@ impl SettingsWorker {
         Ok(SettingsWorker { commands, thread: Some(thread), _watcher: watcher })
     }
 
-    pub fn reload(&self) {
-        let _ = self.commands.send(Command::Reload);
-    }
-
-    pub fn list_themes(&self) {
-        let _ = self.commands.send(Command::ListThemes);
-    }
-
-    pub fn remember(&self, layout: Layout) {
-        let _ = self.commands.send(Command::Remember(Box::new(layout)));
+    pub fn ask(&self, request: SettingsRequest) {
+        let _ = self.commands.send(Command::Request(request));
     }
 }
 
@@ -106,18 +95,20 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<Command>)
                     // Another command, perhaps the last one. The config is read before it.
                     other => waiting = other,
                 }
-                Event::Preferences(Box::new((files.read)()), false)
+                SettingsReply::Preferences { read: Box::new((files.read)()), asked: false }
             }
-            Command::Reload => Event::Preferences(Box::new((files.read)()), true),
-            Command::ListThemes => Event::Themes((files.themes)()),
-            Command::Remember(layout) => {
+            Command::Request(SettingsRequest::Reload) => {
+                SettingsReply::Preferences { read: Box::new((files.read)()), asked: true }
+            }
+            Command::Request(SettingsRequest::ListThemes) => SettingsReply::Themes((files.themes)()),
+            Command::Request(SettingsRequest::SaveLayout(layout)) => {
                 // A layout that cannot be written is missing the next time the screen opens; it stops nothing now.
                 let _ = files.layout.as_ref().map(|file| layout_file::write(&layout, file));
                 continue;
             }
             Command::End => return,
         };
-        if events.send(answer).is_err() {
+        if events.send(Event::Settings(answer)).is_err() {
             return;
         }
     }

@@ -2,7 +2,7 @@
 //! otherwise the shell would wait for it. While the screen closes, every signal has its default effect, because the user
 //! does not want to wait for the last work.
 
-use lab_tui::event::Event;
+use lab_tui::event::{Event, TerminalEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
@@ -33,19 +33,19 @@ impl SignalThread {
                 let event = match (signal, terminal.load(Ordering::SeqCst)) {
                     // The next frame is drawn in the current size anyway.
                     (SIGWINCH, LENT | GIVEN_BACK) => continue,
-                    (SIGWINCH, _) => Event::Resize,
+                    (SIGWINCH, _) => TerminalEvent::Resize,
                     (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
                         let _ = emulate_default_handler(signal);
                         continue;
                     }
                     // Ctrl-C in an editor that did not set raw mode is meant for the editor.
                     (SIGINT, LENT) => continue,
-                    (SIGTSTP, _) => Event::Suspend,
-                    (SIGCONT, _) => Event::Continued,
-                    (SIGHUP, _) => Event::Hangup,
-                    (other, _) => Event::Terminate(other),
+                    (SIGTSTP, _) => TerminalEvent::Suspend,
+                    (SIGCONT, _) => TerminalEvent::Continued,
+                    (SIGHUP, _) => TerminalEvent::Hangup,
+                    (other, _) => TerminalEvent::Terminate(other),
                 };
-                if events.send(event).is_err() {
+                if events.send(Event::Terminal(event)).is_err() {
                     return;
                 }
             }

@@ -3,7 +3,7 @@
 
 use lab_device::telemetry::{self, Telemetry};
 use lab_tui::event::Event;
-use lab_tui::request::Heard;
+use lab_tui::reply::DeviceReading;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -21,7 +21,7 @@ pub struct TelemetryMonitor {
 impl TelemetryMonitor {
     pub fn start(events: Sender<Event>) -> io::Result<Self> {
         let (requests, heard) = mpsc::channel();
-        let tell = move |heard| events.send(Event::Device(Box::new(heard))).is_ok();
+        let tell = move |heard| events.send(Event::Telemetry(Box::new(heard))).is_ok();
         let thread = thread::Builder::new()
             .name("telemetry".to_owned())
             .spawn(move || follow(&heard, &telemetry::of_gpu, tell))?;
@@ -49,7 +49,7 @@ impl Drop for TelemetryMonitor {
 type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Telemetry>, String>;
 
 /// Answers requests until `tell` returns false, because the screen has closed.
-fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(Heard) -> bool) {
+fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(DeviceReading) -> bool) {
     // Kept while no readings are wanted: opening it takes tens of milliseconds.
     let mut known: Option<(String, Box<dyn Telemetry>)> = None;
     let mut looking: Option<String> = None;
@@ -76,7 +76,7 @@ fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(Heard) 
             // It will not come back by itself; another look asks again.
             Err(_) => looking = None,
         }
-        if !tell(Heard { uuid, reading, slowdown_c }) {
+        if !tell(DeviceReading { uuid, reading, slowdown_c }) {
             return;
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// What is heard of these GPUs, one look after the other, until nobody listens.
-    fn heard(looks: &[&str], open: Open) -> Vec<Heard> {
+    fn heard(looks: &[&str], open: Open) -> Vec<DeviceReading> {
         let (requests, inbox) = mpsc::channel();
         for uuid in looks {
             requests.send(Some((*uuid).to_owned())).expect("the inbox is here");

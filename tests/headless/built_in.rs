@@ -39,7 +39,7 @@ fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> Told {
 #[test]
 fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     let lab = rmsnorm();
-    let run = edit_and_run(&lab, "// One row,", "// A row,", "run --json").is(0).json();
+    let run = edit_and_run(&lab, "// One block computes", "// A block computes", "run --json").is(0).json();
     assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);

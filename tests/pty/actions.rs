@@ -94,8 +94,14 @@ const STORIES: &[Story] = &[
     story(Judged, "reload-config", Text("config.toml says nothing new"), ""),
     story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
-    story(Judged, "palette", Text("every action with its key"), CTRL_C),
-    then(Judged, (":", "every action with its key"), "abandon", Gone("every action with its key"), ""),
+    story(Judged, "palette", Text("an action by a part of its name"), CTRL_C),
+    then(
+        Judged,
+        (":", "an action by a part of its name"),
+        "abandon",
+        Gone("an action by a part of its name"),
+        "",
+    ),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), CTRL_C),
     then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
@@ -224,7 +230,7 @@ fn play(lab: &mut Lab, on: On) {
         match keymap.key(binding.action).as_str() {
             // By the palette.
             "" => {
-                lab.press(":").see("every action with its key");
+                lab.press(":").see("an action by a part of its name");
                 lab.press(&format!("{}\r", story.action));
             }
             key => drop(lab.press(&bytes(key))),

@@ -123,7 +123,7 @@ fn the_layout_is_there_again_and_a_damaged_one_is_left_aside() {
     let file = fs::read_dir(layouts).unwrap().next().unwrap().unwrap().path();
     fs::write(&file, "{").unwrap();
     let mut lab = bench.open();
-    lab.see("▸1 Bench").see("the remembered layout is ignored");
+    lab.see("▸1 Bench").see("the saved layout is ignored");
     lab.press("2").see("▸2 Source");
     lab.press("q");
     assert_eq!(lab.end(), 0);

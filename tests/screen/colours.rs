@@ -33,7 +33,7 @@ fn a_verdict_has_its_colour() {
         ("void it changed", "∅ VOID", Color::Yellow),
     ] {
         let mut world = judged(how);
-        world.app.theme = Theme::ansi();
+        world.model.appearance.theme = Theme::ansi();
         assert_eq!(style_of(&world.draw(160, 45), word).fg, Some(color), "{word}");
     }
 }
@@ -41,7 +41,7 @@ fn a_verdict_has_its_colour() {
 #[test]
 fn a_stale_verdict_fades() {
     let mut world = judged("pass 1000");
-    world.app.theme = Theme::ansi();
+    world.model.appearance.theme = Theme::ansi();
     world.tell("press p; save");
     assert_eq!(style_of(&world.draw(160, 45), "● PASS").fg, Some(Color::DarkGray));
 }
@@ -49,7 +49,7 @@ fn a_stale_verdict_fades() {
 #[test]
 fn the_focused_title_stands_out_and_the_others_can_be_read() {
     let mut world = judged("pass 1000");
-    world.app.theme = Theme::ansi();
+    world.model.appearance.theme = Theme::ansi();
     let buffer = world.draw(160, 45);
     assert_eq!(style_of(&buffer, "Correctness").fg, Some(Color::Cyan));
     assert_eq!(style_of(&buffer, "Git log").fg, Some(Color::Reset));
@@ -58,7 +58,7 @@ fn the_focused_title_stands_out_and_the_others_can_be_read() {
 #[test]
 fn with_no_color_there_is_none() {
     let mut world = judged("pass 1000").with_history();
-    world.app.theme = Theme::choose(Some("lab-dark"), ColorDepth::None).unwrap();
+    world.model.appearance.theme = Theme::choose(Some("lab-dark"), ColorDepth::None).unwrap();
     world.tell("press tab k");
     let buffer = world.draw(160, 45);
     assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));

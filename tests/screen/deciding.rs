@@ -192,7 +192,7 @@ fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
     world.tell("open").tell(RUN).tell("end pass 165210 0.0; press a; save").tell(RUN);
     world.refusal = Some("keep refused: held_out_diff is 1".into());
     world.tell("end pass 170020 0.029");
-    assert!(world.app.overlays.is_empty());
+    assert!(world.model.overlays.is_empty());
     assert!(
         world.words().contains("auto-decide leaves the run to you: keep refused"),
         "{}",
@@ -203,8 +203,8 @@ fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
 #[test]
 fn the_verdict_of_an_earlier_screen_is_not_decided_by_rule() {
     let mut world = world();
-    world.app.setup.auto = true;
+    world.model.setup.auto = true;
     world.tell("reopen");
-    assert!(world.app.auto);
+    assert!(world.model.decision.auto);
     assert_eq!(world.history.len(), 8);
 }

@@ -4,7 +4,7 @@ use super::states::check;
 use super::world::World;
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use lab_tui::event::Event;
-use lab_tui::request::Heard;
+use lab_tui::reply::DeviceReading;
 
 pub const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
     compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | stage: verify | \
@@ -29,8 +29,8 @@ pub fn readings(world: &mut World, count: u32) {
             memory: Some((12 << 30, 139 << 30)),
             processes: Some(vec![other.clone(), own.clone()]),
         };
-        let heard = Heard { uuid: "GPU-1".into(), reading: Ok(reading), slowdown_c: Some(92) };
-        world.send(Event::Device(Box::new(heard)));
+        let heard = DeviceReading { uuid: "GPU-1".into(), reading: Ok(reading), slowdown_c: Some(92) };
+        world.send(Event::Telemetry(Box::new(heard)));
     }
 }
 
@@ -48,7 +48,7 @@ fn the_gpu_is_looked_at_only_while_its_view_is_shown() {
     world.tell("open").tell(RUN).tell("end pass 265231");
     assert_eq!(world.asked, [""; 0]);
     world.tell("press 5; press 5; press 1");
-    assert_eq!(world.asked, [r#"LookAt(Some("GPU-1"))"#, "LookAt(None)"]);
+    assert_eq!(world.asked, [r#"Telemetry(Watch("GPU-1"))"#, "Telemetry(Stop)"]);
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn a_device_that_tells_nothing_says_why() {
         world.words()
     );
     world.tell("save").tell(RUN).tell("end pass 265231");
-    let heard = Heard {
+    let heard = DeviceReading {
         uuid: "GPU-1".into(),
         reading: Err("libnvidia-ml.so.1 was not found".into()),
         slowdown_c: None,
     };
-    world.send(Event::Device(Box::new(heard)));
+    world.send(Event::Telemetry(Box::new(heard)));
     let words = world.words();
     assert!(words.contains("does not tell its state: libnvidia-ml.so.1 was not found"), "{words}");
 }
@@ -84,5 +84,5 @@ fn an_external_harness_is_told_how_to_name_its_gpu() {
     assert!(told(&mut world), "a name alone says not which one it is: {}", world.screen(160, 45));
     world.tell("save; say device_uuid: GPU-1 | correctness: pass; end pass 5");
     assert!(!told(&mut world), "{}", world.screen(160, 45));
-    assert_eq!(world.asked, [r#"LookAt(Some("GPU-1"))"#]);
+    assert_eq!(world.asked, [r#"Telemetry(Watch("GPU-1"))"#]);
 }

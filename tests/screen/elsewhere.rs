@@ -54,7 +54,7 @@ fn a_ledger_broken_while_the_screen_is_open_is_told_once() {
 #[test]
 fn a_kernel_of_another_name_is_called_by_it() {
     let mut world = World::new();
-    world.app.setup.kernel = "src/fast.cu".into();
+    world.model.setup.kernel = "src/fast.cu".into();
     world.tell("open; say correctness: pass; end pass 1000; press p; save");
     assert!(world.words().contains("keep (fast.cu is newer than the verdict)"), "{}", world.screen(160, 45));
     world.tell("press 5");
@@ -66,8 +66,8 @@ fn a_kernel_of_another_name_is_called_by_it() {
     }
     world.unreadable = Some("fast.cu is not there".into());
     world.tell("press esc esc 1; save");
-    // Three hints say so by now: they need a wide screen.
+    // Two hints say so by now: they need a wide screen.
     let wide = world.screen(220, 45);
-    assert!(wide.contains("commit (fast.cu cannot be read)"), "{wide}");
+    assert!(wide.contains("keep (fast.cu cannot be read)"), "{wide}");
     assert!(wide.contains("rerun (fast.cu cannot be read)"), "{wide}");
 }

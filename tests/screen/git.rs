@@ -56,7 +56,7 @@ fn a_discarded_experiment_has_a_row_at_the_commit_it_was_tried_on() {
         world.screen(160, 45)
     );
     // It is a row like the others.
-    let chosen = |world: &World| world.app.chosen().map(|e| e.row.description.clone());
+    let chosen = |world: &World| world.model.selected().map(|e| e.row.description.clone());
     world.tell("press j");
     assert_eq!(chosen(&world).as_deref(), Some("float4 loads"));
     world.tell("press k");

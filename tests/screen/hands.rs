@@ -33,7 +33,7 @@ fn keys_of_the_config_are_heard_and_shown() {
     see(&mut world, "config.toml is read");
     see(&mut world, "K keep");
     world.tell("press c");
-    assert!(world.app.overlays.is_empty(), "the table's own key is free");
+    assert!(world.model.overlays.is_empty(), "the table's own key is free");
     world.tell("press ? ctrl-d ctrl-d");
     see(&mut world, "Ctrl-Q (Git)");
     see(&mut world, ":reset-borders");
@@ -57,15 +57,15 @@ fn the_palette_performs_what_is_chosen() {
     let mut world = world("press :; type pause");
     see(&mut world, "Stop watching the kernel");
     world.tell("press enter");
-    assert!(world.app.paused && world.app.overlays.is_empty());
+    assert!(world.model.runs.paused && world.model.overlays.is_empty());
     // By the letters of its name, and with the keys of a list.
     world.tell("press :; type shg; press down up enter");
-    assert_eq!(world.app.panes.view, View::Git);
+    assert_eq!(world.model.panes.view, View::Git);
     world.tell("press :; type quit; press esc");
     assert_eq!(world.asked, [""; 0]);
     // One without a key.
     world.tell("press :; paste mouse; press enter");
-    assert!(world.app.mouse);
+    assert!(world.model.appearance.mouse);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_palette_says_why_something_cannot_be_used() {
     let mut world = world("press 2 :; type stop");
     see(&mut world, "(nothing runs)");
     world.tell("press enter");
-    assert!(!world.app.overlays.is_empty(), "it stays, with the reason in sight");
+    assert!(!world.model.overlays.is_empty(), "it stays, with the reason in sight");
     world.tell("press esc; press :; type freeze");
     see(&mut world, "(in the view Bench)");
 }
@@ -82,9 +82,9 @@ fn the_palette_says_why_something_cannot_be_used() {
 fn the_palette_finds_every_action_by_its_name() {
     let mut world = world("");
     for binding in TABLE {
-        let offers = lab_tui::palette::offers(&world.app, binding.name);
+        let offers = world.model.offers(binding.name);
         let performed =
-            !matches!(binding.place, lab_tui::keymap::Place::Input | lab_tui::keymap::Place::Question);
+            !matches!(binding.scope, lab_tui::keymap::KeyScope::Input | lab_tui::keymap::KeyScope::Question);
         assert_eq!(
             offers.first().is_some_and(|o| o.binding.action == binding.action),
             performed,
@@ -101,14 +101,14 @@ fn a_search_goes_through_the_list_that_is_focused() {
     let mut world = world("press tab tab; press /; type warp; press enter");
     see(&mut world, "Git log exp/rmsnorm");
     see(&mut world, "/warp");
-    let chosen = world.app.chosen().map(|e| e.row.description.clone());
+    let chosen = world.model.selected().map(|e| e.row.description.clone());
     assert_eq!(chosen.as_deref(), Some("one warp a row"), "what is found is chosen everywhere");
     world.tell("press 3; press /; type BY; press enter");
     see(&mut world, "'BY' is nowhere in Experiments");
     world.tell("press /; type s; press enter; press n n");
-    let chosen = world.app.chosen().map(|e| e.row.description.clone());
+    let chosen = world.model.selected().map(|e| e.row.description.clone());
     world.tell("press n N");
-    assert_eq!(world.app.chosen().map(|e| e.row.description.clone()), chosen);
+    assert_eq!(world.model.selected().map(|e| e.row.description.clone()), chosen);
     // Esc ends one search after the other; each list has its own.
     world.tell("press esc");
     assert!(!world.screen(160, 45).contains("/s "));
@@ -145,16 +145,16 @@ fn the_mouse_is_heard_where_the_user_wants_it() {
     let mut world = world("");
     let (x, y) = place(&mut world, "float4 loads");
     world.tell(&format!("click {x} {y}"));
-    assert_eq!(world.app.panes.focus().name(), "Correctness", "not asked for, not heard");
+    assert_eq!(world.model.panes.focus().name(), "Correctness", "not asked for, not heard");
     world.tell(&format!("config mouse = true; click {x} {y}"));
-    assert_eq!(world.app.panes.focus().name(), "Git log");
-    assert_eq!(world.app.chosen().map(|e| e.row.description.as_str()), Some("float4 loads"));
+    assert_eq!(world.model.panes.focus().name(), "Git log");
+    assert_eq!(world.model.selected().map(|e| e.row.description.as_str()), Some("float4 loads"));
     // The wheel scrolls what is under it and leaves the focus.
     let first = place(&mut world, "━ Git log").1 + 1;
     world.tell("press 3; click 20 20; press 1");
     world.tell(&format!("wheel-down {x} {first}"));
-    assert_eq!(world.app.panes.focus().name(), "Git log");
-    let modes = world.app.modes();
+    assert_eq!(world.model.panes.focus().name(), "Git log");
+    let modes = world.model.appearance.modes();
     assert!(modes.mouse && !modes.focus);
     // In the palette it goes through the list.
     world.tell("press :; wheel-down 80 20; wheel-down 80 20; wheel-up 80 20; click 3 3");
@@ -170,28 +170,28 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     };
     for view in View::ALL {
         click(&mut world, &format!("{} {}", view as usize + 1, view.name()));
-        assert_eq!(world.app.panes.view, view);
+        assert_eq!(world.model.panes.view, view);
     }
     click(&mut world, "1 Bench");
     click(&mut world, "z zoom");
-    assert!(world.app.panes.zoom());
+    assert!(world.model.panes.zoom());
     click(&mut world, "z unzoom");
-    assert!(!world.app.panes.zoom());
+    assert!(!world.model.panes.zoom());
     click(&mut world, "c keep");
     see(&mut world, "What did you try?");
     // What is below a dialog is not clicked at.
     click(&mut world, "2 Source");
-    assert_eq!(world.app.panes.view, View::Bench);
+    assert_eq!(world.model.panes.view, View::Bench);
     world.tell("press esc");
     // One that cannot be used says so, as its key does.
     world.tell("save; say correctness: fail; end fail it is wrong");
     click(&mut world, "c keep");
-    see(&mut world, "Commit: not now");
+    see(&mut world, "Keep: not now");
     world.tell("press esc");
     // Between two hints is nothing.
     let (x, y) = place(&mut world, "z zoom");
     world.tell(&format!("click {} {y}", x - 1));
-    assert!(!world.app.panes.zoom());
+    assert!(!world.model.panes.zoom());
     click(&mut world, "q quit");
     assert_eq!(world.asked, ["Quit"]);
 }
@@ -199,11 +199,11 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
 #[test]
 fn a_click_chooses_what_is_there_in_each_pane() {
     let mut world = world("config mouse = true");
-    let chosen = |world: &World| world.app.chosen().map_or(String::new(), |e| e.row.description.clone());
+    let chosen = |world: &World| world.model.selected().map_or(String::new(), |e| e.row.description.clone());
     // The chart: the mark at the pointer, and on the ground line the crash.
     let (x, y) = place(&mut world, "⠤○");
     world.tell(&format!("click {} {y}", x + 1));
-    assert_eq!(world.app.panes.focus().name(), "Throughput");
+    assert_eq!(world.model.panes.focus().name(), "Throughput");
     assert_eq!(chosen(&world), "unroll by 8");
     let (x, y) = place(&mut world, "─✗─");
     world.tell(&format!("click {} {y}", x + 1));
@@ -267,7 +267,7 @@ fn a_border_is_dragged_and_remembered() {
     // Another screen of this project, of another size: the same share.
     let layout = world.layout.clone();
     let mut other = World::new();
-    other.app.recall(layout);
+    other.model.restore_layout(layout);
     other.tell("open");
     assert_eq!(place(&mut other, "┬").0, 90);
     let narrow = other.screen(120, 40);
@@ -299,22 +299,22 @@ fn keys_move_the_border_beside_the_focused_pane() {
 fn a_theme_is_seen_while_it_is_chosen() {
     let theme = |name| Theme::choose(Some(name), ColorDepth::Rgb).unwrap();
     let mut world = world("");
-    let before = world.app.theme.clone();
+    let before = world.model.appearance.theme.clone();
     world.tell("press t; press down");
-    assert_eq!(world.app.theme, theme("lab-dark"));
+    assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     world.tell("press down");
-    assert_eq!(world.app.theme, theme("lab-light"));
+    assert_eq!(world.model.appearance.theme, theme("lab-light"));
     world.tell("press esc");
-    assert_eq!(world.app.theme, before);
+    assert_eq!(world.model.appearance.theme, before);
     assert_eq!(world.layout.theme, None);
     world.tell("press t; type dark; press enter");
-    assert_eq!(world.app.theme, theme("lab-dark"));
+    assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
     // Where the config says another word, that counts; any other change of it leaves the choice.
     world.tell("config mouse = true");
-    assert_eq!(world.app.theme, theme("lab-dark"));
+    assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     world.tell("config theme = \"lab-light\"");
-    assert_eq!(world.app.theme, theme("lab-light"));
+    assert_eq!(world.model.appearance.theme, theme("lab-light"));
     assert_eq!(world.layout.theme, None);
 }
 
@@ -322,19 +322,19 @@ fn a_theme_is_seen_while_it_is_chosen() {
 fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
     let theme = |name, depth| Theme::choose(Some(name), depth).unwrap();
     let mut world = world("press t; press down; config theme = \"lab-light\"");
-    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb), "it is still looked at");
+    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Rgb), "it is still looked at");
     world.tell("press esc");
-    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    assert_eq!(world.model.appearance.theme, theme("lab-light", ColorDepth::Rgb));
     // What was chosen on the screen stays the one to go back to, when the config says something else.
     world.tell(
         "press t; type dark; press enter; press t; type light; config theme = \"lab-light\"|mouse = true",
     );
-    assert_eq!(world.app.theme, theme("lab-light", ColorDepth::Rgb));
+    assert_eq!(world.model.appearance.theme, theme("lab-light", ColorDepth::Rgb));
     world.tell("press esc");
-    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Rgb));
+    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Rgb));
     // And it is shown in as many colours as the config wants.
     world.tell("config theme = \"lab-light\"|mouse = true|color = \"256\"");
-    assert_eq!(world.app.theme, theme("lab-dark", ColorDepth::Ansi256));
+    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Ansi256));
     assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
 }
 
@@ -342,12 +342,12 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
 fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let call = |config: &str, story: &str| {
         let mut world = world(&format!("config {config}; {story}"));
-        assert_eq!(world.app.modes().focus, config.contains("notify"));
+        assert_eq!(world.model.appearance.modes().focus, config.contains("notify"));
         std::mem::take(&mut world.asked)
     };
     let long = format!("look-away; save; wait 12000; {PASS}");
     assert_eq!(call("mouse = false", &long), [""; 0]);
-    assert_eq!(call("notify = \"bell\"", &long), ["Call(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
+    assert_eq!(call("notify = \"bell\"", &long), ["Notify(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
     assert_eq!(call("notify = \"bell\"", &format!("save; wait 12000; {PASS}")), [""; 0], "they look");
     assert_eq!(
         call("notify = \"bell\"", &format!("look-away; save; wait 900; {PASS}")),
@@ -356,11 +356,11 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     );
     let soon = "notify = \"osc\"|notify_after_s = 0.5";
     let wrong = "look-away; save; wait 900; end fail out is wrong";
-    assert_eq!(call(soon, wrong), ["Call(Osc, \"rmsnorm: run 43 FAIL\")"]);
+    assert_eq!(call(soon, wrong), ["Notify(Osc, \"rmsnorm: run 43 FAIL\")"]);
     let checked = format!("save; {PASS}; press s; look-away; wait 900; end fail a race");
     assert_eq!(
         call(soon, &checked),
-        ["Call(Osc, \"rmsnorm: run 44 FAIL\")"],
+        ["Notify(Osc, \"rmsnorm: run 44 FAIL\")"],
         "the check that ended, not the run"
     );
     let stopped = format!("save; {PASS}; press s; look-away; wait 900; press x");

@@ -5,8 +5,9 @@ use super::world::World;
 use lab_core::decide::Refusal;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunId};
-use lab_tui::app::Running;
 use lab_tui::event::Event;
+use lab_tui::reply::RepositoryReply;
+use lab_tui::state::Running;
 
 #[test]
 fn save_pass_and_keep() {
@@ -51,7 +52,7 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
         let world = check(&running, &["not now", "run 3 in progress", "Enter go back"]);
         assert!(world.asked.is_empty());
         let mut world = check(&format!("{running}; press enter"), &["START"]);
-        assert!(world.app.overlays.is_empty() && world.history.is_empty() && !world.app.paused);
+        assert!(world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused);
         assert!(!world.words().contains("not now"));
     }
     let world = check(&format!("{story}; press c; type added; press enter"), &["✗ FAIL"]);
@@ -64,14 +65,14 @@ fn a_decision_that_fails_says_all_of_why() {
     world.tell(&format!("open; {PASS}; save; {PASS}"));
     let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
                /home/ada/kernels/.git/index.lock";
-    world.send(Event::Decided(Err(Refusal::No(why.into()))));
+    world.send(Event::Repository(RepositoryReply::Decided(Err(Refusal::No(why.into())))));
     assert!(world.words().contains("If none runs, remove"));
     for (width, height) in [(80, 24), (40, 12)] {
         let screen = world.screen(width, height);
         assert!(screen.contains("index.loc") && screen.contains("Enter"), "{screen}");
     }
     world.tell("press d d esc");
-    assert!(world.app.overlays.is_empty());
+    assert!(world.model.overlays.is_empty());
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_message_that_was_not_used_is_there_again() {
     let mut world = World::new();
     world.refusal = Some("git's index is locked".into());
     world.tell(&format!("{story}; press enter"));
-    assert!(world.words().contains("Commit: not now"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("Keep: not now"), "{}", world.screen(160, 45));
     world.tell("press esc; press c");
     assert!(
         world.words().contains("two rows") && world.words().contains("48 kB"),
@@ -123,15 +124,15 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
     let mut world = World::new();
     world.slow = true;
     world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
-    assert!(matches!(world.app.running, Running::No));
-    assert!(world.words().contains("committing …"), "{}", world.screen(160, 45));
+    assert!(matches!(world.model.runs.running, Running::No));
+    assert!(world.words().contains("keeping …"), "{}", world.screen(160, 45));
     world.tell("decided");
     assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
     world.tell(PASS);
     assert!(!world.words().contains("stale"));
     // Without a save nothing is judged twice.
     world.tell("press c; type faster; press enter; wait 10; decided");
-    assert!(matches!(world.app.running, Running::No));
+    assert!(matches!(world.model.runs.running, Running::No));
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_discard_shows_the_incumbents_verdict_again() {
         &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
         &["run 2 discarded", "1,000 sps"],
     );
-    let last = world.app.last.as_ref().unwrap();
+    let last = world.model.runs.last.as_ref().unwrap();
     assert_eq!((last.start.id, last.verdict.outcome), (RunId(1), Outcome::Pass));
 }
 
@@ -184,7 +185,7 @@ fn a_discard_to_bytes_that_nobody_judged_judges_them() {
     world.tell("open; save");
     world.tell(&format!("{PASS}; press d enter"));
     let is_restored =
-        matches!(&world.app.running, Running::Live(live) if live.start.reason == Reason::Restored);
+        matches!(&world.model.runs.running, Running::Live(live) if live.start.reason == Reason::Restored);
     assert!(is_restored, "{}", world.screen(160, 45));
 }
 
@@ -205,7 +206,7 @@ fn nothing_runs_while_a_commit_is_made_whatever_is_pressed() {
     world.tell(&format!(
         "open; {PASS}; save; {PASS}; press c; type fast; press enter; press p; save; press p"
     ));
-    assert!(matches!(world.app.running, Running::No), "{}", world.screen(160, 45));
+    assert!(matches!(world.model.runs.running, Running::No), "{}", world.screen(160, 45));
     world.tell("decided");
     assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
 }
@@ -227,7 +228,8 @@ fn a_keep_of_what_head_holds_speaks_of_no_commit() {
 fn a_look_from_before_the_verdict_says_nothing_of_it() {
     let mut world = World::new();
     world.tell("open; say correctness: pass; end pass 1000; save");
-    let before = [world.facts(), world.facts()].map(|facts| Event::Facts(Box::new(facts)));
+    let before = [world.facts(), world.facts()]
+        .map(|facts| Event::Repository(RepositoryReply::Overview(Box::new(facts))));
     world.tell("say correctness: pass; end pass 2000");
     for (late, next) in before.into_iter().zip(["press c; type fast", "press enter"]) {
         world.send(late);
@@ -238,12 +240,12 @@ fn a_look_from_before_the_verdict_says_nothing_of_it() {
 
     let older = world.facts();
     world.tell("save");
-    let saved = world.app.present.clone();
-    world.send(Event::Facts(Box::new(older)));
-    assert_eq!(world.app.present, saved, "what the watcher told of is on disk");
+    let saved = world.model.runs.present.clone();
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(older))));
+    assert_eq!(world.model.runs.present, saved, "what the watcher told of is on disk");
     let before = world.facts();
     world.tell("say correctness: fail; end fail out is wrong");
-    world.send(Event::Facts(Box::new(before)));
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(before))));
     world.tell("press d");
     assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
 }

@@ -1,8 +1,8 @@
 //! Whatever happens, in whatever order, on whatever size: the screen does not fall over.
 
 use super::world::World;
-use lab_tui::app::Running;
-use lab_tui::keymap::{Action, Binding, Key, Place, TABLE};
+use lab_tui::keymap::{Action, Binding, Key, KeyScope, TABLE};
+use lab_tui::state::Running;
 use proptest::prelude::*;
 
 /// Too small, the smallest, one row less than the next kind of layout needs, and much too wide.
@@ -47,7 +47,7 @@ proptest! {
     #[test]
     fn nothing_panics(steps in prop::collection::vec(step(), 1..60), sizes in prop::collection::vec(size(), 1..4)) {
         let mut world = World::new().with_history();
-        world.app.mouse = true;
+        world.model.appearance.mouse = true;
         world.tell("open");
         for (at, step) in steps.iter().enumerate() {
             world.tell_if_it_can(step);
@@ -63,7 +63,7 @@ proptest! {
 fn key_of(world: &mut World, binding: &Binding) -> &'static str {
     let unused = "f12";
     binding.keys.first().copied().unwrap_or_else(|| {
-        world.app.keymap.bind(binding.place, binding.action, &[Key::parse(unused).unwrap()]);
+        world.model.appearance.keymap.bind(binding.scope, binding.action, &[Key::parse(unused).unwrap()]);
         unused
     })
 }
@@ -78,7 +78,7 @@ fn every_action_in_every_view_at_every_size() {
         (World::new().with_history().with_strangers(), format!("open; {RUN}; end pass 1000; save; {RUN}")),
     ];
     let performed =
-        |b: &&Binding| matches!(b.place, Place::Screen | Place::In(_)) && b.action != Action::Quit;
+        |b: &&Binding| matches!(b.scope, KeyScope::Screen | KeyScope::In(_)) && b.action != Action::Quit;
     for (shift, (mut world, story)) in worlds.into_iter().enumerate() {
         world.tell(&story);
         for view in ["1", "2", "3", "4", "5"] {
@@ -86,7 +86,7 @@ fn every_action_in_every_view_at_every_size() {
                 // All sizes over the three worlds.
                 for size in [at + shift, at + shift + 3, at + shift + 6] {
                     let (width, height) = SIZES[size % SIZES.len()];
-                    world.app.overlays.clear();
+                    world.model.overlays.clear();
                     world.draw(80, 24);
                     world.tell(&format!("press {view}"));
                     world.draw(width, height);
@@ -94,7 +94,7 @@ fn every_action_in_every_view_at_every_size() {
                     world.tell(&format!("press {key}"));
                     world.draw(width, height);
                 }
-                if shift == 2 && matches!(world.app.running, Running::No) {
+                if shift == 2 && matches!(world.model.runs.running, Running::No) {
                     world.tell("save").tell_if_it_can(&RUN.replacen("say", "log", 1));
                 }
             }

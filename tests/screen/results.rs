@@ -91,23 +91,23 @@ fn a_wrong_word_leaves_the_rows_and_keeps_the_line_open() {
 fn the_chosen_row_stays_chosen_when_the_order_is_another() {
     let mut world = world();
     world.tell("press j j; press o O o");
-    let chosen = world.app.chosen().unwrap().row.commit.clone();
+    let chosen = world.model.selected().unwrap().row.commit.clone();
     let screen = world.screen(160, 45);
     let line = screen.lines().find(|l| l.trim_start().starts_with('▸')).unwrap();
     assert!(line.contains(&chosen), "{chosen}: {line}");
     // Where the filter lets it go the topmost is shown.
     world.tell("press f; type nothing; press enter");
-    assert!(world.app.chosen.is_none());
+    assert!(world.model.selection.key.is_none());
 }
 
 #[test]
 fn enter_shows_one_alone_and_esc_goes_back_to_the_table() {
     let mut world = world();
     world.tell("press j enter");
-    assert_eq!(world.app.panes.focus().name(), "Experiment");
-    assert!(world.app.panes.zoom());
+    assert_eq!(world.model.panes.focus().name(), "Experiment");
+    assert!(world.model.panes.zoom());
     world.tell("press esc");
-    assert_eq!((world.app.panes.focus().name(), world.app.panes.zoom()), ("Experiments", false));
+    assert_eq!((world.model.panes.focus().name(), world.model.panes.zoom()), ("Experiments", false));
 }
 
 #[test]
@@ -136,12 +136,12 @@ fn brackets_go_from_section_to_section() {
     for _ in 0..5 {
         world.tell("press ]");
         world.screen(100, 16);
-        seen.push(world.app.panes.experiment.text.first());
+        seen.push(world.model.panes.experiment.text.first());
     }
     assert!(seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1], "{seen:?}");
     world.tell("press [ [ [ [ [ [ [");
     world.screen(100, 16);
-    assert_eq!(world.app.panes.experiment.text.first(), 0);
+    assert_eq!(world.model.panes.experiment.text.first(), 0);
 }
 
 #[test]
@@ -153,7 +153,10 @@ fn two_are_marked_and_compared() {
     assert!(world.words().contains("c0fff0b and c0fff0c"), "{}", world.screen(160, 45));
     assert!(world.words().contains("-0.7 % ± 0.3"), "{}", world.screen(160, 45));
     world.tell("press esc");
-    assert_eq!((world.app.comparing.is_some(), world.app.panes.focus().name()), (false, "Experiments"));
+    assert_eq!(
+        (world.model.selection.comparing.is_some(), world.model.panes.focus().name()),
+        (false, "Experiments")
+    );
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn what_is_below_the_last_screenful_is_found_too() {
     let screen = world.screen(80, 16);
     assert!(screen.contains("the log of its run"), "{screen}");
     world.tell("press N");
-    assert_eq!(world.app.panes.experiment.text.marked(), Some(15), "{}", world.screen(80, 16));
+    assert_eq!(world.model.panes.experiment.text.marked(), Some(15), "{}", world.screen(80, 16));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
     assert!(world.words().contains("▸ 54"), "{}", world.screen(160, 45));
     // Of a list, it selects; and what is selected is chosen everywhere.
     steps(&mut world, "press 3 :; type 3; press enter");
-    assert_eq!(world.app.chosen().map(|e| e.row.description.as_str()), Some("one warp a row"));
+    assert_eq!(world.model.selected().map(|e| e.row.description.as_str()), Some("one warp a row"));
     steps(&mut world, "press 4 :; type 0; press enter");
     assert!(world.words().contains("Commit 9f8e7d7"), "{}", world.screen(160, 45));
     // Of a text, it stands out until that is scrolled.
@@ -163,7 +163,7 @@ fn a_number_where_there_is_nothing_says_so_and_stays() {
     let mut world = World::new();
     world.tell("open; press :; type 5; press enter");
     assert!(world.words().contains("(run.log is empty)"), "{}", world.screen(160, 45));
-    assert_eq!(world.app.overlays.len(), 1);
+    assert_eq!(world.model.overlays.len(), 1);
     world.tell("press ctrl-u; type quit; press esc");
-    assert_eq!((world.app.overlays.len(), world.asked.len()), (0, 0));
+    assert_eq!((world.model.overlays.len(), world.asked.len()), (0, 0));
 }

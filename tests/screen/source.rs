@@ -158,7 +158,7 @@ fn a_file_that_is_away_for_a_moment_comes_back_where_it_was_looked_at() {
 #[test]
 fn the_source_has_the_themes_colours_and_none_where_there_are_none() {
     let mut world = with(unbuilt(), "press 2");
-    world.app.theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
+    world.model.appearance.theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
     let colours = |world: &mut World| {
         let buffer = world.draw(160, 45);
         let mut seen: Vec<_> = buffer.content.iter().map(|cell| cell.fg).collect();
@@ -168,7 +168,7 @@ fn the_source_has_the_themes_colours_and_none_where_there_are_none() {
         seen.len()
     };
     assert!(colours(&mut world) >= 8, "comments, keywords, types, numbers, built-ins differ");
-    world.app.theme = Theme::plain();
+    world.model.appearance.theme = Theme::plain();
     assert_eq!(colours(&mut world), 1);
 }
 

@@ -3,8 +3,9 @@
 use super::world::World;
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
-use lab_tui::app::Running;
-use lab_tui::event::Event;
+use lab_tui::event::{Event, UserInput};
+use lab_tui::reply::RepositoryReply;
+use lab_tui::state::Running;
 use std::time::Duration;
 
 pub fn check(story: &str, seen: &[&str]) -> World {
@@ -29,7 +30,7 @@ fn opening_judges_what_was_not_judged_to_the_end() {
     for ending in ["end void it was stopped", "killed"] {
         let mut world = check(&format!("open; {ending}; reopen"), &["run 2 · opened"]);
         assert!(!world.words().contains("CRASH"), "{}", world.screen(160, 45));
-        assert!(world.app.usable(lab_tui::keymap::Action::Discard).is_err());
+        assert!(world.model.usable(lab_tui::keymap::Action::Discard).is_err());
     }
     check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
     check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
@@ -40,7 +41,7 @@ fn a_long_message_is_said_to_its_end() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \
                yourself the right to write it, then `lab log --append-missing` adds it";
-    world.send(Event::Project(Err(why.into())));
+    world.send(Event::Repository(RepositoryReply::Project(Err(why.into()))));
     for (width, height) in [(160, 45), (120, 30), (80, 24), (60, 16), (60, 12)] {
         let screen = world.screen(width, height);
         assert!(screen.contains("adds it"), "{screen}");
@@ -53,14 +54,14 @@ fn where_nothing_can_be_shown_only_q_acts() {
     world.tell(&format!("open; {PASS}; save; {PASS}"));
     world.screen(20, 5);
     world.tell("press d x enter c e p r; paste x; press enter");
-    assert!(world.history.is_empty() && world.asked.is_empty() && world.app.overlays.is_empty());
-    assert!(matches!(world.app.running, Running::No) && !world.app.paused);
+    assert!(world.history.is_empty() && world.asked.is_empty() && world.model.overlays.is_empty());
+    assert!(matches!(world.model.runs.running, Running::No) && !world.model.runs.paused);
     // A dialog that was open when the terminal shrank waits.
     world.screen(160, 45);
     world.tell("press d");
     world.screen(39, 10);
     world.tell("press x enter y");
-    assert!(world.history.is_empty() && world.app.overlays.len() == 1);
+    assert!(world.history.is_empty() && world.model.overlays.len() == 1);
     world.tell("press q");
     assert_eq!(world.asked, ["Quit"]);
 }
@@ -69,17 +70,17 @@ fn where_nothing_can_be_shown_only_q_acts() {
 fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
     // What the first still had to say comes late, and nobody listens.
-    let late = world.app.log.log().len();
+    let late = world.model.panes.log.log().len();
     let batch = lab_core::runner::follow::Batch { lines: Vec::new(), skipped: 9, report: None };
     world.send(Event::Run(RunEvent::Progress(RunId(1), batch)));
-    assert_eq!(world.app.log.log().len(), late);
-    assert!(world.app.last.is_none(), "a run that was ended by a newer one leaves no verdict");
+    assert_eq!(world.model.panes.log.log().len(), late);
+    assert!(world.model.runs.last.is_none(), "a run that was ended by a newer one leaves no verdict");
 }
 
 #[test]
 fn bytes_that_did_not_change_start_nothing() {
     let world = check(&format!("open; {PASS}; touch"), &["run 1"]);
-    assert!(matches!(world.app.running, Running::No));
+    assert!(matches!(world.model.runs.running, Running::No));
 }
 
 #[test]
@@ -96,28 +97,28 @@ fn an_untrusted_command_runs_after_a_yes_only() {
     world.tell("open");
     assert!(world.words().contains("uv run harness.py"));
     world.tell("press n");
-    assert!(matches!(world.app.running, Running::No));
+    assert!(matches!(world.model.runs.running, Running::No));
     assert!(world.words().contains("not trusted"));
     world.tell("press r; press y");
-    assert!(matches!(world.app.running, Running::Live(_)));
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
 }
 
 #[test]
 fn what_is_being_typed_answers_no_question() {
     let mut world = World::new().external();
     world.tell("open; press n; press :; save; type y");
-    assert!(matches!(world.app.running, Running::No), "{}", world.screen(160, 45));
+    assert!(matches!(world.model.runs.running, Running::No), "{}", world.screen(160, 45));
     // The question waits below, and is answered once it is seen.
     world.tell("press esc");
     assert!(world.words().contains("uv run harness.py"), "{}", world.screen(160, 45));
     world.tell("press y");
-    assert!(matches!(world.app.running, Running::Live(_)));
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
 }
 
 #[test]
 fn a_run_can_be_stopped() {
     let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
-    assert!(matches!(world.app.running, Running::No));
+    assert!(matches!(world.model.runs.running, Running::No));
     check(&format!("open; {PASS}; press x"), &["stop: nothing runs"]);
 }
 
@@ -155,7 +156,7 @@ fn pasted_text_is_text() {
     let lines = "two rows\r\n  a warp\rand\n\nmore";
     let mut world = World::new();
     world.tell(&format!("open; {PASS}; save; {PASS}; press c"));
-    world.send(Event::Paste(lines.into()));
+    world.send(Event::Input(UserInput::Paste(lines.into())));
     world.tell("press enter");
     assert_eq!(world.history[0].row.description, "two rows a warp and more");
 }
@@ -163,7 +164,7 @@ fn pasted_text_is_text() {
 #[test]
 fn escape_and_ctrl_c_leave_a_dialog_and_not_the_screen() {
     let world = check(&format!("open; {PASS}; save; {PASS}; press c ctrl-c c esc ? q"), &["● PASS"]);
-    assert!(world.app.overlays.is_empty());
+    assert!(world.model.overlays.is_empty());
     assert!(world.asked.is_empty());
 }
 
@@ -173,19 +174,19 @@ fn what_is_typed_into_the_help_decides_nothing() {
     for close in ["esc", "q", "?", "enter", "f1"] {
         let mut world = check(&story, &["the view Bench", "Esc closes"]);
         world.tell(&format!("press {close}"));
-        assert!(world.app.overlays.is_empty(), "{close} closes it");
-        assert!(world.asked.is_empty() && world.history.is_empty() && !world.app.paused);
+        assert!(world.model.overlays.is_empty(), "{close} closes it");
+        assert!(world.asked.is_empty() && world.history.is_empty() && !world.model.runs.paused);
     }
 }
 
 #[test]
 fn an_idle_screen_wants_no_clock() {
     let world = check(&format!("open; {PASS}"), &[]);
-    assert_eq!(world.app.wakes_at(), None);
+    assert_eq!(world.model.wakes_at(), None);
     let world = check("open", &[]);
-    assert_eq!(world.app.wakes_at(), Some(Duration::from_millis(100)));
+    assert_eq!(world.model.wakes_at(), Some(Duration::from_millis(100)));
     let world = check(&format!("open; {PASS}; press p; wait 10000"), &[]);
-    assert_eq!(world.app.wakes_at(), None, "the message has gone");
+    assert_eq!(world.model.wakes_at(), None, "the message has gone");
 }
 
 #[test]
@@ -251,7 +252,7 @@ fn only_experiments_of_this_device_stand_beside_each_other() {
     world.history[1].device = Some("NVIDIA A100".into());
     world.history[2].kernel = Some("kernels/other/kernel.cu".into());
     world.tell("open; say device: NVIDIA H200; end pass 5");
-    assert_eq!(world.app.comparable().len(), world.history.len() - 3);
+    assert_eq!(world.model.repository.comparable().len(), world.history.len() - 3);
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
 fn each_view_keeps_its_own_focus() {
     let mut world = World::new().with_history();
     world.tell("open; press tab tab; press 3; press tab; press 1");
-    assert_eq!(world.app.panes.focus().name(), "Git log");
+    assert_eq!(world.model.panes.focus().name(), "Git log");
     world.tell("press 3");
-    assert_eq!(world.app.panes.focus().name(), "Experiment");
+    assert_eq!(world.model.panes.focus().name(), "Experiment");
 }

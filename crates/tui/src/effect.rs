@@ -1,11 +1,9 @@
-//! What `update` wants done. It does none of it itself: the executor carries effects out and
-//! answers by events.
+//! What `update` wants done. `update` does none of it: the executor carries effects out, and the results come back as
+//! events.
 
-use super::layout::Layout;
-use super::source::Which;
-use crate::request::Request;
-use crate::request::Spot;
-use crate::request::ViewRequest as Wish;
+use crate::request::{
+    HighlightRequest, RepositoryRequest, SettingsRequest, Spot, TelemetryRequest, ViewRequest,
+};
 use crate::settings::Notify;
 use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
@@ -13,37 +11,48 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Judge these inputs, or the files on disk where nobody read them yet; a run that goes on is ended.
+    /// Start a run of these inputs, or of the files on disk where they were not read yet. A run in progress is ended.
     StartRun(Reason, Option<Arc<Inputs>>),
-    /// End the run that goes on.
+    /// End the run in progress.
     KillRun,
-    /// Ask the desk for something: a decision above all.
-    Ask(Request),
-    /// End the check that goes on before a keep; nothing is kept.
+    /// End the held-out check before a keep; nothing is kept.
     StopKeep,
-    /// Look at disk and git anew.
+    /// Read the repository and the kernel again.
     Refresh,
-    /// Read the state of this GPU from now on, or of none.
-    LookAt(Option<String>),
-    /// Find out how this source is coloured.
-    Colour(Which, Arc<str>),
-    /// Read for a view.
-    Read(Wish),
-    /// Open kernel.cu in the user's editor, where a place in it is known there.
+    Repository(RepositoryRequest),
+    View(ViewRequest),
+    Settings(SettingsRequest),
+    Telemetry(TelemetryRequest),
+    Highlight(HighlightRequest),
+    /// Open the kernel in the user's editor, at this place if one is known.
     OpenEditor(Option<Spot>),
     /// Put this text on the clipboard of the user's terminal.
     Copy(String),
-    /// Tell the user, who looks elsewhere.
-    Call(Notify, String),
-    /// Write the layout down.
-    Remember(Box<Layout>),
-    /// Read config.toml anew.
-    ReloadConfig,
-    /// Look which themes there are.
-    ListThemes,
+    /// Notify the user, whose terminal does not have the focus.
+    Notify(Notify, String),
     /// Give the terminal to the shell until SIGCONT.
     Suspend,
-    /// Draw everything anew.
+    /// Draw every cell again.
     Repaint,
     Quit,
+}
+
+/// How soon the next frame is wanted; the later variant is the more urgent one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Redraw {
+    /// Nothing visible changed.
+    #[default]
+    No,
+    /// With the next frame that is due.
+    NextFrame,
+    /// At once: the user waits for it.
+    AtOnce,
+}
+
+/// The result of one update.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Update {
+    pub effects: Vec<Effect>,
+    pub redraw: Redraw,
 }

@@ -1,13 +1,14 @@
 //! The layout of the screen that is saved between two sessions of a project: the view, the borders, the theme, the mouse.
 
-use super::view_id::{Shares, View};
+use super::views::View;
+use super::views::split::Shares;
 use serde::{Deserialize, Serialize};
 
 /// What the screen restores when it opens again.
 ///
 /// ```
 /// use lab_tui::layout::Layout;
-/// use lab_tui::view_id::View;
+/// use lab_tui::views::View;
 ///
 /// let layout = Layout { view: View::Git, ..Layout::default() };
 /// let text = layout.to_json().unwrap();

@@ -1,11 +1,11 @@
-//! The lines of a run that the screen holds, and the view of them: followed, scrolled, frozen.
+//! The lines of a run that the screen holds, and which of them are visible: followed, scrolled, frozen.
 
 use lab_core::run::RunId;
 use lab_core::text::sanitise::LogLine;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// More lines than this are not held, nor more bytes of text; they are in run.log.
+/// Most lines, and most bytes of text, that the screen holds. run.log has all of them.
 const LINES: usize = 20_000;
 const BYTES: usize = 8 << 20;
 
@@ -13,7 +13,7 @@ const BYTES: usize = 8 << 20;
 pub struct Log {
     pub run: Option<RunId>,
     lines: VecDeque<Arc<LogLine>>,
-    /// Of all their texts.
+    /// Length of all texts.
     bytes: usize,
 }
 
@@ -34,10 +34,10 @@ impl Log {
         self.lines.get(at).map(Arc::as_ref)
     }
 
-    /// Takes lines in; returns how many were dropped at the front to make room.
+    /// Appends lines; returns how many were dropped at the front.
     fn push(&mut self, lines: impl IntoIterator<Item = LogLine>) -> usize {
         for line in lines {
-            // Progress is one line that moves: a hundred of them would push everything else away.
+            // A progress line replaces the one before it: hundreds of them would push everything else away.
             if is_progress(&line) && self.lines.back().is_some_and(|last| is_progress(last)) {
                 self.bytes -= self.lines.pop_back().map_or(0, |line| line.text.len());
             }
@@ -61,16 +61,16 @@ fn is_progress(line: &LogLine) -> bool {
 #[derive(Clone, Debug)]
 pub struct LogView {
     live: Log,
-    /// A copy that stays while `live` goes on.
+    /// A copy that stays while `live` grows.
     frozen: Option<Log>,
-    /// First line shown, where it is not followed.
+    /// First visible line, unless the log is followed.
     top: usize,
     pub follow: bool,
-    /// First column shown.
+    /// First visible column.
     pub left: usize,
     /// Rows of the pane at the last frame.
-    pub height: usize,
-    /// The line that was gone to, until it is scrolled.
+    height: usize,
+    /// The line that a search or a number went to. Scrolling forgets it.
     marked: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ impl LogView {
         self.frozen.is_some()
     }
 
-    /// Holds the present text still, or lets go of it.
+    /// Freezes the present text, or shows the live one again.
     pub fn toggle_freeze(&mut self) {
         match self.frozen.take() {
             Some(held) if held.run != self.live.run => {
@@ -142,12 +142,28 @@ impl LogView {
         self.log().len().saturating_sub(self.height)
     }
 
-    /// First line on the screen.
+    /// First visible line at the last frame's height.
     pub fn first(&self) -> usize {
-        if self.follow { self.last_top() } else { self.top.min(self.last_top()) }
+        self.first_of(self.height)
     }
 
-    /// By so many lines; at the end the log is followed again, unless it is frozen.
+    /// First visible line of so many.
+    pub fn first_of(&self, height: usize) -> usize {
+        let last_top = self.log().len().saturating_sub(height);
+        if self.follow { last_top } else { self.top.min(last_top) }
+    }
+
+    /// The lines that were visible at the last frame.
+    pub fn visible(&self) -> std::ops::Range<usize> {
+        self.first()..self.first() + self.height
+    }
+
+    /// Takes the height of the frame that was drawn.
+    pub fn set_height(&mut self, height: usize) {
+        self.height = height;
+    }
+
+    /// Scrolls by so many lines. At the end the log is followed again, unless it is frozen.
     pub fn scroll(&mut self, by: isize) {
         let top = self.first().saturating_add_signed(by).min(self.last_top());
         self.show(top);
@@ -171,12 +187,12 @@ impl LogView {
         self.follow = self.frozen.is_none();
     }
 
-    /// The line that was gone to, or the first one shown.
+    /// The marked line, else the first visible one.
     pub fn at(&self) -> usize {
         self.marked.unwrap_or_else(|| self.first())
     }
 
-    /// The line that was gone to: the one on the screen's top or, near the end, where it cannot be put there, below it.
+    /// The line that a search or a number went to. It is on top, or below the top near the end of the log.
     pub fn marked(&self) -> Option<usize> {
         self.marked
     }
@@ -185,9 +201,9 @@ impl LogView {
         self.marked = None;
     }
 
-    /// To a line, which stands out from then on.
+    /// Goes to a line and marks it.
     pub fn go_to(&mut self, at: usize) {
-        // May be beyond the last top: `first()` caps it, and the line keeps its mark.
+        // The line may be beyond the last top: `first()` limits it, and the line keeps its mark.
         self.show(at);
         self.marked = Some(at);
     }

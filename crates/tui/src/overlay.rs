@@ -1,14 +1,14 @@
-//! What may lie on top of the panes: a stack, of which the topmost hears the keys.
+//! The dialogs on top of the panes: a stack, whose topmost entry hears the keys.
 
-use super::draft::Draft;
-use super::panes::Pane;
-use super::theme::Theme;
+use crate::draft::Draft;
+use crate::theme::Theme;
+use crate::views::Pane;
 use lab_core::run::RunId;
 use tui_input::Input;
 
-/// A line to type, and which row of what fits it is meant.
+/// A line to type, and the chosen row of the list below it.
 #[derive(Clone, Debug, Default)]
-pub struct Pick {
+pub struct PickList {
     pub input: Input,
     pub at: usize,
 }
@@ -18,60 +18,60 @@ pub enum Overlay {
     Help {
         scroll: usize,
     },
-    /// Asks what was tried, before a keep.
+    /// Asks for the message of a keep.
     Keep {
         draft: Draft,
     },
-    /// The same before a discard, where it may stay empty.
+    /// Asks for the message of a discard, which may stay empty.
     Discard {
         draft: Draft,
         confirmed: bool,
     },
-    /// The bytes on disk are newer than the verdict.
+    /// Asks whether bytes that are newer than the verdict may be discarded.
     DiscardNewer {
         run: RunId,
         text: String,
     },
-    /// The last decision is to be taken back.
+    /// Asks whether the last decision is to be taken back.
     Undo {
         run: RunId,
         text: String,
     },
-    /// Another description for an experiment.
+    /// Asks for another description of an experiment.
     Describe {
         commit: String,
         input: Input,
         problem: Option<String>,
     },
-    /// An experiment's kernel is to be put on disk.
+    /// Asks whether an experiment's kernel is to be put on disk.
     Restore {
         commit: String,
         text: String,
     },
-    /// Why a keep or a discard is not possible. A dialog, not a message: what was typed in the belief
-    /// that the line to type is open must not act as keys.
+    /// Why a keep or a discard is not possible. It is a dialog, so that text typed for the expected dialog does not act as
+    /// keys.
     Refused {
         title: &'static str,
         text: String,
     },
-    /// A harness command that this user has not trusted yet.
+    /// Asks whether a harness command may run.
     Trust {
         command: String,
     },
-    /// The line at the foot of the table: what is typed counts at once.
+    /// The filter of the table. It applies while it is typed.
     Filter {
         input: Input,
         before: String,
         problem: Option<String>,
     },
     /// Every action.
-    Palette(Pick),
-    /// Every theme; `before` is the one to go back to.
+    Palette(PickList),
+    /// Every theme; `before` is the theme that Esc brings back.
     Themes {
-        pick: Pick,
+        pick: PickList,
         before: Theme,
     },
-    /// The line at the foot of the pane that is searched.
+    /// The search in a pane; `before` is the earlier one.
     Search {
         pane: Pane,
         input: Input,
@@ -80,7 +80,7 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    /// The message that is typed, if any.
+    /// The message that is typed.
     pub fn draft(&mut self) -> Option<&mut Draft> {
         match self {
             Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft),
@@ -88,7 +88,7 @@ impl Overlay {
         }
     }
 
-    /// The line that is typed into, if any.
+    /// The line that is typed into.
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {
             Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft.input()),
@@ -100,8 +100,8 @@ impl Overlay {
         }
     }
 
-    /// What was said against a message counts no longer, once it is another.
-    pub fn forgive(&mut self) {
+    /// Forgets the problem of a text that has changed.
+    pub fn clear_problem(&mut self) {
         match self {
             Overlay::Keep { draft } | Overlay::Discard { draft, .. } => draft.problem = None,
             Overlay::Describe { problem, .. } => *problem = None,
@@ -109,8 +109,8 @@ impl Overlay {
         }
     }
 
-    /// The list below the line, if there is one.
-    pub fn pick(&mut self) -> Option<&mut Pick> {
+    /// The list below the line.
+    pub fn pick(&mut self) -> Option<&mut PickList> {
         match self {
             Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(pick),
             _ => None,

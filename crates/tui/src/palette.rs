@@ -1,45 +1,57 @@
-//! The palette: every action by its name, with its key; those that cannot be used now say why. A number is no action,
-//! but the row to go to, as vim has it.
+//! The palette: every action by its name, with its key. Actions that cannot be used now say why. A number is a row to go
+//! to, as in vim.
 
-use super::app::App;
-use super::keymap::{Binding, Place, TABLE};
+use crate::keymap::{Binding, KeyScope, TABLE};
+use crate::views::Pane;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// One row.
+/// One action.
 #[derive(Clone, Debug)]
 pub struct Offer {
     pub binding: &'static Binding,
-    /// `Err` is the reason why not.
+    /// `Err` is the reason why it cannot be used now.
     pub usable: Result<(), String>,
 }
 
-/// What fits the words that were typed, the best first; all in the table's order where none were.
-pub fn offers(app: &App, typed: &str) -> Vec<Offer> {
-    let performed = |b: &&Binding| matches!(b.place, Place::Screen | Place::In(_));
-    let table: Vec<&'static Binding> = TABLE.iter().filter(performed).collect();
-    let texts = table.iter().map(|b| [b.name, b.hint, b.doc]);
-    let order = best(typed, texts);
-    order.into_iter().map(|at| Offer { binding: table[at], usable: usable(app, table[at]) }).collect()
+/// The rows of the palette.
+#[derive(Clone, Debug)]
+pub enum PaletteRows {
+    /// The actions that match the typed words; `all` counts every action.
+    Actions { offers: Vec<Offer>, all: usize },
+    /// The line that the typed number stands for: the pane with its number of rows, or why there is none.
+    Line { number: usize, target: Result<(Pane, usize), String>, all: usize },
 }
 
-/// The row that is meant, from 1, where a number was typed.
+/// The actions that the palette lists.
+fn actions() -> Vec<&'static Binding> {
+    let is_listed = |b: &&Binding| matches!(b.scope, KeyScope::Screen | KeyScope::In(_));
+    TABLE.iter().filter(is_listed).collect()
+}
+
+/// How many actions the palette lists.
+pub fn count() -> usize {
+    actions().len()
+}
+
+/// The actions that match the typed words, the best first; all in the table's order without words.
+pub fn offers(typed: &str, usable: impl Fn(&Binding) -> Result<(), String>) -> Vec<Offer> {
+    let table = actions();
+    let texts = table.iter().map(|b| [b.name, b.hint, b.doc]);
+    let order = best(typed, texts);
+    order.into_iter().map(|at| Offer { binding: table[at], usable: usable(table[at]) }).collect()
+}
+
+/// The typed number of a row, counted from 1; `None` where the text is no number.
 pub fn number(typed: &str) -> Option<usize> {
     let typed = typed.trim();
     let is_number = !typed.is_empty() && typed.bytes().all(|b| b.is_ascii_digit());
-    // One that is too large for any text means the last row.
+    // A number beyond `usize` means the last row.
     is_number.then(|| typed.parse().unwrap_or(usize::MAX))
 }
 
-fn usable(app: &App, binding: &Binding) -> Result<(), String> {
-    match binding.place {
-        Place::In(view) if view != app.panes.view => Err(format!("in the view {}", view.name())),
-        _ => app.usable(binding.action),
-    }
-}
-
-/// Places of the texts that fit, the best first: each is a name, which may be abbreviated (`pp` is
-/// `previous-pane`), and words about it, of which whole parts must fit.
+/// Indices of the texts that match, the best first. Each text is a name, which may be abbreviated (`pp` is
+/// `previous-pane`), and words about it, which must contain what was typed.
 pub fn best<'a, const N: usize>(typed: &str, texts: impl Iterator<Item = [&'a str; N]>) -> Vec<usize> {
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = |kind| Pattern::new(typed, CaseMatching::Ignore, Normalization::Never, kind);
@@ -49,13 +61,13 @@ pub fn best<'a, const N: usize>(typed: &str, texts: impl Iterator<Item = [&'a st
         |pattern: &Pattern, text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
     let mut found: Vec<(u32, usize)> = Vec::new();
     for (at, words) in texts.enumerate() {
-        // A name goes before any other word.
+        // A match in the name precedes any other.
         const NAME: u32 = 100_000;
         let name = words.first().and_then(|name| score(&by_name, name)).map(|score| score + NAME);
         let others = words.iter().skip(1).filter_map(|text| score(&by_words, text)).max();
         found.extend(name.or(others).map(|score| (score, at)));
     }
-    // Stable: of equals the table's order.
+    // The sort is stable: equal matches keep the table's order.
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     found.into_iter().map(|(_, at)| at).collect()
 }

@@ -1,24 +1,24 @@
-//! What the update asks the workers for, and the values that come back for it. No worker is known here: the threads
-//! behind these requests are the `lab` binary's.
+//! What `update` asks the workers for: one enum for each worker. The threads that answer are the `lab` binary's; no worker
+//! is known here. [`crate::reply`] holds the answers.
 
-use crate::chart::Glyphs;
-use crate::diff::Around;
+use crate::chart::SymbolSet;
+use crate::diff::ContextLines;
+use crate::layout::Layout;
 use crate::settings::Settings;
-use crate::source::Asked;
+use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
 use lab_core::message::Message;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Key;
-use lab_protocol::telemetry::Reading;
+use std::sync::Arc;
 
-/// A request to the repository worker.
+/// A request to the repository worker, which answers with a [`crate::reply::RepositoryReply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Where things stand; answered by [`Event::Facts`].
+pub enum RepositoryRequest {
+    /// Read status, history and git log.
     Look,
-    /// The log of a run that this screen did not see; answered by [`Event::LastLog`].
+    /// Read the log of a run that this screen did not follow.
     Log(RunId),
-    /// Answered by [`Event::Decided`], as a discard is.
     Keep {
         run: RunId,
         message: Message,
@@ -26,69 +26,87 @@ pub enum Request {
     Discard {
         run: RunId,
         message: Message,
+        /// The user agreed to discard newer bytes too.
         confirmed: bool,
     },
-    /// What undoing the last decision would do; answered by [`Event::Undoable`].
+    /// Ask what undoing the last decision would do.
     Undoable,
-    /// The decision about this run is taken back, as long as it is the last; answered by [`Event::Undone`].
+    /// Take the decision about this run back, if it is the last one.
     Undo(RunId),
-    /// Another description for the experiment of a commit; answered by [`Event::Described`].
+    /// Give the experiment of a commit another description.
     Describe {
         commit: String,
         description: String,
     },
-    /// The kernel of this commit is put on disk; answered by [`Event::Restored`].
+    /// Put the kernel of this commit on disk.
     Restore(String),
-    /// The harness command of lab.toml is trusted as it now is; answered by [`Event::Trusted`].
+    /// Trust the present harness command of lab.toml.
     Trust,
-    /// lab.toml changed: the project is opened anew; answered by [`Event::Project`].
+    /// lab.toml changed: open the project again.
     Reopen,
 }
 
-/// What a view wants to see.
+/// A request to the view loader, which answers with a [`crate::reply::ViewReply`]. Of several waiting requests of one kind
+/// only the latest is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewRequest {
-    /// One experiment whole, and what is shown around its changes; answered by [`Event::Whole`].
-    Whole(Key, Around),
-    /// Two beside each other, the older first; answered by [`Event::Compared`].
-    Compare([Key; 2], Around),
-    /// kernel.cu and what it is compared with; answered by [`Event::Source`].
-    Source(Asked),
-    /// The newest commits of all branches; answered by [`Event::Graph`].
+    /// The details of an experiment.
+    Details(Key, ContextLines),
+    /// Two experiments side by side, the older first.
+    Compare([Key; 2], ContextLines),
+    /// The kernel, and what it is compared with.
+    Source(SourceRequest),
+    /// The newest commits of all branches.
     Graph,
-    /// Those that follow, of the same walk.
+    /// The commits that follow, of the same walk.
     MoreGraph,
-    /// One commit whole, by its full id; answered by [`Event::Commit`].
-    Commit(String, Around),
+    /// The details of a commit, by its full id.
+    Commit(String, ContextLines),
 }
 
-/// What the settings come to in this terminal.
+/// A request to the settings worker, which answers with a [`crate::reply::SettingsReply`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingsRequest {
+    /// Read config.toml again.
+    Reload,
+    /// List all themes.
+    ListThemes,
+    /// Save the layout. There is no reply.
+    SaveLayout(Box<Layout>),
+}
+
+/// A request to the telemetry monitor, which answers with a [`crate::reply::DeviceReading`] once a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TelemetryRequest {
+    /// Read the state of the GPU with this UUID.
+    Watch(String),
+    Stop,
+}
+
+/// A request to the highlighter, which answers with a [`crate::reply::HighlightReply`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HighlightRequest {
+    pub which: SourceVersion,
+    pub text: Arc<str>,
+}
+
+/// The user's settings as they apply to this terminal.
 #[derive(Clone, Debug)]
 pub struct Preferences {
     pub settings: Settings,
     pub theme: Theme,
-    pub glyphs: Glyphs,
-}
-
-/// What a GPU said of itself, or why it says nothing.
-#[derive(Clone, Debug)]
-pub struct Heard {
-    /// Of the GPU.
-    pub uuid: String,
-    pub reading: Result<Reading, String>,
-    /// Degrees Celsius from which on it slows itself down.
-    pub slowdown_c: Option<u32>,
+    pub symbols: SymbolSet,
 }
 
 /// What the terminal reports besides keys; nothing unless the user asked for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
     pub mouse: bool,
-    /// Whether it has the focus.
+    /// Whether the terminal has the focus.
     pub focus: bool,
 }
 
-/// A line of a file and a column of it, both from 1.
+/// A line of a file and a column of it, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     pub line: u32,

@@ -1,8 +1,9 @@
 //! Where a kernel runs: [`cuda`] (NVRTC and the driver) or [`cpu`] (the same `kernel.cu`, emulated).
 //!
-//! The judge sees a device through two small traits: a [`Builder`] compiles source into an [`Image`] (in the compiler
-//! process), and a [`Driver`] holds memory and launches kernels (in the worker process). Memory is named by raw device
-//! addresses. The worker adds canary zones, poison and the comparison of inputs on top, once for both devices.
+//! The judge sees a device through two small traits: a [`Builder`] compiles source into an [`Image`] (in the
+//! compiler process), and a [`Driver`] holds memory and launches kernels (in the worker process). Memory is named
+//! by raw device addresses. The worker adds canary zones, poison and the comparison of inputs on top, once for both
+//! devices.
 //!
 //! All unsafe code of the lab is in this crate, in the modules that say `allow(unsafe_code)`. The crate knows no
 //! problem and no result line.
@@ -42,6 +43,8 @@
 //! assert!(seconds > 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![warn(missing_docs)]
 
 mod api;
 pub mod build_cache;

@@ -7,7 +7,7 @@ use lab_device::{BuildRequest, Builder, Built};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// NVRTC maps a precompiled header to one address of the process, so that there is one builder at a time.
+/// NVRTC maps a precompiled header to a fixed address of the process, so there may be only one builder at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A folder with sources, and a builder.
@@ -51,7 +51,7 @@ impl Bench {
     }
 }
 
-/// A kernel as users write them: grid sync, half types, the C library's headers.
+/// A typical kernel: a grid barrier, half types, headers of the C library.
 const KERNEL: &str = r#"
 // What a kernel usually starts with.
 #include "lab.h"
@@ -77,7 +77,7 @@ LAB_LAUNCH(scale) { launch.grid[0] = dims.rows; launch.block[0] = 256; }
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn a_kernel_is_built_and_its_resources_are_told() {
+fn a_kernel_is_built_and_its_resources_are_reported() {
     let mut bench = bench();
     let built = bench.build(KERNEL);
     assert_eq!(built.log, "");
@@ -89,7 +89,7 @@ fn a_kernel_is_built_and_its_resources_are_told() {
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn the_c_librarys_headers_go_with_cudas_in_either_order() {
+fn the_c_librarys_headers_work_with_cudas_in_either_order() {
     let mut bench = bench();
     let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
     let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
@@ -153,7 +153,7 @@ fn spills_are_counted() {
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn local_headers_are_found_beside_the_source_and_named_as_the_user_knows_them() {
+fn local_headers_are_found_beside_the_source_and_shown_with_the_users_path() {
     let mut bench = bench();
     bench.write("parts/tile.cuh", "#include \"size.cuh\"\n");
     bench.write("parts/size.cuh", "constexpr int SIZE = 4;\n");
@@ -169,17 +169,17 @@ fn local_headers_are_found_beside_the_source_and_named_as_the_user_knows_them() 
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn precompiled_headers_change_nothing_but_the_time() {
+fn precompiled_headers_change_only_the_time() {
     let mut bench = bench();
     let first = bench.build(KERNEL);
     let request = bench.request();
     assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
     let again = bench.build(KERNEL);
-    // The cubin's symbols may come in another order; what the kernel needs stays the same.
+    // The cubin's symbols may have another order, but the kernel needs the same resources.
     let needs = |built: &Built| (built.log.clone(), built.registers, built.spill_bytes, built.shared_bytes);
     assert!(again.image.is_some());
     assert_eq!(needs(&first), needs(&again));
-    // What follows them is read anew: a macro, and the generated header.
+    // Macros and the generated header are read again.
     let other = bench.build(&KERNEL.replace("TILE 4", "TILE nothing"));
     assert!(other.image.is_none() && other.log.contains("\"nothing\" is undefined"), "{}", other.log);
     let problem_header = "struct LabDims { unsigned columns; };\n".to_owned();
@@ -190,7 +190,7 @@ fn precompiled_headers_change_nothing_but_the_time() {
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn other_headers_take_the_place_of_the_first_and_only_cubins_are_left() {
+fn other_headers_replace_the_first_and_only_cubins_are_left() {
     let mut bench = bench();
     for first in ["", "#include <cuda_fp16.h>\n"] {
         bench.write("kernel.cu", format!("{first}{KERNEL}"));
@@ -224,12 +224,12 @@ fn the_users_own_options_and_defines_are_used() {
 
 #[test]
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
-fn what_cannot_be_built_is_said_in_words() {
+fn an_impossible_build_is_an_error_with_the_reason() {
     let mut bench = bench();
     bench.write("kernel.cu", b"int x;\nint\0y;\n");
     let request = bench.request();
     let built = bench.builder.build(&request).unwrap();
-    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: a NUL byte: this is no text\n");
+    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: the source holds a NUL byte. Remove it.\n");
     bench.write("kernel.cu", "");
 
     let request = BuildRequest { arch: "sm_999".into(), ..request };

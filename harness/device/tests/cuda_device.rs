@@ -6,8 +6,8 @@ use lab_device::{
     BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
 };
 
-/// A GPU with one module loaded. The process's context is shared: a kernel that breaks it is run in
-/// a process of its own, see [`alone`].
+/// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the context runs in
+/// a child process: see [`alone`].
 struct Gpu {
     driver: Box<dyn Driver>,
     module: u32,
@@ -101,7 +101,7 @@ extern "C" __global__ void total(const float* x, float* out) {
     if (threadIdx.x == 0) *out = part[0];
 }
 
-// Every block writes, all meet, every block reads its neighbour's word.
+// Each block writes, all meet, and each block reads its neighbour's word.
 extern "C" __global__ void turn(float* words, float* out) {
     if (threadIdx.x == 0) words[blockIdx.x] = blockIdx.x;
     cooperative_groups::this_grid().sync();
@@ -136,7 +136,10 @@ fn two_vectors_are_added() {
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
     let out = gpu.read(sum, 1024);
     assert!((0..1000).all(|i| out[i] == i as f32 + 0.5), "{out:?}");
-    assert!(out[1000..].iter().all(|v| v.to_bits() == 0x7fff_7fff), "what nobody wrote keeps the pattern");
+    assert!(
+        out[1000..].iter().all(|v| v.to_bits() == 0x7fff_7fff),
+        "memory that no kernel wrote keeps the pattern"
+    );
     for address in [x, y, sum] {
         gpu.driver.free(address).unwrap();
     }
@@ -161,7 +164,7 @@ fn memory_is_compared_piece_by_piece() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn the_launch_statement_answers_on_the_device() {
+fn the_launch_statement_runs_on_the_device() {
     let mut gpu = gpu(KERNELS);
     let info = gpu.driver.info();
     let device = [info.sms, info.max_shared_bytes, 0];
@@ -194,7 +197,7 @@ fn all_blocks_meet_in_a_cooperative_launch() {
     gpu.launch("turn", shape(blocks, 128, 0, true), &args).unwrap();
     let expected: Vec<f32> = (1..=blocks).map(|i| (i % blocks) as f32).collect();
     assert_eq!(gpu.read(out, blocks as usize), expected);
-    // One block more cannot be there at once; the words hold the numbers.
+    // One block more does not fit. The message holds the numbers.
     let words = format!("asks for {}, and {blocks} fit", blocks + 1);
     gpu.refused("turn", shape(blocks + 1, 128, 0, true), &args, &words);
 }
@@ -219,7 +222,7 @@ fn a_block_may_have_all_the_shared_memory_that_the_device_offers() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn a_launch_that_cannot_be_made_is_refused_in_words() {
+fn an_impossible_launch_is_refused_with_the_reason() {
     let mut gpu = gpu(KERNELS);
     let x = gpu.buffer(&[0.0]).to_le_bytes();
     gpu.refused("narrow", shape(1, 128, 0, false), &[&x], "a block may have 64 threads");
@@ -227,13 +230,13 @@ fn a_launch_that_cannot_be_made_is_refused_in_words() {
     gpu.refused("narrow", shape(0, 32, 0, false), &[&x], "launch.grid is [0, 1, 1]");
     gpu.refused("narrow", shape(1, 32, 0, false), &[], "takes 1 parameters, and the problem passes 0");
     gpu.refused("narrow", shape(1, 32, 0, false), &[&[0; 4]], "parameter 1 of narrow has 8 bytes");
-    // None of these reached the device: it is as good as before.
+    // None of these launches reached the device, which can still be used.
     gpu.launch("narrow", shape(1, 64, 0, false), &[&x]).unwrap();
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn the_time_is_the_devices_own() {
+fn the_time_is_measured_on_the_device() {
     let mut gpu = gpu(KERNELS);
     let mut time = |cycles: u64| gpu.launch("spin", shape(1, 1, 0, false), &[&cycles.to_le_bytes()]).unwrap();
     time(1_000);
@@ -244,7 +247,7 @@ fn the_time_is_the_devices_own() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn a_missing_kernel_and_a_module_that_is_gone_are_told_apart() {
+fn a_missing_kernel_is_none_and_an_unloaded_module_an_error() {
     let mut gpu = gpu(KERNELS);
     assert_eq!(gpu.driver.entry(gpu.module, "nowhere").unwrap(), None);
     let entry = gpu.entry("add");
@@ -255,7 +258,7 @@ fn a_missing_kernel_and_a_module_that_is_gone_are_told_apart() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn what_does_not_fit_into_memory_is_said_with_the_numbers() {
+fn too_large_an_allocation_is_an_error_with_the_numbers() {
     let mut gpu = gpu(KERNELS);
     let error = gpu.driver.alloc(1 << 50).unwrap_err();
     assert!(matches!(error, DeviceError::Driver(_)), "{error:?}");
@@ -279,17 +282,17 @@ fn a_file_that_is_no_cubin_is_refused() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn a_device_that_is_not_there_is_named_beside_those_that_are() {
+fn a_missing_device_is_an_error_that_lists_the_devices() {
     assert!(cuda::available(), "this test needs a CUDA device");
     let Err(error) = cuda::open(99) else { panic!("there is no machine with 100 GPUs") };
     assert!(error.to_string().contains("no device cuda:99: this machine has cuda:0"), "{error}");
 }
 
-/// Set in the process that runs one broken kernel.
+/// Set in the child process that runs one broken kernel.
 const ALONE: &str = "LAB_TEST_ALONE";
 
-/// Runs `scene` in a process of its own, because a context does not survive what it does there, and
-/// returns how that process ended. `None` in that process itself.
+/// Runs `scene` in a child process, because it breaks the context. Returns how the child ended; `None` in the child
+/// itself.
 fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process::Output> {
     let gpu = gpu(text);
     if std::env::var_os(ALONE).is_some() {
@@ -354,13 +357,13 @@ fn a_trap_is_the_kernels_fault() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn what_a_kernel_prints_has_left_the_process_when_the_launch_returns() {
+fn a_kernels_output_has_left_the_process_when_the_launch_returns() {
     let text = r#"#include <cstdio>
 extern "C" __global__ void k(int x) { printf("thread %d of %d\n", threadIdx.x, x); }"#;
-    let test = "what_a_kernel_prints_has_left_the_process_when_the_launch_returns";
+    let test = "a_kernels_output_has_left_the_process_when_the_launch_returns";
     let output = alone(test, text, |mut gpu| {
         gpu.launch("k", shape(1, 2, 0, false), &[&2u32.to_le_bytes()]).unwrap();
-        // Killed, so that nothing is flushed on the way out.
+        // The process is killed, so that nothing is flushed when it ends.
         let me = rustix::process::getpid();
         rustix::process::kill_process(me, rustix::process::Signal::KILL).unwrap();
     });

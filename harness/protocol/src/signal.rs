@@ -21,8 +21,8 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
-const TABLE: [FatalSignal; 10] = [
-    signal(1, "SIGHUP", "hang-up", "ended from outside"),
+const TABLE: [FatalSignal; 11] = [
+    signal(1, "SIGHUP", "hang-up", "ended with its terminal"),
     signal(2, "SIGINT", "interrupt", "ended from outside"),
     signal(4, "SIGILL", "illegal instruction", "__trap() or an illegal instruction"),
     signal(5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
@@ -31,6 +31,7 @@ const TABLE: [FatalSignal; 10] = [
     signal(8, "SIGFPE", "arithmetic error", "an integer division by zero"),
     signal(9, "SIGKILL", "kill", "ended from outside, or the machine ran out of memory"),
     signal(11, "SIGSEGV", "segmentation fault", "an access outside every buffer, or a stack overflow"),
+    signal(13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
     signal(15, "SIGTERM", "termination", "ended from outside"),
 ];
 

@@ -19,14 +19,16 @@ use lab_core::runner::follow::Batch;
 use lab_core::text::sanitise::LogLine;
 use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
-use lab_tui::app::{App, Setup};
 use lab_tui::effect::Effect;
-use lab_tui::event::Event;
+use lab_tui::event::{Event, TerminalEvent, UserInput};
+use lab_tui::geometry::FrameGeometry;
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::layout::Layout;
-use lab_tui::panes;
-use lab_tui::request::Request;
+use lab_tui::model::Model;
+use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
+use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
+use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
 use made::{commit, preferences, record, themes, void};
 use ratatui::Terminal;
@@ -48,8 +50,10 @@ fn highlighter() -> &'static Highlighter {
 pub const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 
 pub struct World {
-    pub app: App,
+    pub model: Model,
     pub now: Duration,
+    /// Columns and rows of the last picture.
+    size: (u16, u16),
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
     pub clipboard: String,
@@ -101,8 +105,9 @@ impl World {
             auto: false,
         };
         World {
-            app: App::new(setup, Theme::plain(), TimeZone::UTC),
+            model: Model::new(setup, Theme::plain(), TimeZone::UTC),
             now: Duration::ZERO,
+            size: (0, 0),
             asked: Vec::new(),
             clipboard: String::new(),
             layout: Layout::default(),
@@ -132,7 +137,7 @@ impl World {
     }
 
     pub fn external(mut self) -> Self {
-        self.app.setup.external = Some("uv run harness.py".into());
+        self.model.setup.external = Some("uv run harness.py".into());
         self.trusted = false;
         self
     }
@@ -150,7 +155,7 @@ impl World {
     fn step(&mut self, verb: &str, rest: &str) {
         match verb {
             "open" => {
-                let effects = self.app.open();
+                let effects = lab_tui::open(&mut self.model);
                 self.carry_out(effects);
             }
             "save" => {
@@ -161,9 +166,9 @@ impl World {
             // One that was asked for before the last: its start is told late.
             "begins" => self.start(lab_core::run::Reason::Rerun),
             "reopen" => {
-                let setup = self.app.setup.clone();
-                self.app = App::new(setup, Theme::plain(), TimeZone::UTC);
-                let effects = self.app.open();
+                let setup = self.model.setup.clone();
+                self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = lab_tui::open(&mut self.model);
                 self.carry_out(effects);
             }
             // With the screen: nobody writes how the run ended.
@@ -181,7 +186,7 @@ impl World {
                 if !rest.is_empty() {
                     self.commits.insert(0, commit("e15e3e4e", rest, None));
                 }
-                self.send(Event::Watch(WatchEvent::Surroundings));
+                self.send(Event::Watch(WatchEvent::RepositoryChanged));
             }
             "undo" => {
                 self.disk = self.head.clone();
@@ -196,18 +201,18 @@ impl World {
                     LogLine { text: text.to_owned(), result }
                 });
                 let batch = Batch { lines: lines.collect(), skipped: 0, report: Some(Arc::new(report)) };
-                self.send(Event::HeldOut(RunId(self.runs), batch));
+                self.send(Event::Repository(RepositoryReply::HeldOut(RunId(self.runs), batch)));
             }
             "press" => {
                 for key in rest.split_whitespace() {
                     let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
-                    self.send(Event::Key(key.event()));
+                    self.send(Event::Input(UserInput::Key(key.event())));
                 }
             }
             "type" => {
                 for letter in rest.chars() {
                     let key = Key::parse(&letter.to_string()).unwrap();
-                    self.send(Event::Key(key.event()));
+                    self.send(Event::Input(UserInput::Key(key.event())));
                 }
             }
             // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and row.
@@ -216,11 +221,14 @@ impl World {
                 self.mouse("down", rest);
                 self.mouse("up", rest);
             }
-            "look-away" => self.send(Event::Focus(false)),
-            "look-back" => self.send(Event::Focus(true)),
+            "look-away" => self.send(Event::Terminal(TerminalEvent::Focus(false))),
+            "look-back" => self.send(Event::Terminal(TerminalEvent::Focus(true))),
             // What the user's config now says.
-            "config" => self.send(Event::Preferences(Box::new(preferences(rest)), false)),
-            "paste" => self.send(Event::Paste(rest.to_owned())),
+            "config" => self.send(Event::Settings(SettingsReply::Preferences {
+                read: Box::new(preferences(rest)),
+                asked: false,
+            })),
+            "paste" => self.send(Event::Input(UserInput::Paste(rest.to_owned()))),
             "decided" => {
                 let decided = self.late.take().expect("a decision is being carried out");
                 self.answers.push_back(decided);
@@ -244,12 +252,17 @@ impl World {
             "wheel-up" => MouseEventKind::ScrollUp,
             _ => MouseEventKind::ScrollDown,
         };
-        self.send(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.send(Event::Input(UserInput::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })));
     }
 
     pub fn send(&mut self, event: Event) {
-        let effects = self.app.update(event, self.now);
-        self.carry_out(effects);
+        let update = lab_tui::update(&mut self.model, event, self.now);
+        self.carry_out(update.effects);
     }
 
     fn answer(&mut self) {
@@ -269,40 +282,45 @@ impl World {
                         self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
                     }
                 }
-                Effect::Refresh => self.ask(Request::Look),
-                Effect::Ask(request) => self.ask(request),
-                Effect::Read(wish) => self.read(wish),
+                Effect::Refresh => self.ask(RepositoryRequest::Look),
+                Effect::Repository(request) => self.ask(request),
+                Effect::View(wish) => self.read(wish),
                 Effect::Copy(text) => self.clipboard = text,
-                Effect::Remember(layout) => self.layout = *layout,
-                Effect::ListThemes => self.answers.push_back(Event::Themes(themes(&self.app.settings))),
-                Effect::Colour(which, text) => {
+                Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
+                Effect::Settings(SettingsRequest::ListThemes) => {
+                    let themes = themes(&self.model.appearance.settings);
+                    self.answers.push_back(Event::Settings(SettingsReply::Themes(themes)));
+                }
+                Effect::Highlight(HighlightRequest { which, text }) => {
                     let text: Arc<[u8]> = text.into();
-                    let found = highlighter().highlight(&text, &mut HighlightCache::default());
-                    self.answers.push_back(Event::Coloured(which, text, found));
+                    let colours = highlighter().highlight(&text, &mut HighlightCache::default());
+                    self.answers.push_back(Event::Highlighted(HighlightReply { which, text, colours }));
                 }
                 other => self.asked.push(format!("{other:?}")),
             }
         }
     }
 
-    fn ask(&mut self, request: Request) {
+    fn ask(&mut self, request: RepositoryRequest) {
         match request {
-            Request::Look => self.answers.push_back(Event::Facts(Box::new(self.facts()))),
-            Request::Log(run) => self.load_log(run),
-            Request::Keep { run, message } => self.decide(run, &message, Word::Keep),
-            Request::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
-            Request::Restore(commit) => self.restore(&commit),
-            Request::Undoable => {
+            RepositoryRequest::Look => {
+                self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))))
+            }
+            RepositoryRequest::Log(run) => self.load_log(run),
+            RepositoryRequest::Keep { run, message } => self.decide(run, &message, Word::Keep),
+            RepositoryRequest::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+            RepositoryRequest::Restore(commit) => self.restore(&commit),
+            RepositoryRequest::Undoable => {
                 let undoable = self.undoable();
-                self.answers.push_back(Event::Undoable(undoable));
+                self.answers.push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
             }
-            Request::Undo(run) => self.undo(run),
-            Request::Describe { commit, description } => self.describe(&commit, description),
-            Request::Trust => {
+            RepositoryRequest::Undo(run) => self.undo(run),
+            RepositoryRequest::Describe { commit, description } => self.describe(&commit, description),
+            RepositoryRequest::Trust => {
                 self.trusted = true;
-                self.answers.push_back(Event::Trusted(Ok(())));
+                self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
-            Request::Reopen => self.asked.push(format!("{request:?}")),
+            RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
         }
     }
 
@@ -321,7 +339,7 @@ impl World {
 
     /// The last verdict's objective has an interval of so much on either side.
     pub fn wide_interval(&mut self, share: f64) {
-        let last = self.app.last.as_mut().unwrap();
+        let last = self.model.runs.last.as_mut().unwrap();
         let objective = last.verdict.objective.as_mut().unwrap();
         objective.low = Some(objective.value * (1.0 - share));
         objective.high = Some(objective.value * (1.0 + share));
@@ -330,8 +348,18 @@ impl World {
     /// What the person sees, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| panes::draw(frame, &mut self.app)).unwrap();
+        // The person has had this screen for a while: the keys before were pressed at a frame of this size.
+        if std::mem::replace(&mut self.size, (width, height)) != (width, height) {
+            self.frame(&mut terminal);
+        }
+        self.frame(&mut terminal);
         terminal.backend().buffer().clone()
+    }
+
+    fn frame(&mut self, terminal: &mut Terminal<TestBackend>) {
+        let mut geometry = FrameGeometry::default();
+        terminal.draw(|frame| geometry = lab_tui::view(&self.model, frame)).unwrap();
+        self.send(Event::Drawn(Box::new(geometry)));
     }
 
     /// The same as text.

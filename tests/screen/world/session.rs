@@ -14,16 +14,17 @@ use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab_core::runner::RunEvent;
 use lab_core::runner::follow::Batch;
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::Report;
-use lab_tui::event::{Event, Facts, LastLog, PutBack};
+use lab_tui::event::Event;
+use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use std::sync::Arc;
 
 impl World {
     pub(super) fn start(&mut self, reason: Reason) {
         if !self.trusted {
-            let command = self.app.setup.external.clone().unwrap_or_default();
+            let command = self.model.setup.external.clone().unwrap_or_default();
             let file = "lab.toml".into();
             self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, command, file }));
             return;
@@ -36,11 +37,11 @@ impl World {
         let start = RunStart {
             id: RunId(self.runs),
             reason,
-            kernel: self.app.setup.kernel.clone(),
+            kernel: self.model.setup.kernel.clone(),
             blob: self.disk.clone(),
             fingerprint: Fingerprint(self.disk.clone()),
             started: noon() + self.now,
-            external: self.app.setup.external.is_some(),
+            external: self.model.setup.external.is_some(),
         };
         self.live = Some((start.clone(), Report::default()));
         self.answers.push_back(Event::Run(RunEvent::Started(Box::new(start))));
@@ -95,7 +96,7 @@ impl World {
 
     pub(super) fn restore(&mut self, commit: &str) {
         if let Some(why) = self.refusal.take() {
-            self.answers.push_back(Event::Restored(Err(why)));
+            self.answers.push_back(Event::Repository(RepositoryReply::Restored(Err(why))));
             return;
         }
         let of = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.commit.as_deref() == Some(commit));
@@ -108,7 +109,8 @@ impl World {
             saved: (before != blob).then(|| "5a7ed00".into()),
             changed: before != blob,
         };
-        self.answers.push_back(Event::Restored(Ok(PutBack { restored, blob })));
+        self.answers
+            .push_back(Event::Repository(RepositoryReply::Restored(Ok(RestoredKernel { restored, blob }))));
     }
 
     pub(super) fn undoable(&self) -> Result<Undoable, String> {
@@ -126,7 +128,7 @@ impl World {
 
     pub(super) fn undo(&mut self, run: RunId) {
         if let Some(why) = self.refusal.take() {
-            self.answers.push_back(Event::Undone(Err(Refusal::No(why))));
+            self.answers.push_back(Event::Repository(RepositoryReply::Undone(Err(Refusal::No(why)))));
             return;
         }
         let Undoable { status, description, commit, .. } = self.undoable().unwrap();
@@ -137,25 +139,31 @@ impl World {
         self.history.retain(|e| e.run != Some(run));
         self.commits.retain(|c| c.id != commit);
         let notes = vec!["the commit stays in git".to_owned()];
-        self.answers.push_back(Event::Undone(Ok(Undone { run, status, description, commit, notes })));
+        self.answers.push_back(Event::Repository(RepositoryReply::Undone(Ok(Undone {
+            run,
+            status,
+            description,
+            commit,
+            notes,
+        }))));
     }
 
     pub(super) fn describe(&mut self, commit: &str, description: String) {
         let experiment = self.history.iter_mut().rev().find(|e| e.row.commit == commit).unwrap();
         let before = std::mem::replace(&mut experiment.row.description, description);
         let described = Described { row: experiment.row.clone(), before, notes: Vec::new() };
-        self.answers.push_back(Event::Described(Ok(described)));
+        self.answers.push_back(Event::Repository(RepositoryReply::Described(Ok(described))));
     }
 
     pub(super) fn load_log(&mut self, run: RunId) {
         let record = self.records.iter().find(|r| r.start.id == run).unwrap();
         let lines = vec![LogLine { text: format!("the log of run {run}"), result: false }];
-        let loaded = LastLog { run, lines, report: Arc::new(record.report()) };
-        self.answers.push_back(Event::LastLog(Box::new(loaded)));
+        let loaded = RunLog { run, lines, report: Arc::new(record.report()) };
+        self.answers.push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));
     }
 
     /// What a look at disk and git finds now.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> Overview {
         let present = Fingerprint(self.disk.clone());
         let judged = |r: &&Record| !r.start.is_check();
         let last = self.records.iter().rfind(judged).cloned();
@@ -168,8 +176,8 @@ impl World {
             operation: None,
         };
         let ended = self.records.last().map(|record| record.start.id);
-        Facts {
-            status: Ok(Status { head, snapshot: self.snapshot(), ended, last, judged, check }),
+        Overview {
+            status: Ok(ProjectStatus { head, snapshot: self.snapshot(), ended, last, judged, check }),
             history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }
@@ -195,9 +203,9 @@ impl World {
             later_work: LaterWork::Unknown,
         });
         Snapshot {
-            kernel: self.app.setup.kernel.clone(),
+            kernel: self.model.setup.kernel.clone(),
             argument: String::new(),
-            external: self.app.setup.external.is_some(),
+            external: self.model.setup.external.is_some(),
             incumbent: Some(self.head.clone()),
             present: match &self.unreadable {
                 Some(why) => Err(why.clone()),
@@ -213,13 +221,13 @@ impl World {
 
     /// The files that a verdict on these bytes depends on.
     fn inputs(&self, bytes: &str) -> Vec<InputFile> {
-        vec![InputFile { path: self.app.setup.kernel.clone(), hash: Some(bytes.to_owned()) }]
+        vec![InputFile { path: self.model.setup.kernel.clone(), hash: Some(bytes.to_owned()) }]
     }
 
     pub(super) fn decide(&mut self, run: RunId, message: &Message, word: Word) {
         let description = message.subject().to_owned();
         if let Some(why) = self.refusal.take() {
-            let refused = Event::Decided(Err(Refusal::No(why)));
+            let refused = Event::Repository(RepositoryReply::Decided(Err(Refusal::No(why))));
             match self.slow {
                 true => self.late = Some(refused),
                 false => self.answers.push_back(refused),
@@ -260,8 +268,8 @@ impl World {
         }
         let decided = Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() };
         match self.slow {
-            true => self.late = Some(Event::Decided(Ok(decided))),
-            false => self.answers.push_back(Event::Decided(Ok(decided))),
+            true => self.late = Some(Event::Repository(RepositoryReply::Decided(Ok(decided)))),
+            false => self.answers.push_back(Event::Repository(RepositoryReply::Decided(Ok(decided)))),
         }
     }
 }

@@ -2,18 +2,23 @@
 
 /// The known word nearest to `unknown`, if it is near enough for a typing error: at most a third of its letters differ, and at
 /// least one may. Letters that are inserted, left out, replaced or swapped with a neighbour each count as one. Case counts.
+/// A word that begins with `unknown`, if that has at least three letters, is near too.
 ///
 /// ```
 /// use lab_core::text::suggest::nearest;
 /// assert_eq!(nearest("objectve", ["objective", "budget_ms"]), Some("objective"));
 /// assert_eq!(nearest("kepe", ["keep", "discard"]), Some("keep"));
+/// assert_eq!(nearest("solarized", ["nord", "solarized-dark"]), Some("solarized-dark"));
 /// assert_eq!(nearest("colour", ["keep", "discard"]), None);
 /// ```
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|word| (strsim::damerau_levenshtein(unknown, word), word))
-        .filter(|(distance, word)| *distance <= word.chars().count().max(3) / 3)
+        .filter(|(distance, word)| {
+            let begins_it = unknown.chars().count() >= 3 && word.starts_with(unknown);
+            begins_it || *distance <= word.chars().count().max(3) / 3
+        })
         .min_by_key(|(distance, word)| (*distance, word.len()))
         .map(|(_, word)| word)
 }
@@ -40,5 +45,7 @@ mod tests {
         assert_eq!(nearest("xyz", ["abc"]), None);
         assert_eq!(nearest("", ["up", "f1"]), None);
         assert_eq!(nearest("anything", []), None);
+        assert_eq!(nearest("gru", ["gruvbox-light", "gruvbox", "nord"]), Some("gruvbox"));
+        assert_eq!(nearest("gr", ["gruvbox", "nord"]), None);
     }
 }

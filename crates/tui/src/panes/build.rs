@@ -1,82 +1,80 @@
-//! What the compiler made of the kernel, how it is launched, and how near that comes to the floor.
+//! The pane Kernel as built: the compiler's figures, the launch, and the distance to the floor.
 
-use super::super::app::{App, Rows, Running};
-use super::super::format;
-use super::super::text::{fit, pad, printable};
-use super::correctness::device_state;
-use super::history::bounds;
-use super::{Pane, seen, titled};
+use crate::format;
+use crate::state::{Runs, ScreenSettings};
+use crate::text::{fit, pad, printable};
+use crate::theme::Theme;
+use crate::widgets::evidence::device_state;
+use crate::widgets::{PaneSlot, ScrolledText, bounds};
 use lab_protocol::report::{Report, attribute, first_word};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-/// Result lines that only this view shows.
-pub const KEYS: [&str; 2] = ["launch", "device_uuid"];
-
 /// Columns of the names.
 const NAMES: usize = 18;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let (report, of) = shown(app);
-    let stale = match app.is_stale() {
-        true => format!(" · stale: {} has changed since", app.setup.file()),
+/// Returns the text as it fits into the pane. `file` is the kernel's file name.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    runs: &Runs,
+    file: &str,
+    text: ScrolledText,
+    appearance: &ScreenSettings,
+) -> ScrolledText {
+    let theme = &appearance.theme;
+    let (report, run) = shown(runs);
+    let stale = match runs.is_stale() {
+        true => format!(" · stale: {file} has changed since"),
         false => String::new(),
     };
-    let note = format!("{of}{stale}");
-    let is_empty = report.is_none_or(|report| facts(report).is_empty());
-    let inner = titled(frame, area, app, Pane::Build, &note);
-    if is_empty {
-        let text = "what the compiler made of the kernel is shown here";
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
+    let inner = slot.draw_title(frame, &format!("{run}{stale}"), theme);
+    if report.is_none_or(|report| facts(report).is_empty()) {
+        let hint = "what the compiler made of the kernel is shown here";
+        frame.render_widget(Line::styled(hint, theme.quiet()), inner);
+        return text;
     }
-    let lines = lines(app, usize::from(inner.width));
-    let first = app.panes.build.fit(usize::from(inner.width), usize::from(inner.height), lines.len());
-    let (needle, marked) = (app.needle(Pane::Build), app.panes.build.marked());
-    for ((at, line), y) in lines.into_iter().enumerate().skip(first).zip(inner.top()..inner.bottom()) {
-        let line = seen(line, needle, marked == Some(at), &app.theme);
+    let lines = rows(runs, usize::from(inner.width), theme);
+    let text = text.fit(usize::from(inner.width), usize::from(inner.height), lines.len());
+    let visible = lines.into_iter().enumerate().skip(text.first());
+    for ((at, line), y) in visible.zip(inner.top()..inner.bottom()) {
+        let line = slot.text_row(line, text.marked() == Some(at), theme);
         frame.render_widget(line, Rect { y, height: 1, ..inner });
     }
+    text
 }
 
-/// As they were cut at the last frame.
-pub fn rows(app: &App) -> Rows<'_> {
-    let lines = lines(app, app.panes.build.columns());
-    Rows::new(lines.len(), move |at| lines.get(at).map(Line::to_string).unwrap_or_default().into())
-}
-
-/// What was built, and of which run that is.
-fn shown(app: &App) -> (Option<&Report>, String) {
-    match (&app.running, &app.last) {
-        // Not before it is built: what was known stays until then.
-        (Running::Live(live), _) if live.report.value("build_s").is_some() => {
-            (Some(&*live.report), format!("run {}", live.start.id))
-        }
-        (_, Some(last)) => (Some(&*last.report), format!("run {}", last.start.id)),
-        _ => (None, String::new()),
+/// The report that the pane shows, and its run. The last run stays until the run in progress has been built.
+fn shown(runs: &Runs) -> (Option<&Report>, String) {
+    let built = runs.live().filter(|live| live.report.value("build_s").is_some());
+    match (built, &runs.last) {
+        (Some(live), _) => (Some(&*live.report), format!("run {}", live.start.id)),
+        (None, Some(last)) => (Some(&*last.report), format!("run {}", last.start.id)),
+        (None, None) => (None, String::new()),
     }
 }
 
-fn lines(app: &App, columns: usize) -> Vec<Line<'static>> {
-    let Some(report) = shown(app).0 else { return Vec::new() };
+/// All rows, cut to so many columns.
+pub fn rows(runs: &Runs, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let Some(report) = shown(runs).0 else { return Vec::new() };
     let lines = facts(report).into_iter().map(|(name, value)| {
         Line::from(vec![
-            Span::styled(pad(name, NAMES), app.theme.quiet()),
+            Span::styled(pad(name, NAMES), theme.quiet()),
             Span::raw(fit(&value, columns.saturating_sub(NAMES)).into_owned()),
         ])
     });
-    let state = device_state(report, &app.theme).into_iter();
-    let measured = state.flat_map(|line| [Line::styled("while it was measured", app.theme.quiet()), line]);
+    let state = device_state::line(report, theme).into_iter();
+    let measured = state.flat_map(|line| [Line::styled("while it was measured", theme.quiet()), line]);
     lines.chain(measured).collect()
 }
 
-/// `132x1x1` is 132.
+/// Extents without trailing ones: `132x1x1` is `132`.
 fn extents(words: &str) -> &str {
     words.trim_end_matches("x1")
 }
 
-/// Names and values; what a harness does not tell is left out.
+/// Names and values of what the harness reported.
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     let mut tell = |name, value: Option<String>| out.extend(value.map(|value| (name, value)));
@@ -132,6 +130,6 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
             )
         }),
     );
-    tell("estimate", bounds::in_words(report));
+    tell("estimate", bounds::describe(report));
     out
 }

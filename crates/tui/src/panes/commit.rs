@@ -1,12 +1,14 @@
-//! The selected commit: who made it and why, its trailers, the files that it changed, and their diffs.
+//! The pane Commit: the selected commit with its author, message, trailers, changed files and their diffs.
 
-use super::super::app::{App, Rows};
-use super::super::diff::{Around, Brush, Diff, Form, Row, Stop, View, plain};
-use super::super::format;
-use super::super::text::{printable, wrap};
-use super::commits::mark;
-use super::{Pane, Reading, seen, titled};
+use crate::diff::{
+    ContextLines, Diff, DiffLayout, DiffRow, DiffView, JumpTarget, RowPainter, no_line_styles,
+};
+use crate::format;
+use crate::state::ScreenSettings;
+use crate::text::{printable, wrap};
+use crate::widgets::{PaneSlot, ScrolledText, mark};
 use lab_core::repo::{CommitDetails, FileChange, short};
+use lab_core::run::experiment::Experiment;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -14,64 +16,76 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct CommitState {
-    shown: Option<Shown>,
-    /// The words and the diff below them.
-    pub text: Reading,
-    /// Rows of the words above the diff, at the last frame.
-    words: usize,
-    /// First column of the diff.
+    shown: Option<ShownCommit>,
+    /// The message and the diff below it.
+    pub text: ScrolledText,
+    /// Rows above the diff, at the last frame.
+    head_rows: usize,
+    /// First visible column of the diff.
     pub left: usize,
 }
 
+/// How the commit fits into the pane.
+#[derive(Clone, Copy, Debug)]
+pub struct CommitFit {
+    text: ScrolledText,
+    head_rows: usize,
+}
+
 #[derive(Clone, Debug)]
-struct Shown {
+struct ShownCommit {
     id: String,
     details: Result<CommitDetails, String>,
-    diff: View,
+    diff: DiffView,
 }
 
 impl CommitState {
-    /// It shows this commit already, with so much around its changes; or why that cannot be read.
-    pub fn shows(&self, id: &str, around: Around) -> bool {
-        let is_wide = |shown: &Shown| shown.details.as_ref().is_ok_and(|d| d.around != around.lines());
+    /// The pane shows this commit, with these lines around its changes, or why it cannot be read.
+    pub fn shows(&self, id: &str, around: ContextLines) -> bool {
+        let is_wide = |shown: &ShownCommit| shown.details.as_ref().is_ok_and(|d| d.around != around.lines());
         self.shown.as_ref().is_some_and(|shown| shown.id == id && !is_wide(shown))
     }
 
-    /// Full id of the commit that is shown.
+    /// Full id of the shown commit.
     pub fn id(&self) -> Option<&str> {
         self.shown.as_ref().map(|shown| &*shown.id)
     }
 
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
-        let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
+        let diff = DiffView::new(Arc::new(Diff::parse(&text)), DiffLayout::Unified);
         match &self.shown {
-            // The same with more of its files, or less: what is looked at stays on top.
+            // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => {
-                if let Some(row) = self.text.first().checked_sub(self.words) {
-                    self.text.show(self.words + old.diff.follow(row, &diff));
+                if let Some(row) = self.text.first().checked_sub(self.head_rows) {
+                    self.text.show(self.head_rows + old.diff.follow(row, &diff));
                 }
             }
             _ => self.text.show(0),
         }
         self.left = 0;
-        self.shown = Some(Shown { id, details, diff });
+        self.shown = Some(ShownCommit { id, details, diff });
+    }
+
+    /// Takes the fit of the frame that was drawn.
+    pub fn take_fit(&mut self, fit: CommitFit) {
+        (self.text, self.head_rows) = (fit.text, fit.head_rows);
     }
 
     pub fn scroll(&mut self, by: isize) {
         self.text.scroll(by);
     }
 
-    /// To where the next or the previous file or change begins.
+    /// Goes to the next or the previous file or change.
     pub fn step(&mut self, forward: bool) {
         let Some(shown) = &self.shown else { return };
         let rows = shown.diff.rows().iter().enumerate();
-        let files = rows.filter(|(_, row)| matches!(row, Row::File { .. }));
-        let files = files.map(|(row, _)| Stop { row, is_head: true });
-        let mut stops: Vec<Stop> = files.chain(shown.diff.stops()).collect();
+        let files = rows.filter(|(_, row)| matches!(row, DiffRow::File { .. }));
+        let files = files.map(|(row, _)| JumpTarget { row, is_head: true });
+        let mut stops: Vec<JumpTarget> = files.chain(shown.diff.stops()).collect();
         stops.sort_by_key(|stop| stop.row);
         for stop in &mut stops {
-            stop.row += self.words;
+            stop.row += self.head_rows;
         }
         self.text.step(&stops, forward);
     }
@@ -90,65 +104,80 @@ fn unified(files: &[FileChange]) -> String {
     text
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let id = app.panes.commit.id().map(short).unwrap_or_default();
-    let note =
-        [id, app.panes.around.note()].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join(" · ");
-    let inner = titled(frame, area, app, Pane::Commit, &note);
-    let Some(shown) = &app.panes.commit.shown else {
-        frame.render_widget(Line::styled("select a commit", app.theme.quiet()), inner);
-        return;
+/// What the pane needs besides its own state.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    pub around: ContextLines,
+    /// The selected experiment, where no branch holds its commit.
+    pub discarded: Option<&'a Experiment>,
+}
+
+/// Returns how the commit fits into the pane.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    data: Commit,
+    state: &CommitState,
+    appearance: &ScreenSettings,
+) -> CommitFit {
+    let theme = &appearance.theme;
+    let id = state.id().map(short).unwrap_or_default();
+    let note = [id, data.around.note()].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>();
+    let inner = slot.draw_title(frame, &note.join(" · "), theme);
+    let Some(shown) = &state.shown else {
+        frame.render_widget(Line::styled("select a commit", theme.quiet()), inner);
+        return CommitFit { text: state.text, head_rows: state.head_rows };
     };
-    let words = words(app, usize::from(inner.width));
-    let all = words.len() + shown.diff.rows().len();
-    let mut text = app.panes.commit.text.clone();
-    let first = text.fit(usize::from(inner.width), usize::from(inner.height), all);
-    let needle = app.needle(Pane::Commit);
-    let brush = Brush {
-        theme: &app.theme,
-        ink: &plain,
-        search: needle,
+    let head = head(shown, data.discarded, usize::from(inner.width), appearance);
+    let all = head.len() + shown.diff.rows().len();
+    let text = state.text.fit(usize::from(inner.width), usize::from(inner.height), all);
+    let brush = RowPainter {
+        theme,
+        ink: &no_line_styles,
+        search: slot.needle,
         columns: usize::from(inner.width),
-        left: app.panes.commit.left,
+        left: state.left,
         digits: shown.diff.digits(),
     };
-    for (at, y) in (first..all).zip(inner.top()..inner.bottom()) {
-        let line = match words.get(at) {
-            Some(line) => seen(line.clone(), needle, false, &app.theme),
-            None => brush.row(shown.diff.diff(), shown.diff.rows()[at - words.len()], false),
+    for (at, y) in (text.first()..all).zip(inner.top()..inner.bottom()) {
+        let line = match head.get(at) {
+            Some(line) => slot.text_row(line.clone(), false, theme),
+            None => brush.row(shown.diff.diff(), shown.diff.rows()[at - head.len()], false),
         };
-        let line = if text.marked() == Some(at) { app.theme.select(line) } else { line };
+        let line = if text.marked() == Some(at) { theme.select(line) } else { line };
         frame.render_widget(line, Rect { y, height: 1, ..inner });
     }
-    app.panes.commit.words = words.len();
-    app.panes.commit.text = text;
+    CommitFit { text, head_rows: head.len() }
 }
 
-/// As they were wrapped at the last frame.
-pub fn rows(app: &App) -> Rows<'_> {
-    let words = words(app, app.panes.commit.text.columns());
-    let diff = app.panes.commit.shown.as_ref().map(|shown| &shown.diff);
-    let count = words.len() + diff.map_or(0, |diff| diff.rows().len());
-    Rows::new(count, move |at| match (words.get(at), diff) {
-        (Some(line), _) => line.to_string().into(),
-        (None, Some(diff)) => diff.text(at - words.len()).into(),
-        (None, None) => "".into(),
-    })
+/// The text of all rows, wrapped to the width of the last frame: those above the diff, and the diff.
+pub fn rows<'a>(
+    data: Commit,
+    state: &'a CommitState,
+    appearance: &ScreenSettings,
+) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
+    let Some(shown) = &state.shown else { return (Vec::new(), None) };
+    (head(shown, data.discarded, state.text.columns(), appearance), Some(&shown.diff))
 }
 
-/// Of an experiment that was not kept: what became of it, and what it was tried on.
-fn loose(app: &App, details: &CommitDetails) -> String {
-    let chosen = app.chosen().filter(|e| !e.is_kept() && details.id.starts_with(&e.row.commit));
-    let Some(experiment) = chosen else { return String::new() };
+/// What became of an experiment that was not kept, and the commit it was tried on.
+fn discarded_line(experiment: Option<&Experiment>, details: &CommitDetails) -> String {
+    let own = experiment.filter(|e| !e.is_kept() && details.id.starts_with(&e.row.commit));
+    let Some(experiment) = own else { return String::new() };
     let status = experiment.row.status;
     let run = experiment.run.map(|run| format!("run {run} ")).unwrap_or_else(|| "it ".to_owned());
     let on = details.parents.first().map_or("nothing", |id| short(id));
     format!("{} {}: {run}was tried on {on}; no branch holds it", mark(status), status.word())
 }
 
-fn words(app: &App, columns: usize) -> Vec<Line<'static>> {
-    let theme = &app.theme;
-    let Some(shown) = &app.panes.commit.shown else { return Vec::new() };
+/// Everything above the diff.
+fn head(
+    shown: &ShownCommit,
+    discarded: Option<&Experiment>,
+    columns: usize,
+    appearance: &ScreenSettings,
+) -> Vec<Line<'static>> {
+    let theme = &appearance.theme;
     let details = match &shown.details {
         Ok(details) => details,
         Err(why) => {
@@ -159,11 +188,13 @@ fn words(app: &App, columns: usize) -> Vec<Line<'static>> {
     let wrapped = |text: &str| wrap(&printable(text), columns);
     let mut out: Vec<Line> =
         wrapped(&details.subject).into_iter().map(|row| Line::styled(row, theme.strong())).collect();
-    out.extend(wrapped(&loose(app, details)).into_iter().map(|row| Line::styled(row, theme.warn())));
-    let date = format::date(details.authored, &app.zone);
+    out.extend(
+        wrapped(&discarded_line(discarded, details)).into_iter().map(|row| Line::styled(row, theme.warn())),
+    );
+    let date = format::date(details.authored, &appearance.zone);
     out.push(Line::styled(format!("{} · {date}", printable(&details.author)), theme.quiet()));
     if details.committer != details.author {
-        let date = format::date(details.committed, &app.zone);
+        let date = format::date(details.committed, &appearance.zone);
         let text = format!("committed by {} · {date}", printable(&details.committer));
         out.push(Line::styled(text, theme.quiet()));
     }

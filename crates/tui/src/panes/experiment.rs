@@ -1,17 +1,20 @@
-//! One experiment whole, or two beside each other: in sections, of which only what is seen is formatted.
+//! The pane Experiment: the details of one experiment, or two side by side; in sections, of which only the visible rows are
+//! formatted.
 
-mod compared;
+mod comparison;
+mod details;
 mod document;
-mod whole;
 
-use super::super::app::App;
-use super::super::app::Rows;
-use super::super::diff::{Diff, Form, Stop, View};
-use super::super::keymap::Action;
-use super::super::text::printable;
-use super::{Pane, Reading, titled};
-use document::{Document, Sheet};
-use lab_core::history::details::{Compared, Whole};
+use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};
+use crate::keymap::Action;
+use crate::state::ScreenSettings;
+use crate::text::printable;
+use crate::widgets::{PaneSlot, ScrolledText};
+pub use document::Document;
+use document::Sheet;
+use lab_core::history::details::{Compared, ExperimentDetails};
+use lab_core::objective::Objective;
+use lab_core::run::experiment::{Experiment, Key};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -19,51 +22,57 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentState {
-    pub text: Reading,
-    /// First column of the diff and of the log that is shown.
+    pub text: ScrolledText,
+    /// First visible column of the diff and of the log.
     pub left: usize,
-    /// Where the sections and the changes of the diff began at the last frame.
-    starts: Vec<Stop>,
-    /// The first row of the diff at the last frame.
+    /// Where the sections and the changes of the diff began, at the last frame.
+    starts: Vec<JumpTarget>,
+    /// The first row of the diff, at the last frame.
     diff_at: Option<usize>,
-    /// What the one changed that was read whole last.
-    change: View,
-    /// From the first to the second of the two that were compared last.
-    between: View,
+    /// The changes of the experiment whose details were loaded last.
+    changes: DiffView,
+    /// The diff from the first to the second of the two that were compared last.
+    between: DiffView,
 }
 
 impl ExperimentState {
+    /// Takes the fit of the frame that was drawn.
+    pub fn take_fit(&mut self, fit: ExperimentFit) {
+        (self.text, self.starts, self.diff_at) = (fit.text, fit.starts, fit.diff_at);
+    }
+
     pub fn scroll(&mut self, by: isize) {
         self.text.scroll(by);
     }
 
-    /// To where the next section or change of the diff begins, or back to where this one or the one before it does.
+    /// Goes to the next section or change of the diff, or back.
     pub fn step_section(&mut self, forward: bool) {
         self.text.step(&self.starts, forward);
     }
 
-    /// Something else is shown.
+    /// Another experiment or comparison is shown: begins with its first row.
     pub fn reset(&mut self) {
         self.text.show(0);
         self.left = 0;
     }
 
-    /// `again`: the same as before, with more or less around its changes.
-    pub fn read(&mut self, whole: &Whole, again: bool) {
-        let old = std::mem::replace(&mut self.change, view(&whole.diff));
-        let row = again.then(|| self.kept(&old, &self.change)).flatten();
+    /// Takes details. `again`: of the same experiment, with more or fewer lines around its changes.
+    pub fn take_details(&mut self, whole: &ExperimentDetails, again: bool) {
+        let old = std::mem::replace(&mut self.changes, view(&whole.diff));
+        let row = again.then(|| self.kept(&old, &self.changes)).flatten();
         row.into_iter().for_each(|row| self.text.show(row));
     }
 
-    pub fn read_both(&mut self, both: &Compared, again: bool) {
+    /// Takes a comparison.
+    pub fn take_comparison(&mut self, both: &Compared, again: bool) {
         let old = std::mem::replace(&mut self.between, view(&both.diff));
         let row = again.then(|| self.kept(&old, &self.between)).flatten();
         row.into_iter().for_each(|row| self.text.show(row));
     }
 
-    /// Where the topmost row is once another view of the same changes stands in the place of the old one; `None` where it
-    /// stays where it is, above them.
-    fn kept(&self, old: &View, new: &View) -> Option<usize> {
+    /// The new number of the topmost row once another view of the same changes replaces the old one; `None` where the
+    /// topmost row is above the changes and keeps its number.
+    fn kept(&self, old: &DiffView, new: &DiffView) -> Option<usize> {
         let begin = self.diff_at?;
         let row = self.text.first().checked_sub(begin)?;
         Some(match row.checked_sub(old.rows().len()) {
@@ -73,61 +82,105 @@ impl ExperimentState {
     }
 }
 
-fn view(diff: &Result<String, String>) -> View {
+fn view(diff: &Result<String, String>) -> DiffView {
     let text = diff.as_deref().unwrap_or_default();
-    View::new(Arc::new(Diff::parse(text)), Form::Unified)
+    DiffView::new(Arc::new(Diff::parse(text)), DiffLayout::Unified)
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let room = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let (rows, columns) = (usize::from(room.height), usize::from(room.width.saturating_sub(2)));
-    let (mut text, left) = (app.panes.experiment.text.clone(), app.panes.experiment.left);
-    let (note, document) = document(app, columns);
-    let length = document.len();
-    let first = text.fit(columns, rows, length);
+/// What the pane shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub content: Content<'a>,
+    /// How many lines diffs show around a change.
+    pub around: ContextLines,
+    /// The result line that is optimised.
+    pub objective: &'a Objective,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// The history is not loaded yet.
+    Loading,
+    /// No experiment is selected.
+    Nothing,
+    /// One experiment; its details once they are loaded.
+    One(&'a Experiment, Option<&'a ExperimentDetails>),
+    /// Two experiments side by side, the older first; the comparison once it is loaded.
+    Two(&'a [Key; 2], Option<Comparison<'a>>),
+}
+
+/// Two experiments as the history has them, and what was loaded of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison<'a> {
+    pub experiments: [Option<&'a Experiment>; 2],
+    pub both: &'a Compared,
+}
+
+/// How the text fits into the pane.
+#[derive(Clone, Debug)]
+pub struct ExperimentFit {
+    text: ScrolledText,
+    starts: Vec<JumpTarget>,
+    diff_at: Option<usize>,
+}
+
+/// Returns how the text fits into the pane.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    shown: Shown,
+    state: &ExperimentState,
+    appearance: &ScreenSettings,
+) -> ExperimentFit {
+    let theme = &appearance.theme;
+    let body = slot.body();
+    let (rows, columns) = (usize::from(body.height), usize::from(body.width));
+    let document = document(shown, state, columns, appearance);
+    let length = document.rows();
+    let text = state.text.fit(columns, rows, length);
+    let first = text.first();
     let below = length.saturating_sub(first + rows);
+    let note = title(shown.content);
     let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let sheet = Sheet { left, columns, needle: app.needle(Pane::Experiment), theme: &app.theme };
+    let sheet = Sheet { left: state.left, columns, needle: slot.needle, theme };
     let lines = document.lines(first..first + rows, sheet);
-    let inner = titled(frame, area, app, Pane::Experiment, note.trim_start_matches(" · "));
+    let inner = slot.draw_title(frame, note.trim_start_matches(" · "), theme);
     for (row, line) in lines.into_iter().enumerate() {
-        let line = if text.marked() == Some(first + row) { app.theme.select(line) } else { line };
+        let line = if text.marked() == Some(first + row) { theme.select(line) } else { line };
         frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
     }
-    let (starts, diff_at) = (document.starts(), document.diff_at());
-    let state = &mut app.panes.experiment;
-    state.diff_at = diff_at;
-    state.text = text;
-    state.starts = starts;
+    ExperimentFit { text, starts: document.starts(), diff_at: document.diff_at() }
 }
 
-/// As they were wrapped at the last frame.
-pub fn rows(app: &App) -> Rows<'_> {
-    let columns = app.panes.experiment.text.columns();
-    let (_, document) = document(app, columns);
-    Rows::new(document.len(), move |at| document.text(at, columns))
-}
-
-/// What is shown, and what the title says of it.
-fn document(app: &App, columns: usize) -> (String, Document<'_>) {
-    let theme = &app.theme;
-    let says = |text: &str| Document::of(vec![Line::styled(text.to_owned(), theme.quiet())]);
-    if let Some([a, b]) = &app.comparing {
-        let note = format!("{} and {}", printable(&a.commit), printable(&b.commit));
-        return match app.compared() {
-            Some(both) => (note, compared::sections(both, app, columns)),
-            None => (note, says("reading …")),
-        };
+/// What the title says of the content.
+fn title(content: Content) -> String {
+    match content {
+        Content::Two([a, b], _) => format!("{} and {}", printable(&a.commit), printable(&b.commit)),
+        Content::One(experiment, _) => printable(&experiment.row.commit).into_owned(),
+        Content::Loading | Content::Nothing => String::new(),
     }
-    match app.shown() {
-        Some(experiment) => {
-            let note = printable(&experiment.row.commit).into_owned();
-            (note, whole::sections(experiment, app.whole(), app, columns))
+}
+
+/// The text of the pane in so many columns.
+pub fn document<'a>(
+    shown: Shown<'a>,
+    state: &'a ExperimentState,
+    columns: usize,
+    appearance: &ScreenSettings,
+) -> Document<'a> {
+    let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), appearance.theme.quiet())]);
+    match shown.content {
+        Content::Two(_, Some(comparison)) => {
+            comparison::sections(comparison, &state.between, shown, columns, appearance)
         }
-        None if app.loaded => {
-            let (up, down) = (app.keymap.way(Action::Up), app.keymap.way(Action::Down));
-            (String::new(), says(&format!("no experiment is chosen: {up} and {down} in the table")))
+        Content::One(experiment, details) => {
+            details::sections(experiment, details, &state.changes, shown, columns, appearance)
         }
-        None => (String::new(), says("reading …")),
+        Content::Nothing => {
+            let way = |action| appearance.keymap.way(action);
+            let (up, down) = (way(Action::Up), way(Action::Down));
+            sentence(&format!("no experiment is chosen: {up} and {down} in the table"))
+        }
+        Content::Loading | Content::Two(_, None) => sentence("reading …"),
     }
 }

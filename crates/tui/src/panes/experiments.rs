@@ -1,47 +1,94 @@
-//! Every experiment as a table: as many columns as the room allows, the rows that the filter lets through. What
-//! its rows and their order are is in [`super::super::table`].
+//! The pane Experiments: every experiment as a table, with as many columns as fit and the rows that pass the filter.
+//! [`crate::table`] holds the rows and their order.
 
 mod cells;
 mod columns;
 
-use super::super::app::App;
-use super::super::keymap::Action;
-use super::super::overlay::Overlay;
-use super::super::table::{Column, FIELDS};
-use super::super::text::{fit, pad, pad_left, printable, width, wrap_to};
-use super::dialogs::draw_input;
-use super::{Pane, titled};
-use crate::search_highlight as found;
-use columns::Shown;
+use crate::keymap::Action;
+use crate::search_highlight;
+use crate::state::repository::DeviceName;
+use crate::state::{ScreenSettings, Setup};
+use crate::table::{Column, FIELDS, Table};
+use crate::text::{fit, pad, pad_left, printable, width, wrap_to};
+use crate::theme::Theme;
+use crate::views::Pane;
+use crate::widgets::input::draw_input;
+use crate::widgets::{ListArea, PaneSlot};
+use columns::ShownColumn;
 use lab_core::run::experiment::Experiment;
 use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use tui_input::Input;
 
-/// Columns before the first: the chosen row's sign, and a mark's.
+/// Columns before the first: the sign of the selected row, and of a mark.
 const GUTTER: usize = 2;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ExperimentsState {
-    /// The topmost row that is seen.
+    /// The history as a table: sorted, filtered, marked.
+    pub table: Table,
+    /// The topmost visible row.
     first: usize,
 }
 
 impl ExperimentsState {
-    /// Scrolls as little as keeps the row in sight.
-    fn bring_into_view(&mut self, row: usize, rows: usize, count: usize) {
+    /// The topmost row: scrolls as little as keeps `row` visible.
+    fn first_of(&self, row: usize, rows: usize) -> usize {
         let lowest = (row + 1).saturating_sub(rows);
-        self.first = self.first.clamp(lowest, row.max(lowest)).min(count.saturating_sub(1));
+        self.first.clamp(lowest, row.max(lowest)).min(self.table.len().saturating_sub(1))
     }
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let mut inner = titled(frame, area, app, Pane::Experiments, &note(app));
-    draw_filter(frame, &mut inner, app);
-    if app.table.is_empty() {
-        let way = |action| app.keymap.way(action);
-        let text = match (app.loaded, app.history.is_empty()) {
+/// What the pane shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiments<'a> {
+    /// The history that the table's rows point into.
+    pub history: &'a [Experiment],
+    pub loaded: bool,
+    pub setup: &'a Setup,
+    /// The device that was measured on last.
+    pub device: Option<DeviceName<'a>>,
+    /// The row of the selected experiment.
+    pub selected: Option<usize>,
+    /// The filter while it is typed, and what is wrong with it.
+    pub filter: Option<(&'a Input, Option<&'a str>)>,
+}
+
+/// Where the table was drawn.
+#[derive(Clone, Debug)]
+pub struct ExperimentsFit {
+    first: usize,
+    pub list: ListArea,
+    /// The column headings, for clicks.
+    pub heads: Vec<(Rect, Column)>,
+}
+
+impl ExperimentsState {
+    /// Takes the fit of the frame that was drawn.
+    pub fn take_fit(&mut self, fit: &ExperimentsFit) {
+        self.first = fit.first;
+    }
+}
+
+/// Returns where the table was drawn; `None` where there is no row.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    data: Experiments,
+    state: &ExperimentsState,
+    appearance: &ScreenSettings,
+) -> Option<ExperimentsFit> {
+    let theme = &appearance.theme;
+    let table = &state.table;
+    let mut inner = slot.draw_title(frame, &note(table, data), theme);
+    if let Some((input, problem)) = data.filter {
+        inner = draw_filter(frame, inner, input, problem, theme);
+    }
+    if table.is_empty() {
+        let way = |action| appearance.keymap.way(action);
+        let text = match (data.loaded, data.history.is_empty()) {
             (false, _) => "reading …".to_owned(),
             (true, true) => {
                 format!(
@@ -54,43 +101,43 @@ pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
                 format!("no experiment holds to the filter: {} takes it away", way(Action::Close))
             }
         };
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
+        frame.render_widget(Line::styled(text, theme.quiet()), inner);
+        return None;
     }
-    let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), app);
+    let device = data.device.and_then(|(device, _)| device);
+    let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), device, table);
+    let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
-        frame.render_widget(header(&shown, app), head);
-        app.panes.heads = heads(&shown, head);
+        frame.render_widget(header(&shown, table, data.setup, theme), head);
+        heads = head_areas(&shown, head);
         inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     }
     let rows = usize::from(inner.height);
-    let chosen = app.chosen_row();
-    let state = &mut app.panes.experiments;
-    state.bring_into_view(chosen.unwrap_or(0), rows, app.table.len());
-    let first = state.first;
-    let count = app.table.len().saturating_sub(first);
-    app.panes.note_list(Pane::Experiments, inner, count, chosen.unwrap_or(0).saturating_sub(first));
-    for (at, place) in app.table.order().iter().enumerate().skip(first).take(rows) {
-        let Some(experiment) = app.history.get(*place) else { continue };
-        // Where none is chosen the topmost stands for it, and is shown whole beside.
-        let is_chosen = chosen.unwrap_or(0) == at;
-        let line = row(&shown, experiment, *place, is_chosen, app);
-        let mut line = found::mark(line, app.needle(Pane::Experiments), &app.theme);
-        if is_chosen && chosen.is_some() {
-            line = app.theme.select(line);
+    // Where no experiment is selected the topmost one counts as selected, and its details are shown.
+    let selected = data.selected.unwrap_or(0);
+    let first = state.first_of(selected, rows);
+    let count = table.len().saturating_sub(first);
+    for (at, place) in table.order().iter().enumerate().skip(first).take(rows) {
+        let Some(experiment) = data.history.get(*place) else { continue };
+        let line = row(&shown, experiment, *place, selected == at, (table, data.setup, appearance));
+        let mut line = search_highlight::mark(line, slot.needle, theme);
+        if selected == at && data.selected.is_some() {
+            line = theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + (at - first) as u16, height: 1, ..inner });
     }
+    let list = ListArea::new(Pane::Experiments, inner, count, selected.saturating_sub(first));
+    Some(ExperimentsFit { first, list, heads })
 }
 
-/// How many there are, and in which order.
-fn note(app: &App) -> String {
-    let [shown, all] = [app.table.len(), app.history.len()].map(|count| thousands(count as f64));
-    let sort = app.table.sort();
+/// How many experiments there are, and their order.
+fn note(table: &Table, data: Experiments) -> String {
+    let [shown, all] = [table.len(), data.history.len()].map(|count| thousands(count as f64));
+    let sort = table.sort();
     let arrow = arrow(sort.descending);
-    let order = format!("by {} {arrow}", columns::name(sort.column, app));
-    match app.table.filter() {
+    let order = format!("by {} {arrow}", columns::name(sort.column, &data.setup.objective));
+    match table.filter() {
         filter if filter.is_empty() => format!("{all} · {order}"),
         filter => format!("{shown} of {all} · {} · {order}", printable(filter.text())),
     }
@@ -100,30 +147,30 @@ fn arrow(descending: bool) -> &'static str {
     if descending { "▼" } else { "▲" }
 }
 
-/// The line that is typed into, at the foot; below it what is wrong with it, or what can be typed.
-fn draw_filter(frame: &mut Frame, inner: &mut Rect, app: &App) {
-    let Some(Overlay::Filter { input, problem, .. }) = app.overlays.last() else { return };
-    let theme = &app.theme;
+/// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be typed. Returns the area
+/// above.
+fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>, theme: &Theme) -> Rect {
     let hint = format!("words, {}:, >150k, <2M; ! before one: not", FIELDS.join(":, "));
     let (text, style) = match problem {
         Some(problem) => (format!("✗ {}", printable(problem)), theme.bad()),
         None => (hint, theme.quiet()),
     };
-    let lines = wrap_to(&text, usize::from(inner.width), 2);
-    let taken = (lines.len() as u16 + 1).min(inner.height);
-    inner.height -= taken;
-    let mut at = Rect { y: inner.bottom(), height: 1, ..*inner };
+    let lines = wrap_to(&text, usize::from(area.width), 2);
+    let taken = (lines.len() as u16 + 1).min(area.height);
+    let above = Rect { height: area.height - taken, ..area };
+    let mut at = Rect { y: above.bottom(), height: 1, ..area };
     draw_input(frame, at, "filter› ", input, theme);
     for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
         at.y += 1;
         frame.render_widget(Line::styled(line, style), at);
     }
+    above
 }
 
-/// Where the head of each column is, for a click: between two is nothing.
-fn heads(shown: &[Shown], area: Rect) -> Vec<(Rect, Column)> {
+/// The area of each column's heading, without the gaps between them.
+fn head_areas(shown: &[ShownColumn], area: Rect) -> Vec<(Rect, Column)> {
     let mut from = GUTTER;
-    let place = |&Shown { column, width }: &Shown| {
+    let place = |&ShownColumn { column, width }: &ShownColumn| {
         let x = area.x.saturating_add(from as u16);
         from += width + columns::GAP.len();
         (Rect { x, width: width as u16, ..area }.intersection(area), column)
@@ -131,41 +178,47 @@ fn heads(shown: &[Shown], area: Rect) -> Vec<(Rect, Column)> {
     shown.iter().map(place).collect()
 }
 
-fn header(shown: &[Shown], app: &App) -> Line<'static> {
-    let sort = app.table.sort();
+fn header(shown: &[ShownColumn], table: &Table, setup: &Setup, theme: &Theme) -> Line<'static> {
+    let sort = table.sort();
     let mut spans = vec![Span::raw(" ".repeat(GUTTER))];
-    for (at, &Shown { column, width }) in shown.iter().enumerate() {
+    for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
         let is_sorted = sort.column == column;
-        let mut name = columns::name(column, app);
-        // A sign needs no heading.
+        let mut name = columns::name(column, &setup.objective);
+        // A column that is too narrow for its heading holds a sign, which needs none.
         if self::width(&name) > width {
             name.clear();
         } else if is_sorted {
             name.push_str(arrow(sort.descending));
         }
         let name = if columns::is_figure(column) { pad_left(&name, width) } else { pad(&name, width) };
-        let style = if is_sorted { app.theme.strong() } else { app.theme.quiet() };
+        let style = if is_sorted { theme.strong() } else { theme.quiet() };
         spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
         spans.push(Span::styled(name, style));
     }
     Line::from(spans)
 }
 
-fn row(shown: &[Shown], experiment: &Experiment, place: usize, is_chosen: bool, app: &App) -> Line<'static> {
-    let theme = &app.theme;
-    let facts = app.table.facts(place).cloned().unwrap_or_default();
+fn row(
+    shown: &[ShownColumn],
+    experiment: &Experiment,
+    place: usize,
+    is_selected: bool,
+    (table, setup, appearance): (&Table, &Setup, &ScreenSettings),
+) -> Line<'static> {
+    let theme = &appearance.theme;
+    let facts = table.facts(place).cloned().unwrap_or_default();
     let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let mut spans = vec![
-        Span::styled(if is_chosen { "▸" } else { " " }, theme.key()),
-        Span::styled(if app.table.is_marked(&experiment.key()) { "◆" } else { " " }, theme.key()),
+        Span::styled(if is_selected { "▸" } else { " " }, theme.key()),
+        Span::styled(if table.is_marked(&experiment.key()) { "◆" } else { " " }, theme.key()),
     ];
     let shows_device = shown.iter().any(|s| s.column == Column::Device);
-    for (at, &Shown { column, width }) in shown.iter().enumerate() {
+    for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
         let cell = match column {
             Column::Description => cells::description(experiment, &facts, shows_device),
-            _ => cells::text(column, width, experiment, &facts, app),
+            _ => cells::text(column, width, experiment, &facts, &appearance.zone),
         };
-        let style = cells::style(column, experiment, is_foreign, app);
+        let style = cells::style(column, experiment, is_foreign, setup.goal, theme);
         let cell = match column {
             Column::Description => fit(&cell, width).into_owned(),
             _ if columns::is_figure(column) => pad_left(&cell, width),

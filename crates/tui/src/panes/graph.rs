@@ -1,4 +1,4 @@
-//! The commits of all branches as a graph, with their names and the experiments that they hold.
+//! The pane Commits: the commits of all branches as a graph, with their names and the experiments that they hold.
 //!
 //! ```text
 //! ●    a1b2c3d  [exp/x]  ● 165.2k  overlap the gather
@@ -9,16 +9,16 @@
 
 mod state;
 
-pub use state::{Goal, GraphRow, GraphState};
+pub use state::{GraphRow, GraphState, ReadTarget};
 
-use super::super::app::App;
-use super::super::chart::Glyphs;
-use super::super::format;
-use super::super::keymap::Action;
-use super::super::text::{fit, pad_left, printable};
-use super::commits::{figure, mark};
-use super::{Pane, titled};
-use crate::search_highlight as found;
+use crate::chart::SymbolSet;
+use crate::format;
+use crate::keymap::Action;
+use crate::search_highlight;
+use crate::state::{ScreenSettings, Setup};
+use crate::text::{fit, pad, pad_left, printable, width};
+use crate::views::Pane;
+use crate::widgets::{ListArea, PaneSlot, figure, mark};
 use lab_core::repo::{Label, LabelKind, Place, short};
 use lab_core::run::experiment::Status;
 use lab_core::text::figures::thousands;
@@ -26,44 +26,52 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-/// Lines of the graph that are drawn beside each other; what is further right is left out.
+/// Most lanes that are drawn. Lanes further right are left out.
 const LANES: usize = 12;
 
-/// From so many columns on the author and the time stand at the right.
+/// Least columns for author and time at the right.
 const WIDE: usize = 110;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    let inner = titled(frame, area, app, Pane::Graph, &note(&app.panes.graph));
-    if app.panes.graph.rows.is_empty() {
-        let text = match app.panes.graph.asked {
-            true => "reading …".to_owned(),
-            false => format!("no commit yet: {} makes the first", app.keymap.way(Action::Keep)),
-        };
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
-    }
+/// Returns the first visible row, and the rows of the list.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    state: &GraphState,
+    setup: &Setup,
+    appearance: &ScreenSettings,
+) -> (usize, Option<ListArea>) {
+    let theme = &appearance.theme;
+    let inner = slot.draw_title(frame, &note(state), theme);
     let rows = usize::from(inner.height);
-    let first = app.panes.graph.bring_into_view(rows);
-    let selected = app.panes.graph.at();
-    let count = app.panes.graph.rows.len();
-    app.panes.note_list(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
-    let shown = &app.panes.graph.rows[first..(first + rows).min(app.panes.graph.rows.len())];
-    // As wide as what is seen needs.
+    let first = state.first_of(rows);
+    if state.rows.is_empty() {
+        let text = match state.asked {
+            true => "reading …".to_owned(),
+            false => format!("no commit yet: {} makes the first", appearance.keymap.way(Action::Keep)),
+        };
+        frame.render_widget(Line::styled(text, theme.quiet()), inner);
+        return (first, None);
+    }
+    let (selected, count) = (state.at(), state.rows.len());
+    let list = ListArea::new(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
+    let shown = &state.rows[first..(first + rows).min(count)];
+    // The graph is as wide as the visible rows need.
     let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);
     for (at, row) in shown.iter().enumerate() {
-        let line = describe(row, lanes, app, usize::from(inner.width));
-        let mut line = found::mark(line, app.needle(Pane::Graph), &app.theme);
+        let line = describe(row, lanes, setup, usize::from(inner.width), appearance);
+        let mut line = search_highlight::mark(line, slot.needle, theme);
         if first + at == selected {
-            line = app.theme.select(line);
+            line = theme.select(line);
         }
         frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
     }
+    (first, Some(list))
 }
 
-/// How many were read, and what becomes of the others.
+/// How many commits were read, and whether there are more.
 fn note(state: &GraphState) -> String {
     let count = thousands(state.rows.len() as f64);
-    let more = match state.goal {
+    let more = match state.target {
         Some(_) => " · reading on: any key stops",
         None if state.at_end || state.rows.is_empty() => "",
         None if state.is_full() => " · no more are held: `git log` shows older ones",
@@ -72,18 +80,24 @@ fn note(state: &GraphState) -> String {
     format!("{count}{more}")
 }
 
-fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'static> {
-    let theme = &app.theme;
+fn describe(
+    row: &GraphRow,
+    lanes: usize,
+    setup: &Setup,
+    columns: usize,
+    appearance: &ScreenSettings,
+) -> Line<'static> {
+    let (theme, symbols) = (&appearance.theme, appearance.symbols);
     let commit = &row.entry.commit;
-    let experiment = commit.experiment.as_deref().filter(|e| app.is_mine(e));
+    let experiment = commit.experiment.as_deref().filter(|e| setup.is_about(e));
     let node = match experiment.map(|e| e.row.status) {
-        None => app.glyphs.pick("•", "*"),
-        Some(Status::Keep) => app.glyphs.pick("●", "@"),
-        Some(status) => app.glyphs.pick(mark(status), "o"),
+        None => symbols.pick("•", "*"),
+        Some(Status::Keep) => symbols.pick("●", "@"),
+        Some(status) => symbols.pick(mark(status), "o"),
     };
     let node_style = experiment.map_or(theme.text(), |e| theme.experiment(e.row.status));
     let mut spans = Vec::new();
-    for (at, sign) in graph(&row.place, lanes, app.glyphs).into_iter().enumerate() {
+    for (at, sign) in graph(&row.place, lanes, symbols).into_iter().enumerate() {
         match at == 2 * row.place.column {
             true => spans.push(Span::styled(node.to_owned(), node_style)),
             false => spans.push(Span::styled(sign, theme.quiet())),
@@ -97,22 +111,22 @@ fn describe(row: &GraphRow, lanes: usize, app: &App, columns: usize) -> Line<'st
         spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
         spans.push(Span::styled(format!("{} ", pad_left(&figure(experiment), 7)), theme.strong()));
         if !experiment.is_kept() {
-            // No branch holds it: it hangs at what it was tried on.
+            // No branch holds the commit: it hangs at the commit that it was tried on.
             let word = format!(" {}:", experiment.row.status.word());
             spans.push(Span::styled(word, theme.experiment(experiment.row.status)));
         }
     }
-    let right = format!("  {} · {}", printable(&commit.author), format::date(commit.time, &app.zone));
+    let right = format!("  {} · {}", printable(&commit.author), format::date(commit.time, &appearance.zone));
     let right = if columns >= WIDE { right } else { String::new() };
     let used: usize = spans.iter().map(Span::width).sum::<usize>() + 1;
-    let room = columns.saturating_sub(used + super::super::text::width(&right));
-    let subject = super::super::text::pad(&fit(&commit.subject, room), room);
+    let room = columns.saturating_sub(used + width(&right));
+    let subject = pad(&fit(&commit.subject, room), room);
     spans.push(Span::raw(format!(" {subject}")));
     spans.push(Span::styled(right, theme.quiet()));
     Line::from(spans)
 }
 
-/// `[main]` a branch, `[▸main]` the one that HEAD is on, `(origin/main)`, `{v1}`: a sign as well as a colour.
+/// `[main]` a branch, `[▸main]` HEAD's branch, `(origin/main)` a remote one, `{v1}` a tag: signs, not colours alone.
 fn named(label: &Label) -> String {
     let name = printable(&label.name);
     match label.kind {
@@ -130,7 +144,7 @@ fn lanes(place: &Place) -> usize {
     all.copied().max().unwrap_or(0).max(place.column) + 1
 }
 
-/// Which ways lines leave a cell.
+/// The directions in which lines leave a cell.
 #[derive(Clone, Copy, Default)]
 struct Ways {
     up: bool,
@@ -140,7 +154,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn sign(self, glyphs: Glyphs) -> &'static str {
+    fn sign(self, symbols: SymbolSet) -> &'static str {
         let Ways { up, down, left, right } = self;
         let (line, plain) = match (up, down, left, right) {
             (false, false, false, false) => (" ", " "),
@@ -158,12 +172,12 @@ impl Ways {
             (true, false, true, true) => ("┴", "+"),
             (false, true, true, true) => ("┬", "+"),
         };
-        glyphs.pick(line, plain)
+        symbols.pick(line, plain)
     }
 }
 
-/// The cells of a row: a lane, a gap, a lane, a gap, … In the commit's own lane the caller puts its mark.
-fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
+/// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the commit's lane.
+fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
     let mut cells = vec![Ways::default(); 2 * lanes];
     let mut set = |lane: usize, way: fn(&mut Ways)| {
         if let Some(cell) = cells.get_mut(2 * lane) {
@@ -184,7 +198,7 @@ fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
             }
         }
     }
-    cells.into_iter().map(|ways| ways.sign(glyphs)).collect()
+    cells.into_iter().map(|ways| ways.sign(symbols)).collect()
 }
 
 #[cfg(test)]
@@ -193,13 +207,13 @@ mod tests {
     use lab_core::repo::Lanes;
 
     /// `id: parents` a line, drawn.
-    fn drawn(commits: &str, glyphs: Glyphs) -> Vec<String> {
+    fn drawn(commits: &str, symbols: SymbolSet) -> Vec<String> {
         let mut lanes = Lanes::default();
         let row = |line: &str| {
             let (id, parents) = line.split_once(':').expect("id: parents");
             let parents: Vec<String> = parents.split_whitespace().map(str::to_owned).collect();
             let place = lanes.place(id, &parents);
-            let mut cells = graph(&place, super::lanes(&place), glyphs);
+            let mut cells = graph(&place, super::lanes(&place), symbols);
             cells[2 * place.column] = "o";
             cells.concat().trim_end().to_owned()
         };
@@ -209,10 +223,10 @@ mod tests {
     #[test]
     fn branches_and_merges_are_drawn() {
         let merge = "m: b s; s: a; b: a; a:";
-        assert_eq!(drawn(merge, Glyphs::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
-        assert_eq!(drawn(merge, Glyphs::Ascii), ["o-\\", "| o", "o |", "o-/"]);
-        // A line that runs past is crossed.
+        assert_eq!(drawn(merge, SymbolSet::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
+        assert_eq!(drawn(merge, SymbolSet::Ascii), ["o-\\", "| o", "o |", "o-/"]);
+        // A passing line is crossed.
         let three = "x: a; y: b; z: a; b: a; a:";
-        assert_eq!(drawn(three, Glyphs::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
+        assert_eq!(drawn(three, SymbolSet::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
     }
 }

@@ -1,37 +1,28 @@
-//! Does it get faster? Every experiment as a mark, the best so far as a step line. Kept ones are
-//! prominent, discarded ones faint, a crash and a wrong result are signs on the ground line.
+//! The pane Throughput: every experiment as a mark, the best so far as a step line. Kept experiments are prominent,
+//! discarded ones faint; a crash and a wrong result are signs on the ground line.
 
-pub(super) mod bounds;
-mod points;
-
-use super::super::app::App;
-use super::super::chart::{Chart, Cursor, Drawn, Level, On, Scale, Series};
-use super::super::format;
-use super::super::keymap::Action;
-use super::super::text::printable;
-use super::commits::mark;
-use super::{Pane, titled};
-use crate::chart::Axis;
-use lab_core::run::experiment::{Experiment, Status};
+use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
+use crate::format;
+use crate::keymap::Action;
+use crate::state::chart_points::{figure, nearest, place, range};
+use crate::state::{Repository, Runs, ScreenSettings, Setup};
+use crate::text::printable;
+use crate::widgets::{PaneSlot, bounds, mark};
+use lab_core::run::experiment::{Experiment, Key, Status};
 use lab_protocol::report::Measure;
-pub use points::Course;
-use points::{figure, place, range};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use std::ops::Range;
 
-/// Result lines that this pane shows, in words.
-pub use bounds::KEYS as BOUNDS;
-
-/// At most so many columns lie between two experiments: few of them leave room for those to come.
+/// Most columns between two experiments: a few experiments leave room for more.
 const STEP: usize = 8;
 
-/// So many experiments a column, and a discarded one is no more than a dot.
+/// With more experiments for each column than this, a discarded one is only a dot.
 const CROWDED: usize = 2;
 
-/// A result that was wrong, and its sign in ASCII.
+/// The sign of a wrong result, and the same in ASCII.
 const WRONG: [&str; 2] = ["×", "%"];
 
 #[derive(Clone, Debug, Default)]
@@ -39,20 +30,29 @@ pub struct HistoryState {
     /// Only the newest so many; `None` shows all.
     pub newest: Option<usize>,
     pub scale: Scale,
-    /// What was drawn at the last frame, and where.
-    sight: Option<Sight>,
+    /// The plot of the last frame, for clicks.
+    plot: Option<HistoryPlot>,
 }
 
-/// A plot of these experiments over its axis.
+/// Where these experiments were drawn, and over which axis.
 #[derive(Clone, Debug)]
-struct Sight {
-    plot: Rect,
+pub struct HistoryPlot {
+    area: Rect,
     x: Axis,
     shown: Range<usize>,
 }
 
+/// What the pane shows.
+#[derive(Clone, Copy, Debug)]
+pub struct History<'a> {
+    pub repository: &'a Repository,
+    pub runs: &'a Runs,
+    pub setup: &'a Setup,
+    pub selected: Option<&'a Key>,
+}
+
 impl HistoryState {
-    /// Of `count` experiments fewer are shown, or more: 5, 10, 20, 50, 100 …
+    /// Shows fewer or more of `count` experiments: 5, 10, 20, 50, 100 …
     pub fn zoom(&mut self, closer: bool, count: usize) {
         let shown = self.newest.unwrap_or(count).min(count);
         let mut round = (0..)
@@ -64,14 +64,18 @@ impl HistoryState {
         self.newest = next.filter(|n| *n < count);
     }
 
-    /// The experiment whose mark is nearest to a place in the plot, counted from the oldest.
+    /// The experiment whose mark is nearest to a cell of the plot, counted from the oldest.
     pub fn experiment_at(&self, place: Position) -> Option<usize> {
-        let Sight { plot, x, shown } = self.sight.as_ref()?;
-        // The ground line, where crashes stand, is the row below.
-        let reach = Rect { height: plot.height + 1, ..*plot };
-        let share = f64::from(place.x.checked_sub(plot.x)?) / f64::from(plot.width.max(2) - 1);
-        let nearest = points::nearest(x.at(share)).clamp(shown.start, shown.end.checked_sub(1)?);
+        let HistoryPlot { area, x, shown } = self.plot.as_ref()?;
+        // The ground line with the crashes is the row below the plot.
+        let reach = Rect { height: area.height + 1, ..*area };
+        let share = f64::from(place.x.checked_sub(area.x)?) / f64::from(area.width.max(2) - 1);
+        let nearest = nearest(x.at(share)).clamp(shown.start, shown.end.checked_sub(1)?);
         reach.contains(place).then_some(nearest)
+    }
+
+    pub fn set_plot(&mut self, plot: Option<HistoryPlot>) {
+        self.plot = plot;
     }
 
     pub fn toggle_scale(&mut self) {
@@ -82,61 +86,73 @@ impl HistoryState {
     }
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    app.panes.history.sight = None;
-    let mut inner = titled(frame, area, app, Pane::History, &note(app));
-    // Below everything else, where that leaves room for a chart.
-    if let Some(line) = bounds::line(app).filter(|_| inner.height >= 6) {
+/// Returns the plot, where one was drawn.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    data: History,
+    state: &HistoryState,
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
+    let theme = &appearance.theme;
+    let mut inner = slot.draw_title(frame, &note(data, state), theme);
+    // The bounds take the last row where enough rows remain for a chart.
+    if let Some(line) = bounds_words(data.runs).filter(|_| inner.height >= 6) {
         inner.height -= 1;
+        let line = Line::styled(format!("  {line}"), theme.quiet());
         frame.render_widget(line, Rect { y: inner.bottom(), height: 1, ..inner });
     }
-    let count = app.comparable().len();
+    let count = data.repository.comparable().len();
     if count == 0 {
-        let way = |action| app.keymap.way(action);
+        let way = |action| appearance.keymap.way(action);
         let none = format!(
             "no experiment yet: {} keeps one, {} discards one",
             way(Action::Keep),
             way(Action::Discard)
         );
-        let text = if app.loaded { none } else { "reading …".to_owned() };
-        frame.render_widget(Line::styled(text, app.theme.quiet()), inner);
-        return;
+        let text = if data.repository.loaded { none } else { "reading …".to_owned() };
+        frame.render_widget(Line::styled(text, theme.quiet()), inner);
+        return None;
     }
-    let selected = app.chosen_among();
+    let selected = data.repository.position(data.selected);
     let [chart, detail] = [
         Rect { height: inner.height.saturating_sub(1), ..inner },
         Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
     ];
-    app.panes.history.sight = draw_chart(frame.buffer_mut(), chart, app, selected);
+    let plot = draw_chart(frame.buffer_mut(), chart, data, state, selected, appearance);
     let shown = selected.unwrap_or(count - 1);
-    if let Some(experiment) = nth(app, shown) {
-        frame.render_widget(describe(experiment, shown, app, selected.is_some()), detail);
+    if let Some(experiment) = data.repository.nth_comparable(shown) {
+        let line = describe(experiment, shown, data, selected.is_some(), appearance);
+        frame.render_widget(line, detail);
+    }
+    plot
+}
+
+/// The bounds of the run in progress once its harness has printed them, else of the last run.
+fn bounds_words(runs: &Runs) -> Option<String> {
+    let live = runs.live().filter(|live| live.report.value("of_estimate").is_some());
+    match (live, &runs.last) {
+        (Some(live), _) => bounds::describe(&live.report),
+        (None, Some(last)) => bounds::describe(&last.report),
+        (None, None) => None,
     }
 }
 
-/// One of the experiments that are shown, counted from the oldest.
-fn nth(app: &App, at: usize) -> Option<&Experiment> {
-    app.history.get(app.comparable().place(at)?)
-}
-
-fn note(app: &App) -> String {
-    let unit = format::unit(&app.setup.objective);
-    let count = app.comparable().len();
+fn note(data: History, state: &HistoryState) -> String {
+    let unit = format::unit(&data.setup.objective);
+    let count = data.repository.comparable().len();
     let noun = if count == 1 { "experiment" } else { "experiments" };
-    let emulated = if count.checked_sub(1).and_then(|at| nth(app, at)).is_some_and(|e| e.emulated) {
-        " · emulated times"
-    } else {
-        ""
-    };
-    let log = if app.panes.history.scale == Scale::Log { " · log scale" } else { "" };
-    match (count, app.panes.history.newest.filter(|newest| *newest < count)) {
+    let newest = count.checked_sub(1).and_then(|at| data.repository.nth_comparable(at));
+    let emulated = if newest.is_some_and(|e| e.emulated) { " · emulated times" } else { "" };
+    let log = if state.scale == Scale::Log { " · log scale" } else { "" };
+    match (count, state.newest.filter(|newest| *newest < count)) {
         (0, _) => unit.to_owned(),
         (_, None) => format!("{unit}{log} · {count} {noun}{emulated}"),
         (_, Some(newest)) => format!("{unit}{log} · {newest} of {count} {noun}{emulated}"),
     }
 }
 
-/// The newest, or as many around the selected one where that is older.
+/// The indices that are shown: the newest, or as many around the selected one where that is older.
 fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range<usize> {
     let fits = newest.unwrap_or(count).clamp(1, count);
     let end = match selected.filter(|at| at + fits < count) {
@@ -146,29 +162,37 @@ fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range
     end - fits..end
 }
 
-fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize>) -> Option<Sight> {
-    let theme = &app.theme;
-    let scale = app.panes.history.scale;
-    let course = &app.comparable().course;
-    let count = app.comparable().len();
-    let shown = window(app.panes.history.newest, count, selected);
-    let kinds = course.kinds(&shown);
-    let now = undecided(app).filter(|_| shown.end == count);
+fn draw_chart(
+    buffer: &mut Buffer,
+    area: Rect,
+    data: History,
+    state: &HistoryState,
+    selected: Option<usize>,
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
+    let theme = &appearance.theme;
+    let History { repository, runs, setup, .. } = data;
+    let points = &repository.comparable().points;
+    let count = repository.comparable().len();
+    let shown = window(state.newest, count, selected);
+    let kinds = points.kinds(&shown);
+    let now = undecided(data).filter(|_| shown.end == count);
     let next = place(shown.end);
     let end = next.max(place(shown.start) + (usize::from(area.width) / STEP) as f64);
-    let mut steps = course.steps(&shown);
-    // The best holds until something better comes.
+    let mut steps = points.steps(&shown);
+    // The line of the best goes on to the end of the chart.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
     let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
-    let bounds = bounds::levels(app);
+    let last = runs.last.as_ref();
+    let bounds = last.map(|last| bounds::reference_lines(&last.report, &setup.objective)).unwrap_or_default();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
     let discarded = if crowded { ["·", "."] } else { ["○", "o"] };
     let pending: Vec<(f64, f64)> = now.iter().map(|m| (next, m.value)).collect();
     let spans: Vec<(f64, f64, f64)> = now.iter().filter_map(|m| Some((next, m.low?, m.high?))).collect();
-    let chosen = selected.and_then(|at| Some((at, nth(app, at)?)));
+    let chosen = selected.and_then(|at| Some((at, repository.nth_comparable(at)?)));
     let highlighted: Vec<(f64, f64)> = chosen
         .filter(|(at, _)| shown.contains(at))
         .map(|(at, experiment)| (place(at), figure(experiment).unwrap_or(f64::NEG_INFINITY)))
@@ -180,25 +204,25 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
 
     let counted =
         |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
-    let series = |name: String, style, drawn| Series { name, style, drawn };
+    let series = |name: String, style, shape| Series { name, style, shape };
     let best_name =
-        course.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
+        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
     let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
-    let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
+    let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
-        y: range(&must, course.reach(&shown), &ends, scale),
+        y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
-            series(best_name, theme.good(), Drawn::Step(&steps)),
+            series(best_name, theme.good(), SeriesShape::Step(&steps)),
             series(
                 counted("discarded", kinds.discarded.len()),
                 theme.experiment(Status::Discard),
-                Drawn::Marks(discarded[0], discarded[1], kinds.discarded),
+                SeriesShape::Marks(discarded[0], discarded[1], kinds.discarded),
             ),
             series(
                 counted("wrong", kinds.wrong.len()),
                 theme.warn(),
-                Drawn::Marks(WRONG[0], WRONG[1], kinds.wrong),
+                SeriesShape::Marks(WRONG[0], WRONG[1], kinds.wrong),
             ),
             series(
                 counted("crash", kinds.crashed.len()),
@@ -210,25 +234,25 @@ fn draw_chart(buffer: &mut Buffer, area: Rect, app: &App, selected: Option<usize
                 theme.experiment(Status::Keep),
                 signs(Status::Keep, "O", kinds.kept),
             ),
-            series(String::new(), theme.strong(), Drawn::Spans(&spans)),
-            series(undecided, theme.strong(), Drawn::Marks("◆", "?", &pending)),
+            series(String::new(), theme.strong(), SeriesShape::Spans(&spans)),
+            series(undecided, theme.strong(), SeriesShape::Marks("◆", "?", &pending)),
             series(
                 String::new(),
                 theme.experiment(status).patch(theme.selected()),
-                Drawn::Marks(cursor_sign, "@", &highlighted),
+                SeriesShape::Marks(cursor_sign, "@", &highlighted),
             ),
         ],
-        levels: bounds
+        reference_lines: bounds
             .into_iter()
-            .map(|(at, name)| Level { on: On::Y, at, name, style: theme.quiet() })
+            .map(|(at, name)| ReferenceLine { axis: AxisId::Y, at, name, style: theme.quiet() })
             .collect(),
         cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
     };
-    let plot = chart.render(area, buffer, theme, app.glyphs)?;
-    Some(Sight { plot, x: chart.x, shown })
+    let plot = chart.render(area, buffer, theme, appearance.symbols)?;
+    Some(HistoryPlot { area: plot, x: chart.x, shown })
 }
 
-/// `12: 60.9k`; what has no figure says why not.
+/// `12: 60.9k`; an experiment without a figure has a word instead.
 fn read_out(experiment: &Experiment, at: usize) -> String {
     match figure(experiment) {
         Some(value) => format!("{}: {}", at + 1, format::count(value)),
@@ -237,28 +261,37 @@ fn read_out(experiment: &Experiment, at: usize) -> String {
     }
 }
 
-/// The figure of the verdict that waits to be kept or discarded.
-fn undecided(app: &App) -> Option<Measure> {
-    let last = app.last.as_ref().filter(|last| last.decided.is_none() && !app.is_stale())?;
-    let is_experiment =
-        app.status.as_ref().is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
+/// The figure of a verdict that is not decided yet.
+fn undecided(data: History) -> Option<Measure> {
+    let runs = data.runs;
+    let last = runs.last.as_ref().filter(|last| last.decided.is_none() && !runs.is_stale())?;
+    let status = data.repository.status.as_ref();
+    let is_experiment = status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
     last.verdict.objective.filter(|_| is_experiment)
 }
 
 /// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
-fn describe(experiment: &Experiment, at: usize, app: &App, is_selected: bool) -> Line<'static> {
-    let theme = &app.theme;
-    let comparable = app.comparable();
+fn describe(
+    experiment: &Experiment,
+    at: usize,
+    data: History,
+    is_selected: bool,
+    appearance: &ScreenSettings,
+) -> Line<'static> {
+    let theme = &appearance.theme;
+    let comparable = data.repository.comparable();
     let row = &experiment.row;
     let number = match figure(experiment) {
-        Some(value) => format!("{} {}", format::count(value), format::unit(&app.setup.objective)),
+        Some(value) => format!("{} {}", format::count(value), format::unit(&data.setup.objective)),
         None => row.correctness.to_string(),
     };
     let before =
-        at.checked_sub(1).and_then(|before| comparable.course.best(before)).filter(|best| *best != 0.0);
+        at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);
     let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
-    let mut spans =
-        vec![Span::styled(if is_selected { app.glyphs.pick("▸ ", "> ") } else { "  " }, theme.accent())];
+    let mut spans = vec![Span::styled(
+        if is_selected { appearance.symbols.pick("▸ ", "> ") } else { "  " },
+        theme.accent(),
+    )];
     if is_selected {
         spans.push(Span::styled(format!("{} of {}  ", at + 1, comparable.len()), theme.quiet()));
     }
@@ -273,7 +306,7 @@ fn describe(experiment: &Experiment, at: usize, app: &App, is_selected: bool) ->
     }
     spans.push(Span::raw(format!("  {}", printable(&row.description))));
     if let Some(decided) = experiment.decided.filter(|_| is_selected) {
-        spans.push(Span::styled(format!("  {}", format::date(decided, &app.zone)), theme.quiet()));
+        spans.push(Span::styled(format!("  {}", format::date(decided, &appearance.zone)), theme.quiet()));
     }
     Line::from(spans)
 }

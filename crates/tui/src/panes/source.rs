@@ -1,54 +1,62 @@
-//! kernel.cu: the file with the compilers' words at their lines, or what changed since the base.
+//! The pane Source: the kernel with the compilers' messages at their lines, or its changes since the base.
 
 mod file;
 mod state;
 
-pub use state::{Mode, SourceState};
+pub use state::{SourceFit, SourceMode, SourceState};
 
-use super::super::app::App;
-use super::super::diff::{self, Side};
-use super::super::highlight::Highlighted;
-use super::super::source::{Source, Which};
-use super::super::text::{printable, wrap};
-use super::super::theme::Theme;
-use super::{Pane, titled};
-use crate::line_layout::Look;
+use crate::diff::{self, ContextLines, RowPainter, Side};
+use crate::highlight::Highlighted;
+use crate::line_layout::StyledRange;
+use crate::source::{Source, SourceVersion};
+use crate::text::{printable, wrap};
+use crate::theme::Theme;
+use crate::widgets::PaneSlot;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App) {
-    // The title says in which form the diff is, and that is a matter of room.
-    app.panes.source.view.fit(area.width.saturating_sub(2), usize::from(area.height.saturating_sub(1)));
-    let inner = titled(frame, area, app, Pane::Source, &note(app));
-    let is_focused = app.panes.focus() == Pane::Source;
-    let search = app.needle(Pane::Source).to_owned();
-    let App { panes, theme, .. } = app;
-    let state = &mut panes.source;
+/// Returns how the text fits into the pane.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    state: &SourceState,
+    around: ContextLines,
+    theme: &Theme,
+) -> SourceFit {
+    let fit = state.fit(slot.body());
+    let view = fit.diff.of(&state.view);
+    let inner = slot.draw_title(frame, &note(state, view.shown(), around), theme);
     if let Some(why) = missing(state) {
-        say(frame, inner, &why, theme);
-        return;
+        draw_text(frame, inner, &why, theme);
+        return fit;
     }
-    if state.mode == Mode::File {
-        file::draw(frame, inner, state, theme, is_focused, &search);
-        return;
+    if let Some(file) = &fit.file {
+        file::draw(frame, slot, state, file, theme);
+        return fit;
     }
-    let mut view = std::mem::take(&mut state.view);
-    view.left = state.left;
     let ink = |side: Side, number: u32| {
-        let which = if side == Side::Old { Which::Base } else { Which::Present };
-        looks(state.colours(which), number as usize - 1, theme)
+        let which = if side == Side::Old { SourceVersion::Base } else { SourceVersion::Present };
+        colours_of(state.colours(which), number as usize - 1, theme)
     };
-    diff::draw(frame, inner, &mut view, theme, is_focused, &search, &ink);
-    state.view = view;
+    let brush = RowPainter {
+        theme,
+        ink: &ink,
+        search: slot.needle,
+        columns: usize::from(inner.width),
+        left: state.left,
+        digits: view.digits(),
+    };
+    diff::draw(frame, inner, view, fit.diff.first, slot.is_focused, &brush);
+    fit
 }
 
-/// How a line of source looks.
-fn looks(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<Look> {
+/// The styles of a line's parts, by byte range. `line` counts from 0.
+fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<StyledRange> {
     colours.line(line).iter().map(|span| (span.range.clone(), theme.syntax(span.role))).collect()
 }
 
-/// What is said in the place of a text.
+/// The sentence that replaces a text that cannot be shown.
 fn missing(state: &SourceState) -> Option<String> {
     let Some(source) = state.source() else { return Some("reading …".to_owned()) };
     let of = |base: &Result<_, String>| match base {
@@ -58,33 +66,32 @@ fn missing(state: &SourceState) -> Option<String> {
     };
     match (&source.present, state.mode) {
         (Err(why), _) => Some(why.clone()),
-        (Ok(_), Mode::File) => None,
+        (Ok(_), SourceMode::File) => None,
         (Ok(_), _) => of(&source.base.as_ref().map(drop).map_err(Clone::clone)),
     }
 }
 
-fn say(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
+fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
     let rows = wrap(&printable(text), usize::from(area.width)).into_iter();
     for (row, y) in rows.zip(area.top()..area.bottom()) {
         frame.render_widget(Line::styled(row, theme.quiet()), Rect { y, height: 1, ..area });
     }
 }
 
-/// Messages first, then what it is compared with: the end is cut where there is no room.
-fn note(app: &App) -> String {
-    let state = &app.panes.source;
+/// SourceMessages first, then the base: a narrow title is cut at its end.
+fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> String {
     let Some(source) = state.source() else { return String::new() };
     let mut parts = vec![state.messages.tally()];
-    let mode = match (state.mode, state.view.shown()) {
-        (Mode::File, _) => "",
-        (Mode::Split, diff::Form::Split) => "side by side ",
+    let mode = match (state.mode, form) {
+        (SourceMode::File, _) => "",
+        (SourceMode::Split, diff::DiffLayout::Split) => "side by side ",
         _ => "unified ",
     };
     parts.push(format!("{mode}{}", base(source)));
-    if state.mode != Mode::File {
-        parts.push(app.panes.around.note().to_owned());
+    if state.mode != SourceMode::File {
+        parts.push(around.note().to_owned());
     }
-    if let (Mode::File, Some(text), Some(line)) = (state.mode, state.text(), state.line()) {
+    if let (SourceMode::File, Some(text), Some(line)) = (state.mode, state.text(), state.line()) {
         parts.push(format!("{line}/{}", text.len()));
     }
     parts.retain(|part| !part.is_empty());

@@ -1,34 +1,49 @@
-//! The views: which panes are seen together, and where. One file a view; a view knows its panes'
-//! places and nothing of what they draw.
+//! The views, and the panes that each shows. Data only: [`crate::draw`] draws them.
 
-mod bench;
-mod device;
-mod git;
-mod results;
-mod source;
 pub mod split;
 
-pub use super::view_id::View;
+use serde::{Deserialize, Serialize};
 
-use super::app::App;
-use super::keymap::Action;
-use super::panes::{Pane, draw_pane};
-use ratatui::Frame;
-use ratatui::layout::Rect;
+/// A view: panes that are shown together. The first is shown when the screen opens.
+///
+/// ```
+/// use lab_tui::views::View;
+///
+/// assert_eq!(View::default(), View::Bench);
+/// assert_eq!(View::ALL.map(View::name), ["Bench", "Source", "Results", "Git", "Device"]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// The result of a save: correctness, throughput, git log, run.log.
+    #[default]
+    Bench,
+    /// The kernel, its changes, the compiler's messages.
+    Source,
+    /// Every experiment, and the details of one.
+    Results,
+    /// Commits and what they changed.
+    Git,
+    /// The device's state over time, and the kernel as built.
+    Device,
+}
 
 impl View {
-    /// The action that shows it.
-    pub fn action(self) -> Action {
+    /// All views, in the order of the keys that show them.
+    pub const ALL: [View; 5] = [View::Bench, View::Source, View::Results, View::Git, View::Device];
+
+    /// Its name on the screen.
+    pub fn name(self) -> &'static str {
         match self {
-            View::Bench => Action::Bench,
-            View::Source => Action::Source,
-            View::Results => Action::Results,
-            View::Git => Action::Git,
-            View::Device => Action::Device,
+            View::Bench => "Bench",
+            View::Source => "Source",
+            View::Results => "Results",
+            View::Git => "Git",
+            View::Device => "Device",
         }
     }
 
-    /// Its panes in the order of the focus: as one reads.
+    /// The view's panes in the order of the focus: as one reads.
     pub fn panes(self) -> &'static [Pane] {
         match self {
             View::Bench => &[Pane::Correctness, Pane::History, Pane::Commits, Pane::Log],
@@ -40,17 +55,50 @@ impl View {
     }
 }
 
-/// Draws the panes of the present view. `is_large` is said of the whole screen.
-pub fn draw(frame: &mut Frame, area: Rect, app: &mut App, is_large: bool) {
-    if app.panes.zoom() || area.width < 60 || area.height < 13 {
-        draw_pane(frame, area, app, app.panes.focus());
-        return;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pane {
+    // Bench
+    Correctness,
+    History,
+    Commits,
+    Log,
+    // Source
+    Source,
+    // Results
+    Experiments,
+    Experiment,
+    // Git
+    Graph,
+    Commit,
+    // Device
+    Gauges,
+    Build,
+}
+
+impl Pane {
+    pub fn name(self) -> &'static str {
+        match self {
+            Pane::Correctness => "Correctness",
+            Pane::History => "Throughput",
+            Pane::Commits => "Git log",
+            Pane::Log => "run.log",
+            Pane::Source => "Source",
+            Pane::Experiments => "Experiments",
+            Pane::Experiment => "Experiment",
+            Pane::Graph => "Commits",
+            Pane::Commit => "Commit",
+            Pane::Gauges => "Device",
+            Pane::Build => "Kernel as built",
+        }
     }
-    match app.panes.view {
-        View::Bench => bench::draw(frame, area, app, is_large),
-        View::Source => source::draw(frame, area, app),
-        View::Results => results::draw(frame, area, app),
-        View::Git => git::draw(frame, area, app),
-        View::Device => device::draw(frame, area, app),
+
+    /// The pane whose rows a search goes through while this one has the focus. Correctness is a digest of run.log and
+    /// Throughput a chart: a search there goes through run.log.
+    pub fn text(self) -> Pane {
+        match self {
+            Pane::Correctness | Pane::History => Pane::Log,
+            Pane::Commits | Pane::Log | Pane::Source | Pane::Experiments | Pane::Experiment => self,
+            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
+        }
     }
 }

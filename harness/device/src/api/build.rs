@@ -29,6 +29,7 @@ pub struct BuildRequest {
 /// A built module, in a file: a cubin for a CUDA device, a shared object for the cpu device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Image {
+    /// The file.
     pub path: PathBuf,
 }
 

@@ -26,7 +26,8 @@ pub struct DeviceInfo {
     pub max_shared_bytes: u32,
     /// Bytes of level-2 cache; 0 on the cpu device, which does not emulate one.
     pub l2_bytes: u64,
-    /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu device.
+    /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu
+    /// device.
     pub uuid: String,
     /// CUDA version and driver version, such as `CUDA 13.0, driver 580.95.05`.
     pub driver: String,
@@ -35,7 +36,9 @@ pub struct DeviceInfo {
 /// A kernel in a loaded module. Returned by [`Driver::entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
+    /// The module's number, from [`Driver::load`].
     pub module: u32,
+    /// The kernel's number among those that were looked up.
     pub index: u32,
 }
 
@@ -61,11 +64,14 @@ pub struct Occupancy {
     pub threads_per_sm: u32,
 }
 
-/// The order in which the cpu device runs blocks, warps, and the threads between two barriers. A CUDA device ignores it.
+/// The order in which the cpu device runs blocks, warps, and the threads between two barriers. A CUDA device
+/// ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutionOrder {
     #[default]
+    /// In ascending order.
     Forward,
+    /// In descending order.
     Reverse,
     /// A random order that this seed determines.
     Shuffled(u64),
@@ -79,9 +85,10 @@ pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
 /// Device memory and launches. Lives in the worker process. Addresses are device addresses.
 ///
-/// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from [`Driver::launch`], a CUDA device
-/// refuses all further calls of this process.
+/// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from [`Driver::launch`], a CUDA
+/// device refuses all further calls of this process.
 pub trait Driver {
+    /// Returns the device's properties.
     fn info(&self) -> DeviceInfo;
     /// Loads a module, and returns a number for it that is never used again.
     fn load(&mut self, image: &Path) -> Result<u32, DeviceError>;
@@ -89,8 +96,8 @@ pub trait Driver {
     fn unload(&mut self, module: u32) -> Result<(), DeviceError>;
     /// Finds a kernel by name. `None` where the module has no such kernel.
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError>;
-    /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block, `shared_bytes` is its dynamic
-    /// shared memory.
+    /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block, `shared_bytes` is
+    /// its dynamic shared memory.
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
     /// Returns the occupancy of a launch. `None` on the cpu device, which does not emulate multiprocessors.
     fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>, DeviceError> {
@@ -126,8 +133,8 @@ pub trait Driver {
         Ok(())
     }
     /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two device events
-    /// around the launch, or wall time on the cpu device. Returns [`DeviceError::Kernel`] where the launch is not possible
-    /// or the kernel fails.
+    /// around the launch, or wall time on the cpu device. Returns [`DeviceError::Kernel`] where the launch is not
+    /// possible or the kernel fails.
     fn launch(
         &mut self,
         entry: Entry,

@@ -8,8 +8,8 @@ pub enum DeviceError {
     /// The device, its driver or its compiler cannot be used on this machine. The text ends with the remedy.
     #[error("{0}")]
     Unavailable(String),
-    /// The kernel failed, for example by an illegal address or a barrier that some threads never reach, or its launch is not
-    /// possible. The device may be in an undefined state: open it again in a new process.
+    /// The kernel failed, for example by an illegal address or a barrier that some threads never reach, or its
+    /// launch is not possible. The device may be in an undefined state: open it again in a new process.
     #[error("{0}")]
     Kernel(String),
     /// The device is out of memory, or a call failed that should not fail.

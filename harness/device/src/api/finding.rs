@@ -7,6 +7,7 @@ use serde::Serialize;
 pub struct Finding {
     /// The part, such as `NVIDIA driver`.
     pub what: String,
+    /// Whether it works.
     pub ok: bool,
     /// Its state, or why it does not work.
     pub says: String,

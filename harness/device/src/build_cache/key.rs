@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Returns the key, in hex. `None` where the image may depend on more than can be hashed: an include whose name a macro
-/// gives, a time stamp, an option that names further files, or a file that cannot be read.
+/// Returns the key, in hex. `None` where the image may depend on more than can be hashed: an include whose name a
+/// macro gives, a time stamp, an option that names further files, or a file that cannot be read.
 pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
@@ -55,7 +55,8 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     Some(hash.finalize().to_hex().to_string())
 }
 
-/// Identifies this program's own build by its file: another build may rewrite the source differently, or embed other headers.
+/// Identifies this program's own build by its file: another build may rewrite the source differently, or embed
+/// other headers.
 fn own_build() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| format!("{} {}", env!("CARGO_PKG_VERSION"), super::stamp(Path::new("/proc/self/exe"))))

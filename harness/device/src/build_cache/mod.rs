@@ -1,10 +1,10 @@
 //! The build cache: a source that was built before is not built again, so undoing an edit or judging the incumbent
 //! takes no build.
 //!
-//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build depends on (`key.rs`):
-//! the source, the local headers, the options, the target, the compiler, and this program's own file. It builds a source whose
-//! dependencies cannot all be hashed each time. It does not keep a failed build: such a build takes little time, and it may
-//! have failed because the disk was full.
+//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build depends on
+//! (`key.rs`): the source, the local headers, the options, the target, the compiler, and this program's own file.
+//! It builds a source whose dependencies cannot all be hashed each time. It does not keep a failed build: such a
+//! build takes little time, and it may have failed because the disk was full.
 
 mod key;
 
@@ -24,6 +24,7 @@ pub struct CachedBuilder {
 }
 
 impl CachedBuilder {
+    /// Wraps a builder.
     pub fn new(builder: Box<dyn Builder>) -> Self {
         CachedBuilder { builder }
     }
@@ -77,8 +78,8 @@ pub fn folder(cache_dir: &Path) -> PathBuf {
     cache_dir.join("images")
 }
 
-/// A text that changes with a file: its path, length in bytes and modification time. Where the file cannot be read, the text
-/// says length 0.
+/// A text that changes with a file: its path, length in bytes and modification time. Where the file cannot be read,
+/// the text says length 0.
 pub fn stamp(path: &Path) -> String {
     let metadata = path.metadata().ok();
     let modified = metadata.as_ref().and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
@@ -138,14 +139,16 @@ fn record_path(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{key}.json"))
 }
 
-/// Sets the image's modification time, which says when it was last used. Where that fails, the image is only evicted earlier.
+/// Sets the image's modification time, which says when it was last used. Where that fails, the image is only
+/// evicted earlier.
 fn mark_used(image: &Path) {
     if let Ok(file) = fs::File::open(image) {
         let _ = file.set_modified(SystemTime::now());
     }
 }
 
-/// Removes all images but the [`MAX_IMAGES`] that were used last. A process that has loaded a removed image can go on using it.
+/// Removes all images but the [`MAX_IMAGES`] that were used last. A process that has loaded a removed image can go
+/// on using it.
 fn evict(folder: &Path) -> io::Result<()> {
     let mut images = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,8 +1,9 @@
-//! The headers of the cpu device, carried in the binary and written to the cache under their content's hash.
+//! The headers of the cpu device. The binary holds them, and the builder writes them to the cache, in a folder
+//! named by their hash.
 
 use std::path::{Path, PathBuf};
 
-/// The launch statement and device helpers, the same on every device.
+/// The header with the launch statement and the helpers, which is the same on every device.
 pub const LAB_H: &str = include_str!("../../../include/lab.h");
 
 macro_rules! headers {
@@ -11,6 +12,7 @@ macro_rules! headers {
     };
 }
 
+/// Name and text.
 const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu.h",
     "lab_cpu/standard.h",
@@ -27,8 +29,8 @@ const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/keywords.h",
 ];
 
-/// Headers that CUDA has under these names; their content is in `lab_cpu.h` already.
-const ALREADY_THERE: &[&str] = &[
+/// CUDA's headers whose content is in `lab_cpu.h`. They are written as empty files.
+const PROVIDED: &[&str] = &[
     "cuda.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
@@ -59,20 +61,21 @@ const ALREADY_THERE: &[&str] = &[
     "cassert",
 ];
 
-/// Hash of everything written by [`write`].
+/// Returns a hash of everything that [`write`](write()) writes.
 pub fn hash() -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for (name, text) in HEADERS {
         hasher.update(name.as_bytes()).update(&[0]).update(text.as_bytes()).update(&[0]);
     }
-    for name in ALREADY_THERE {
+    for name in PROVIDED {
         hasher.update(name.as_bytes()).update(&[0]);
     }
     hasher.finalize()
 }
 
+/// Writes the headers to a folder.
 pub fn write(folder: &Path) -> std::io::Result<()> {
-    let put = |name: &str, text: &str| {
+    let write = |name: &str, text: &str| {
         let path: PathBuf = folder.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
@@ -80,10 +83,10 @@ pub fn write(folder: &Path) -> std::io::Result<()> {
         std::fs::write(path, text)
     };
     for (name, text) in HEADERS {
-        put(name, text)?;
+        write(name, text)?;
     }
-    for name in ALREADY_THERE {
-        put(name, "// In lab_cpu.h, which every kernel begins with.\n")?;
+    for name in PROVIDED {
+        write(name, "// The content is in lab_cpu.h, which every kernel.cu includes.\n")?;
     }
     Ok(())
 }

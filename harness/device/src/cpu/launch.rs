@@ -1,7 +1,7 @@
-//! One launch, as all its workers share it: which block comes next, the grid's barrier, the first failure.
+//! What the workers of a launch share: which block comes next, the grid's barrier, and the failure.
 #![allow(unsafe_code)]
 
-use super::abi::Call;
+use super::abi::KernelCall;
 use super::order::mix;
 use super::races::RaceDetector;
 use crate::api::{ExecutionOrder, Shape};
@@ -10,60 +10,74 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// One launch.
 pub struct Launch {
+    /// The kernel's name.
     pub kernel: String,
-    pub call: Call,
+    pub call: KernelCall,
     pub arguments: *mut *mut c_void,
     pub shape: Shape,
     pub order: ExecutionOrder,
+    /// Static shared declarations of the module.
     pub slots: u32,
+    /// Blocks of the grid.
     pub blocks: u64,
+    /// Workers that share the launch.
     pub workers: u32,
-    /// The race detector, of a launch that is followed; it has one worker.
+    /// The race detector, if the module is instrumented. Such a launch has one worker.
     pub races: Option<RefCell<RaceDetector>>,
     /// Position of the next block to hand out.
     next: AtomicU64,
-    /// Maps a position to a block, for a shuffled order.
+    /// Distance between two successive blocks of a shuffled order. It has no common divisor with `blocks`, so that
+    /// every block comes once.
     stride: u64,
+    /// How many times the grid's barrier was completed.
     pub generation: AtomicU32,
-    grid: Mutex<Grid>,
+    grid: Mutex<GridBarrier>,
     changed: Condvar,
     failed: AtomicBool,
-    failure: Mutex<Option<(Weight, String)>>,
+    failure: Mutex<Option<(FailureRank, String)>>,
 }
 
-/// Of several failures of one launch the heaviest is told.
+/// Which of several failures of one launch is reported: the first one with the highest rank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
-    /// Somebody waits, but the cause is elsewhere.
+pub enum FailureRank {
+    /// Blocks wait forever, because of a failure elsewhere.
     Symptom,
     Cause,
 }
 
+/// The grid's barrier.
 #[derive(Default)]
-struct Grid {
+struct GridBarrier {
+    /// Blocks that have arrived.
     arrived: u64,
-    /// Workers that wait and have nothing else to run, and workers that have finished.
+    /// Workers that wait and have nothing else to run.
     idle: u32,
+    /// Workers that have no block left.
     done: u32,
 }
 
-/// How a worker's wait for the grid ended.
-pub enum Wait {
+/// How a worker's wait at the grid's barrier ended.
+pub enum GridWait {
+    /// The barrier was completed.
     Released,
-    /// Nobody is left who could complete the barrier.
+    /// No worker is left that could complete the barrier.
     Stuck,
+    /// The launch has failed.
     Failed,
 }
 
-// SAFETY: the arguments are only read while a launch runs; a launch with a race detector has one worker; everything else synchronises itself.
+// SAFETY: `arguments` points to memory that lives during the launch; the kernel's calls only read it. `races` is
+// used by one OS thread at a time: a launch with a race detector has one worker. All other fields are not changed
+// after `new`, or synchronise themselves.
 unsafe impl Sync for Launch {}
 
 impl Launch {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         kernel: &str,
-        call: Call,
+        call: KernelCall,
         arguments: *mut *mut c_void,
         shape: &Shape,
         order: ExecutionOrder,
@@ -79,7 +93,7 @@ impl Launch {
                 }
                 stride
             }
-            _ => 1,
+            ExecutionOrder::Forward | ExecutionOrder::Reverse => 1,
         };
         Launch {
             kernel: kernel.to_owned(),
@@ -101,13 +115,13 @@ impl Launch {
         }
     }
 
-    /// The next block that nobody runs yet.
+    /// Takes the next block that no worker has begun. `None` where there is none left. Returns its linear index.
     pub fn next_block(&self) -> Option<u64> {
         let position = self.next.fetch_add(1, Relaxed);
         (position < self.blocks).then(|| self.block_at(position))
     }
 
-    /// The block at a position of the launch's order.
+    /// Returns the linear index of the block at a position of the launch's order.
     pub fn block_at(&self, position: u64) -> u64 {
         match self.order {
             ExecutionOrder::Forward => position,
@@ -120,7 +134,7 @@ impl Launch {
         }
     }
 
-    /// All threads of one more block have reached the grid's barrier; true where it was the last.
+    /// All threads of one more block have arrived at the grid's barrier. Returns whether it was the last block.
     pub fn block_arrived(&self) -> bool {
         let mut grid = self.grid();
         grid.arrived += 1;
@@ -134,30 +148,30 @@ impl Launch {
         last
     }
 
-    /// Waits until the grid's barrier has been passed since `seen`.
-    pub fn wait_for_grid(&self, seen: u32) -> Wait {
+    /// Waits until the grid's barrier is completed. `seen` is the generation that the worker has passed.
+    pub fn wait_for_grid(&self, seen: u32) -> GridWait {
         for round in 0..2000 {
             if self.generation.load(Acquire) != seen {
-                return Wait::Released;
+                return GridWait::Released;
             }
             if round % 64 == 63 { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         let mut grid = self.grid();
         if self.generation.load(Acquire) != seen {
-            return Wait::Released;
+            return GridWait::Released;
         }
         grid.idle += 1;
         loop {
             if self.generation.load(Acquire) != seen {
-                return Wait::Released;
+                return GridWait::Released;
             }
-            // More than all, where another one that was stuck has given up since.
+            // The sum can exceed the number of workers: one that was stuck stays idle and is done too.
             if grid.idle + grid.done >= self.workers {
                 self.changed.notify_all();
-                return Wait::Stuck;
+                return GridWait::Stuck;
             }
             if self.has_failed() {
-                return Wait::Failed;
+                return GridWait::Failed;
             }
             grid = self.changed.wait(grid).unwrap_or_else(PoisonError::into_inner);
         }
@@ -169,14 +183,16 @@ impl Launch {
         self.changed.notify_all();
     }
 
+    /// Blocks that wait at the grid's barrier.
     pub fn blocks_at_grid(&self) -> u64 {
         self.grid().arrived
     }
 
-    pub fn fail(&self, weight: Weight, text: String) {
+    /// Fails the launch. Workers notice it when they next look for a thread.
+    pub fn fail(&self, rank: FailureRank, text: String) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if failure.as_ref().is_none_or(|(known, _)| *known < weight) {
-            *failure = Some((weight, text));
+        if failure.as_ref().is_none_or(|(known, _)| *known < rank) {
+            *failure = Some((rank, text));
         }
         drop(failure);
         self.failed.store(true, Release);
@@ -188,12 +204,13 @@ impl Launch {
         self.failed.load(Acquire)
     }
 
+    /// The message of the failure.
     pub fn failure(&self) -> Option<String> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map(|(_, text)| text.clone())
     }
 
-    fn grid(&self) -> MutexGuard<'_, Grid> {
+    fn grid(&self) -> MutexGuard<'_, GridBarrier> {
         self.grid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

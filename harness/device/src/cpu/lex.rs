@@ -1,22 +1,23 @@
-//! A lexer for as much of C++ as finding declarations takes: words, punctuation, and everything in which a
-//! word means nothing (comments, strings, raw strings, characters, preprocessor lines).
+//! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts whose words have
+//! no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
+    /// An identifier or a keyword.
     Word,
     Number,
-    /// A string or character, prefix and raw form included.
+    /// A string or a character, with its prefix, also in raw form.
     Text,
     /// One character.
     Punct(u8),
-    /// A whole preprocessor line, with its continuation lines.
+    /// A preprocessor line with its continuation lines.
     Directive,
 }
 
-/// `start..end` are byte offsets.
+/// A token: the bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
@@ -25,11 +26,13 @@ impl Token {
     pub fn text<'s>(&self, source: &'s str) -> &'s str {
         &source[self.start..self.end]
     }
+    /// Whether the token is this character of punctuation.
     pub fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::Punct(punct)
+        self.kind == TokenKind::Punct(punct)
     }
 }
 
+/// Splits a source into tokens, without comments and white space. Takes any text, also one that is not valid C++.
 pub fn lex(source: &str) -> Vec<Token> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::new();
@@ -57,15 +60,15 @@ pub fn lex(source: &str) -> Vec<Token> {
             }
             b'#' if line_begins => {
                 at = end_of_directive(source, at);
-                Kind::Directive
+                TokenKind::Directive
             }
             b'"' | b'\'' => {
                 at = end_of_quoted(bytes, at);
-                Kind::Text
+                TokenKind::Text
             }
             b'0'..=b'9' => {
                 at = end_of_number(bytes, at);
-                Kind::Number
+                TokenKind::Number
             }
             c if is_word(c) => {
                 at = end_of_word(bytes, at);
@@ -75,18 +78,18 @@ pub fn lex(source: &str) -> Vec<Token> {
                         let open = source[at..].find('(').map_or(source.len(), |n| at + n);
                         let close = format!("){}\"", &source[(at + 1).min(open)..open]);
                         at = after(source, open, &close);
-                        Kind::Text
+                        TokenKind::Text
                     }
                     Some(b'"' | b'\'') if matches!(word, "L" | "u" | "U" | "u8") => {
                         at = end_of_quoted(bytes, at);
-                        Kind::Text
+                        TokenKind::Text
                     }
-                    _ => Kind::Word,
+                    _ => TokenKind::Word,
                 }
             }
             c => {
                 at += 1;
-                Kind::Punct(c)
+                TokenKind::Punct(c)
             }
         };
         line_begins = false;
@@ -106,7 +109,7 @@ fn end_of_word(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Digits, letters, dots, digit separators, and a sign after an exponent.
+/// The end of digits, letters, dots, digit separators, and a sign after an exponent.
 fn end_of_number(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {
@@ -121,7 +124,8 @@ fn end_of_number(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// Past the closing quote; a line's end closes too, so that one stray quote does not swallow a file.
+/// The position after the closing quote. The end of the line closes too, so that a single quote does not hide the
+/// rest of the file.
 fn end_of_quoted(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let mut at = at + 1;
@@ -143,7 +147,7 @@ fn end_of_line(bytes: &[u8], mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// A directive ends with its line, unless a comment in it goes on.
+/// The end of a directive: the end of its line, or of the comment that begins in it.
 fn end_of_directive(source: &str, mut at: usize) -> usize {
     let bytes = source.as_bytes();
     while at < bytes.len() && bytes[at] != b'\n' {
@@ -159,7 +163,7 @@ fn end_of_directive(source: &str, mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// Past the next `end`, or the end of the source.
+/// The position after the next `end`; the end of the source if there is none.
 fn after(source: &str, from: usize, end: &str) -> usize {
     let from = from.min(source.len());
     let found = source.as_bytes()[from..].windows(end.len()).position(|w| w == end.as_bytes());

@@ -1,48 +1,57 @@
-//! The emulated device: the host C++ compiler builds `kernel.cu` against a small header that
-//! speaks CUDA, and every CUDA thread is a coroutine scheduled here.
+//! The cpu device, which emulates a GPU: the host's C++ compiler builds `kernel.cu` against headers that provide
+//! CUDA's names, and every CUDA thread runs as a coroutine.
 //!
-//! # From source to image ([`build`])
-//! [`lex`] and [`rewrite`] turn what no header can express into C++, in place and line by line: static `__shared__`
-//! declarations become references into the block's storage, each `extern "C" __global__` function is registered
-//! after its body together with its parameter types, and what this device cannot run (inline PTX, tensor cores,
-//! asynchronous copies, clusters, textures) becomes an error at its own line, which the preprocessor drops where the code is
-//! guarded by `#ifndef LAB_CPU`. Local includes go the same way. The compiler then makes a shared object, with everything in
-//! `include/cpu` precompiled in the cache folder; warm, a build takes a few tenths of a second.
+//! # From source to image (`build`)
+//! `lex` and `rewrite` rewrite the constructs that no header can define, in place and line by line. Static
+//! `__shared__` declarations become references into the block's shared memory. Behind the body of each `extern "C"
+//! __global__` function a registration with its parameter types is added. A construct that this device cannot run
+//! (inline PTX, tensor cores, asynchronous copies, clusters, textures) becomes an error at its line, unless the
+//! source guards it by `#ifndef LAB_CPU`. Local includes are rewritten too. Then the compiler makes a shared
+//! object. The headers in `include/cpu` are precompiled in the cache folder, so a build takes a few tenths of a
+//! second.
 //!
-//! # From launch to values ([`driver`], [`scheduler`])
-//! Memory is host memory, an address a host pointer. Blocks are spread over the cores, one OS thread ([`scheduler::Worker`]) each. A block
-//! never changes its worker, so within a block nothing races and a barrier is a counter. A cooperative launch has all its
-//! blocks alive at once, and only its grid-wide barrier ([`launch`]) crosses OS threads.
-//! A thread runs until it must wait, picks who goes on, and switches. `__syncthreads` waits for all threads of the block; a
-//! warp intrinsic is one rendezvous of the lanes in its mask, where each lane leaves a value and then reads all of them (`scheduler/calls.rs`).
-//! Threads that have no one to wait for share a coroutine, one after the other.
+//! # From launch to values (`driver`, `scheduler`)
+//! Device memory is host memory, and a device address is a host pointer. The blocks of a launch are spread over the
+//! cores, with one worker and one OS thread on each. A block stays on its worker, so its threads run one at a time
+//! and a barrier is a counter. In a cooperative launch all blocks are resident at once. Only the grid's barrier
+//! (`launch`) involves several OS threads.
 //!
-//! The order between two barriers is the launch's [`ExecutionOrder`](crate::ExecutionOrder): blocks, warps and lanes forward, in reverse, or
-//! drawn from a seed, the same on any number of cores as long as blocks do not talk to each other. Shared
-//! memory is poisoned when a block begins. Together they make a missing barrier show.
+//! A thread runs until it must wait. Then it picks the next thread and switches to it. `__syncthreads` waits for
+//! all threads of the block. A warp intrinsic is a rendezvous of the lanes in its mask: each lane stores a value
+//! and then reads all values (`scheduler/runtime.rs`). Threads that never wait share one coroutine and run one
+//! after another on it.
 //!
-//! # What ends a launch with an error in words (`scheduler/report.rs`)
-//! A barrier or rendezvous that some thread can never scope, with its file and line, who waits and who has returned; different barriers
-//! at once; a lane outside its own mask; `assert`, `__trap`; too much shared memory, a write past its end; a stack overflow. Wild
-//! accesses kill the process, after a line on stderr that names kernel, block and thread ([`signal`]).
+//! The launch's [`ExecutionOrder`](crate::ExecutionOrder) decides in which order blocks, warps and lanes run
+//! between two barriers: forward, in reverse, or shuffled by a seed. The order is the same on any number of cores,
+//! unless blocks communicate. Shared memory is filled with a pattern when a block begins. A missing barrier shows
+//! in this way.
 //!
-//! # Where it differs from a GPU
-//! - A thread that has returned is missed at `__syncthreads`, although GPUs let the others pass: it is a mistake
-//!   that works by luck. Lanes that have returned do not count in a warp's mask, as on a GPU.
-//! - Nothing interrupts a thread. A loop that waits for memory must poll through an atomic, `__ldcg`, `__ldcv`, `__nanosleep`,
-//!   `clock64`, `cuda::atomic_ref` or `lab_cpu_poll`, which let the others run; a plain `volatile` load in a loop
-//!   never does, and ends only when the judge ends the process at its time limit.
-//! - A thread has 64 KiB of stack, checked by a canary when the thread ends: there are too many stacks for guard pages. A
-//!   frame that jumps over the canary without writing to it is not seen.
-//! - The fast intrinsics (`__expf`, `__fdividef`) are the accurate functions. FMA contraction is off, where nvcc has it on.
-//! - `__activemask` and `coalesced_threads` gather the lanes that wait at the same line when no other can go on.
-//! - A `__global__` or `__shared__` that comes out of a user's macro is not seen; the latter is a build error.
+//! # Failures (`scheduler/report.rs`)
+//! A launch fails with a message that names file, line, block and thread in these cases: some thread can never
+//! reach a barrier or a rendezvous; threads of a block wait at different barriers; a lane is not in its own mask;
+//! `assert` fails or `__trap` runs; a block uses too much shared memory or writes past its end; a stack overflows.
+//! An access to memory that is not mapped kills the process, after a line on stderr that names kernel, block and
+//! thread (`signal`).
+//!
+//! # Differences from a GPU
+//! - A thread that has returned is missed at `__syncthreads`. Some GPUs let the others pass; a kernel that relies
+//!   on that is wrong. Lanes that have returned do not count in the mask of a warp intrinsic, as on a GPU.
+//! - Nothing interrupts a thread. A loop that waits for memory must poll through an atomic, `__ldcg`, `__ldcv`,
+//!   `__nanosleep`, `clock64`, `cuda::atomic_ref` or `lab_cpu_poll`, which let other threads run. A plain
+//!   `volatile` load never does, so such a loop ends only when the judge ends the process at its time limit.
+//! - A thread has 64 KiB of stack. There are too many stacks for guard pages, so a canary at the stack's end is
+//!   checked when the thread ends. A frame that skips the canary without writing to it is not noticed.
+//! - The fast intrinsics (`__expf`, `__fdividef`) are the accurate functions. The compiler does not contract
+//!   multiplications and additions to FMAs; nvcc does.
+//! - `__activemask` and `coalesced_threads` return the lanes that wait at the same line when no other lane can run.
+//! - A `__global__` from a user's macro is not seen. A `__shared__` from a macro is a build error.
 //! - Times say nothing about a GPU.
 
 mod abi;
+mod asan;
 mod build;
+mod coroutines;
 mod driver;
-mod fibers;
 mod headers;
 mod launch;
 mod lex;
@@ -61,12 +70,14 @@ pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Ra
 
 use crate::api::{Builder, DeviceError, Driver};
 
-/// The host compiler, `$CXX` or the first of `g++`, `clang++`, `c++` on the path.
+/// Returns a builder that uses the host's C++ compiler: `$CXX`, or the first of `g++`, `clang++`, `c++` that runs.
+/// Fails where none runs.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(build::Host::find(std::env::var_os("CXX"))?))
+    Ok(Box::new(build::HostCompiler::find(std::env::var_os("CXX"))?))
 }
 
-/// A device of as many threads as there are cores. `LAB_CPU_SMS` sets how many multiprocessors it pretends to have.
+/// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets the number of
+/// multiprocessors that it reports, from 1 to 1024; any other value is an error.
 pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
-    Ok(Box::new(driver::Cpu::open()?))
+    Ok(Box::new(driver::CpuDriver::open()?))
 }

@@ -1,8 +1,8 @@
-//! The order in which a launch runs blocks, warps and lanes, and the random numbers that a shuffled order takes.
+//! The order in which a launch runs warps and lanes, and the random numbers of a shuffled order.
 
 use crate::api::ExecutionOrder;
 
-/// The numbers of the bits that are set.
+/// Returns the indices of the bits that are set, in ascending order.
 pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
@@ -13,7 +13,8 @@ pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// One of the bits that are set: the order's next.
+/// Returns the index of one of the bits that are set: the next one in this order. `random` is the state of the
+/// random numbers.
 #[inline]
 pub fn choose(mask: u32, order: ExecutionOrder, random: &mut u64) -> u32 {
     match order {
@@ -27,7 +28,7 @@ pub fn choose(mask: u32, order: ExecutionOrder, random: &mut u64) -> u32 {
     }
 }
 
-/// SplitMix64's finaliser: spreads a seed over all bits.
+/// Spreads a seed over all bits: the finaliser of SplitMix64.
 pub fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,123 +1,138 @@
-//! Shared memory of one block: poisoned at its start, limited as on a GPU, with a red zone after each piece.
+//! The shared memory of one block. It is poisoned when a block begins, limited as on a GPU, and has a red zone
+//! behind each declaration.
 #![allow(unsafe_code)]
 
-use super::fibers::fibers;
+use super::asan::asan;
 use crate::api::POISON;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
-/// What one block may ask for: an H100's figure.
+/// Bytes of shared memory that one block may use, as on an H100.
 pub const LIMIT: u32 = 227 * 1024;
+/// Bytes behind each declaration that must stay poisoned.
 const RED_ZONE: usize = 128;
 
-/// AddressSanitizer has its own, which must lie at the very end.
+/// Bytes of a red zone. AddressSanitizer has its own red zones, which must lie directly behind the memory.
 fn red_zone() -> usize {
-    if fibers().is_some() { 0 } else { RED_ZONE }
+    if asan().is_some() { 0 } else { RED_ZONE }
 }
 
+/// The shared memory of one resident block, used by one block after another.
 pub struct SharedMemory {
-    dynamic: Piece,
-    /// One for each static declaration of the module, made when first used.
-    pieces: Vec<Option<Piece>>,
-    /// What device code looks up: null until the declaration is used in this block.
+    dynamic: SharedPiece,
+    /// By static declaration of the module. Allocated when the declaration is first used.
+    pieces: Vec<Option<SharedPiece>>,
+    /// The address of each declaration, which device code reads. Null until the declaration is used in this block.
     slots: Vec<*mut u8>,
+    /// Bytes that this block uses.
     used: usize,
 }
 
 impl SharedMemory {
     pub fn new(dynamic_bytes: u32, slots: u32) -> SharedMemory {
         SharedMemory {
-            dynamic: Piece::new(dynamic_bytes as usize, 1024),
+            dynamic: SharedPiece::new(dynamic_bytes as usize, 1024),
             pieces: (0..slots).map(|_| None).collect(),
             slots: vec![std::ptr::null_mut(); slots as usize],
             used: 0,
         }
     }
 
+    /// A new block begins.
     pub fn begin(&mut self) {
         self.slots.fill(std::ptr::null_mut());
         self.dynamic.poison();
         self.used = self.dynamic.bytes;
     }
 
+    /// The address of dynamic shared memory.
     pub fn dynamic(&mut self) -> *mut u8 {
         self.dynamic.at
     }
 
-    /// Address and bytes.
+    /// Address and bytes of dynamic shared memory.
     pub fn dynamic_range(&self) -> (usize, usize) {
         (self.dynamic.at as usize, self.dynamic.bytes)
     }
 
     /// Whether an address lies in this block's shared memory.
-    pub fn holds(&self, address: usize) -> bool {
+    pub fn contains(&self, address: usize) -> bool {
         let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
         let mut all = std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece));
         all.any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
     }
 
+    /// The array of the declarations' addresses. It stays where it is as long as `self` lives.
     pub fn slots(&mut self) -> *mut *mut u8 {
         self.slots.as_mut_ptr()
     }
 
-    /// The first use of a static declaration in this block.
+    /// Returns the memory of a static declaration at its first use in this block. Fails where the block uses too
+    /// much; the error gives the numbers. `slot` is below the number of the module's declarations, and a slot
+    /// always has the same `bytes` and `align`.
     pub fn piece(&mut self, slot: u32, bytes: usize, align: usize) -> Result<*mut u8, String> {
         self.used += bytes;
         if self.used > LIMIT as usize {
             return Err(format!(
-                "the block uses {} bytes of shared memory, more than the {LIMIT} there are",
+                "the block uses {} bytes of shared memory, more than the {LIMIT} that a block may use",
                 self.used
             ));
         }
-        let piece = self.pieces[slot as usize].get_or_insert_with(|| Piece::new(bytes, align.max(128)));
+        let piece = self.pieces[slot as usize].get_or_insert_with(|| SharedPiece::new(bytes, align.max(128)));
         piece.poison();
         self.slots[slot as usize] = piece.at;
         Ok(piece.at)
     }
 
-    /// Whether every red zone is as it was.
-    pub fn intact(&self) -> bool {
+    /// Whether nobody has written to a red zone.
+    pub fn is_intact(&self) -> bool {
         let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
-        self.dynamic.intact() && used.flat_map(|(piece, _)| piece).all(Piece::intact)
+        self.dynamic.is_intact() && used.flat_map(|(piece, _)| piece).all(SharedPiece::is_intact)
     }
 }
 
-struct Piece {
+/// The memory of one declaration and its red zone.
+struct SharedPiece {
     at: *mut u8,
+    /// Without the red zone.
     bytes: usize,
     layout: Layout,
 }
 
-impl Piece {
-    fn new(bytes: usize, align: usize) -> Piece {
+impl SharedPiece {
+    fn new(bytes: usize, align: usize) -> SharedPiece {
         let layout = Layout::from_size_align(bytes.next_multiple_of(4).max(4) + red_zone(), align)
             .expect("a few KiB with a power-of-two alignment");
-        // SAFETY: the size is not 0.
+        // SAFETY: the size is at least 4.
         let at = unsafe { alloc(layout) };
         if at.is_null() {
             handle_alloc_error(layout);
         }
-        let mut piece = Piece { at, bytes, layout };
+        let mut piece = SharedPiece { at, bytes, layout };
         piece.poison();
         piece
     }
 
     fn poison(&mut self) {
-        let words = self.layout.size() / 4;
-        // SAFETY: the layout's size is a multiple of 4, its alignment too.
-        unsafe { std::slice::from_raw_parts_mut(self.at.cast::<u32>(), words) }.fill(POISON);
+        for word in 0..self.layout.size() / 4 {
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word is written
+            // without a reference to it, because the memory may be uninitialised.
+            unsafe { self.at.cast::<u32>().add(word).write(POISON) };
+        }
     }
 
-    fn intact(&self) -> bool {
+    fn is_intact(&self) -> bool {
         let words = self.layout.size() / 4;
-        // SAFETY: as in `poison`, which has initialised it.
-        let all = unsafe { std::slice::from_raw_parts(self.at.cast::<u32>(), words) };
-        all[words - red_zone() / 4..].iter().all(|word| *word == POISON)
+        (words - red_zone() / 4..words).all(|word| {
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and `poison`
+            // initialised them.
+            unsafe { self.at.cast::<u32>().add(word).read() == POISON }
+        })
     }
 }
 
-impl Drop for Piece {
+impl Drop for SharedPiece {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
+        // SAFETY: `new` allocated the memory with this layout, and it is freed once. The block that used it is gone.
         unsafe { dealloc(self.at, self.layout) };
     }
 }

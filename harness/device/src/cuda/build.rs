@@ -1,4 +1,4 @@
-//! The builder: one source file to a cubin in the cache folder.
+//! The builder for CUDA devices: it compiles one source file to a cubin in the cache folder.
 
 use super::nvrtc::{Input, Nvrtc};
 use super::pch::{Pch, Prefix, leading_includes};
@@ -9,6 +9,7 @@ use crate::build_cache;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Builds with NVRTC.
 pub struct NvrtcBuilder {
     nvrtc: Nvrtc,
     toolkit: Toolkit,
@@ -16,45 +17,46 @@ pub struct NvrtcBuilder {
 }
 
 impl NvrtcBuilder {
+    /// Loads the toolkit's NVRTC.
     pub fn new(toolkit: Toolkit) -> Result<Self, DeviceError> {
         let nvrtc = Nvrtc::load(&toolkit)?;
         Ok(NvrtcBuilder { nvrtc, toolkit, pch: Pch::default() })
     }
 
-    /// Whether this NVRTC can precompile headers: it can from 12.8 on.
+    /// Whether this NVRTC can precompile headers: from 12.8 on.
     pub fn can_precompile(&self) -> bool {
         self.nvrtc.has_pch()
     }
 
-    /// Builds for everything that the device has: a module runs on this very device only, and the
-    /// `a` architectures (`sm_90a`) add what plain ones leave out, as `wgmma` and `setmaxnreg`.
+    /// Returns the architecture to build for. A module runs on this device only, so the architecture is the one
+    /// with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which `sm_90` lacks.
     fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
         let number = asked.strip_prefix("sm_").unwrap_or_default();
         let capability: Option<u32> = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();
         let Some(capability) = capability else {
             return Err(DeviceError::Unavailable(format!(
-                "'{asked}' is no architecture of a CUDA device: it looks like sm_90"
+                "'{asked}' is no architecture of a CUDA device. An architecture is written like sm_90."
             )));
         };
         if !self.nvrtc.archs.contains(&capability) {
             let list: Vec<String> = self.nvrtc.archs.iter().map(|a| format!("sm_{a}")).collect();
             return Err(DeviceError::Unavailable(format!(
-                "{} builds for {}, not for {asked}. Install a CUDA toolkit that knows this device, \
-                 or point CUDA_HOME at one.",
+                "{} builds for {}, not for {asked}. Install a CUDA toolkit that supports this device, \
+                 or set CUDA_HOME to one.",
                 self.version(),
                 list.join(", ")
             )));
         }
-        let whole = number.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
-        Ok(if whole { asked.to_owned() } else { format!("{asked}a") })
+        let has_suffix = number.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
+        Ok(if has_suffix { asked.to_owned() } else { format!("{asked}a") })
     }
 
-    /// Options that also decide what a precompiled header is good for.
+    /// Returns NVRTC's options. A precompiled header can be used only with the options it was made with.
     fn options(&self, request: &BuildRequest) -> Result<Vec<String>, DeviceError> {
         let mut options = vec![
             format!("--gpu-architecture={}", self.architecture(&request.arch)?),
             "--ptxas-options=-v".to_owned(),
-            // For profilers; it costs no time in the build and none in the kernel.
+            // For profilers. It slows down neither the build nor the kernel.
             "--generate-line-info".to_owned(),
         ];
         if !request.options.iter().any(|o| o.starts_with("-std") || o.starts_with("--std")) {
@@ -67,8 +69,8 @@ impl NvrtcBuilder {
         Ok(options)
     }
 
-    /// What may be precompiled: the toolkit's headers and the lab's own, where none of the user's
-    /// folders has a file of that name.
+    /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own, unless one of the
+    /// user's folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
         let adds_folders = |o: &String| o.starts_with("-I") || o.contains("include") || o.contains("pch");
         let text = std::str::from_utf8(text).unwrap_or_default();
@@ -84,9 +86,9 @@ impl NvrtcBuilder {
             (embedded || spelled.starts_with('<') && self.toolkit.has_header(name))
                 && !users.iter().any(|folder| folder.join(name).exists())
         };
-        let may = !request.options.iter().any(adds_folders);
+        let can = !request.options.iter().any(adds_folders);
         Prefix {
-            lines: if may { leading_includes(text, is_fixed) } else { String::new() },
+            lines: if can { leading_includes(text, is_fixed) } else { String::new() },
             options: options.to_vec(),
             problem_header: request.problem_header.clone(),
         }
@@ -99,7 +101,7 @@ impl Builder for NvrtcBuilder {
     }
 
     fn identity(&self) -> String {
-        // An update of a toolkit keeps its version and its paths.
+        // The library's stamp: an update of a toolkit may keep its version and its paths.
         let library = build_cache::stamp(&self.toolkit.library);
         format!("{} {library} {:?}", self.version(), self.toolkit.includes)
     }
@@ -116,7 +118,8 @@ impl Builder for NvrtcBuilder {
         let text = std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
         if let Some(at) = text.iter().position(|byte| *byte == 0) {
             let line = 1 + text[..at].iter().filter(|byte| **byte == b'\n').count();
-            let log = format!("{}({line}): error: a NUL byte: this is no text\n", request.shown_as);
+            let log =
+                format!("{}({line}): error: the source holds a NUL byte. Remove it.\n", request.shown_as);
             return Ok(Built::failed(log, started));
         }
         let mut options = self.options(request)?;
@@ -129,7 +132,7 @@ impl Builder for NvrtcBuilder {
         let input = Input { text: &text, name: &name, headers: &headers, options: &options };
         let output = self.nvrtc.compile(&input)?;
 
-        let (resources, log) = ptxas::split(&as_shown(&output.log, &path, &request.shown_as));
+        let (resources, log) = ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
         let Some(cubin) = output.cubin else { return Ok(Built::failed(log, started)) };
         let image = Image { path: store(&cubin, &request.cache_dir)? };
         let seconds = started.elapsed().as_secs_f64();
@@ -145,8 +148,8 @@ impl Builder for NvrtcBuilder {
     }
 }
 
-/// The log with the snapshot's paths replaced by those that the user knows, its headers' too.
-fn as_shown(log: &str, source: &Path, shown_as: &str) -> String {
+/// Replaces the paths of the snapshot and of its headers in a log by the user's own paths.
+fn with_user_paths(log: &str, source: &Path, shown_as: &str) -> String {
     let log = log.replace(&*source.to_string_lossy(), shown_as);
     let folder_of = |path: &Path| path.parent().map(|p| p.join("").to_string_lossy().into_owned());
     match folder_of(source) {
@@ -157,7 +160,7 @@ fn as_shown(log: &str, source: &Path, shown_as: &str) -> String {
     }
 }
 
-/// Writes the cubin to a file of its own; whole, or not at all.
+/// Writes the cubin to a new file, and removes the file if that fails. Returns its path.
 fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
     let folder = build_cache::folder(cache_dir);
     let write = || -> std::io::Result<PathBuf> {
@@ -178,13 +181,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diagnostics_name_the_users_files() {
+    fn diagnostics_show_the_users_paths() {
         let log = "/run/7/kernel.cu(3): error: no\n/run/7/tiles.cuh(1): error: no\n/usr/include/x.h(1): error: no\n";
         let source = Path::new("/run/7/kernel.cu");
         assert_eq!(
-            as_shown(log, source, "kernels/a/kernel.cu"),
+            with_user_paths(log, source, "kernels/a/kernel.cu"),
             "kernels/a/kernel.cu(3): error: no\nkernels/a/tiles.cuh(1): error: no\n/usr/include/x.h(1): error: no\n"
         );
-        assert!(as_shown(log, source, "mine.cu").starts_with("mine.cu(3): error: no\ntiles.cuh(1)"));
+        assert!(with_user_paths(log, source, "mine.cu").starts_with("mine.cu(3): error: no\ntiles.cuh(1)"));
     }
 }

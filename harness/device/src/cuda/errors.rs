@@ -1,26 +1,26 @@
-//! The driver's errors in words: what each means, and what to do.
+//! The driver's error codes: what each means, and what to do.
 
-use super::calls::*;
+use super::ffi::*;
 use crate::api::DeviceError;
 
-/// What an error says of the device.
+/// What an error is about. Selects the variant of [`DeviceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    /// The kernel, or its launch, is at fault; the context cannot be used any more.
+enum Cause {
+    /// The kernel or its launch. The context cannot be used any more.
     Kernel,
-    /// The device cannot be used here.
-    Unavailable,
+    /// The device, which cannot be used on this machine.
+    Device,
     Other,
 }
 
-/// The meaning, and the remedy.
-fn meaning(code: u32) -> (Class, &'static str, &'static str) {
-    use Class::*;
+/// Returns the cause, the meaning and the remedy of an error code.
+fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
+    use Cause::*;
     match code {
         CUDA_ERROR_ILLEGAL_ADDRESS => (
             Kernel,
             "the kernel read or wrote an address that belongs to no buffer",
-            "Check its indices against the sizes; `compute-sanitizer` names the line.",
+            "Check its indices against the sizes; `lab check` names the line.",
         ),
         CUDA_ERROR_MISALIGNED_ADDRESS => (
             Kernel,
@@ -57,105 +57,105 @@ fn meaning(code: u32) -> (Class, &'static str, &'static str) {
         ),
         CUDA_ERROR_ILLEGAL_INSTRUCTION | CUDA_ERROR_INVALID_PC => (
             Kernel,
-            "the kernel executed what is no instruction of this device",
+            "the kernel executed an instruction that this device does not have",
             "Look for a trap, a damaged function pointer, or inline PTX for another architecture.",
         ),
         CUDA_ERROR_LAUNCH_FAILED => (
             Kernel,
             "the kernel failed while it ran, and the device does not say how",
-            "Often an access out of bounds in shared memory: `compute-sanitizer` names the line.",
+            "This is often an access out of bounds in shared memory: `lab check` names the line.",
         ),
         CUDA_ERROR_CONTAINED => (
             Kernel,
             "a hardware error ended the kernel",
-            "If it happens with every kernel, the device needs attention.",
+            "If it happens with every kernel, the device may be broken: check `nvidia-smi -q`.",
         ),
         CUDA_ERROR_OUT_OF_MEMORY => (
             Other,
             "the device's memory is full",
-            "`nvidia-smi` shows who holds it; end another process or make the problem smaller.",
+            "`nvidia-smi` shows which processes use it. End one of them or make the problem smaller.",
         ),
         CUDA_ERROR_NO_DEVICE => (
-            Unavailable,
+            Device,
             "there is no CUDA device",
             "Check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or set device = \"cpu\" in lab.toml.",
         ),
         CUDA_ERROR_INVALID_DEVICE => (
-            Unavailable,
+            Device,
             "there is no CUDA device with this number",
-            "`nvidia-smi -L` lists them, counted from 0.",
+            "`nvidia-smi -L` lists the devices, counted from 0.",
         ),
         CUDA_ERROR_DEVICE_UNAVAILABLE => (
-            Unavailable,
-            "the device is held by another process, or its mode forbids to use it",
-            "Check `nvidia-smi` for its compute mode and its processes.",
+            Device,
+            "another process uses the device exclusively, or the device's compute mode forbids its use",
+            "Check its compute mode and its processes with `nvidia-smi`.",
         ),
         CUDA_ERROR_STUB_LIBRARY => (
-            Unavailable,
-            "the libcuda that was loaded is the toolkit's stub and no driver",
-            "Take the toolkit's `stubs` folder out of LD_LIBRARY_PATH, or install the NVIDIA driver.",
+            Device,
+            "the loaded libcuda is the toolkit's stub and not the driver",
+            "Remove the toolkit's `stubs` folder from LD_LIBRARY_PATH, or install the NVIDIA driver.",
         ),
         CUDA_ERROR_NOT_INITIALIZED | CUDA_ERROR_DEINITIALIZED => (
-            Unavailable,
-            "the driver was not initialised, or is already shut down",
-            "Start lab again; if it stays, reload the NVIDIA driver or reboot.",
+            Device,
+            "the driver was not initialised, or it has been shut down",
+            "Start lab again. If the error stays, reload the NVIDIA driver or reboot.",
         ),
         CUDA_ERROR_SYSTEM_NOT_READY => (
-            Unavailable,
+            Device,
             "the system is not ready for CUDA",
-            "On machines with NVSwitch, check that nvidia-fabricmanager runs.",
+            "On a machine with NVSwitch, check that nvidia-fabricmanager runs.",
         ),
         CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => (
-            Unavailable,
-            "the driver in the kernel and its libraries are of different versions",
+            Device,
+            "the driver's kernel module and its libraries have different versions",
             "Reboot, or in a container use the host's driver version.",
         ),
         CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE => (
-            Unavailable,
+            Device,
             "the forward compatibility libraries do not support this device",
-            "Take the cuda-compat folder out of the loader's path.",
+            "Remove the cuda-compat folder from the loader's path.",
         ),
         CUDA_ERROR_INVALID_IMAGE | CUDA_ERROR_NO_BINARY_FOR_GPU => (
             Other,
             "the built kernel does not fit this device or this driver",
-            "Build for the architecture of this device; an old driver may not know a newer toolkit's cubins.",
+            "Build for the architecture of this device, and update a driver that is older than the toolkit.",
         ),
         CUDA_ERROR_UNSUPPORTED_PTX_VERSION => (
-            Unavailable,
+            Device,
             "the driver is older than the toolkit that built the kernel",
-            "Update the NVIDIA driver, or point CUDA_HOME at an older toolkit.",
+            "Update the NVIDIA driver, or set CUDA_HOME to an older toolkit.",
         ),
         CUDA_ERROR_ECC_UNCORRECTABLE | CUDA_ERROR_NVLINK_UNCORRECTABLE => (
-            Unavailable,
+            Device,
             "the device found a memory or link error that it cannot correct",
-            "The kernel is not at fault: `nvidia-smi -q -d ECC` tells more; the device needs a reset.",
+            "The kernel is not at fault. `nvidia-smi -q -d ECC` shows more. The device needs a reset.",
         ),
         CUDA_ERROR_OPERATING_SYSTEM => (
-            Unavailable,
-            "the operating system refused what the driver asked for",
+            Device,
+            "the operating system refused a request of the driver",
             "Check that this user may open /dev/nvidia*.",
         ),
         CUDA_ERROR_NOT_SUPPORTED | CUDA_ERROR_NOT_PERMITTED => {
-            (Other, "this device or driver does not offer it", "A newer driver or another device may.")
+            (Other, "this device or driver does not support it", "Update the driver or use another device.")
         }
         CUDA_ERROR_INVALID_VALUE => (
             Other,
             "the driver refused a value",
-            "If a launch was refused, check its grid, block and shared memory.",
+            "If this was a launch, check its grid, block and shared memory.",
         ),
-        _ => (Other, "the driver reports an error", "Start the run again; `lab doctor` checks the driver."),
+        _ => (Other, "the driver reports an error", "Start the run again. `lab doctor` checks the driver."),
     }
 }
 
-/// `doing` is what was tried, as in `launch rmsnorm_f32`; `driver_text` the driver's own name and
-/// string for the code.
-pub fn explain(code: u32, doing: &str, driver_text: &str) -> DeviceError {
-    let (class, meaning, remedy) = meaning(code);
-    let text = format!("could not {doing}: {meaning}. {remedy} [{driver_text}]");
-    match class {
-        Class::Kernel => DeviceError::Kernel(text),
-        Class::Unavailable => DeviceError::Unavailable(text),
-        Class::Other => DeviceError::Driver(text),
+/// Turns an error code into an error. `action` completes "could not …", as in `run rmsnorm_f32`. `driver_text` is the
+/// driver's own name and description of the code.
+pub fn explain(code: u32, action: &str, driver_text: &str) -> DeviceError {
+    let (cause, meaning, remedy) = meaning(code);
+    let text = format!("could not {action}: {meaning}. {remedy} [{driver_text}]");
+    match cause {
+        Cause::Kernel => DeviceError::Kernel(text),
+        Cause::Device => DeviceError::Unavailable(text),
+        Cause::Other => DeviceError::Driver(text),
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_what_happened_what_it_means_and_what_to_do() {
+    fn an_error_says_what_failed_why_and_what_to_do() {
         let error = explain(CUDA_ERROR_MISALIGNED_ADDRESS, "run k", "CUDA_ERROR_MISALIGNED_ADDRESS (716)");
         let DeviceError::Kernel(text) = error else { panic!("the kernel is at fault: {error:?}") };
         assert!(

@@ -1,15 +1,16 @@
-//! What `lab doctor` says of CUDA on this machine.
+//! Checks CUDA on this machine for `lab doctor`.
 
 use super::nvrtc::Nvrtc;
 use super::toolkit::Toolkit;
 use super::{devices, toolkits};
 use crate::api::Finding;
 
-pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit and set CUDA_HOME where it is in no usual place, \
+/// The remedy where NVRTC is missing.
+pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit, and set CUDA_HOME if it is not in a usual folder, \
      or install its wheels into the project's .venv: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime \
      nvidia-cuda-cccl nvidia-cuda-crt";
 
-/// The driver with its devices, NVRTC, and the headers.
+/// Checks the driver, its devices, NVML, NVRTC and the headers.
 pub fn findings() -> Vec<Finding> {
     let driver_version = devices::version();
     let mut findings = vec![match &driver_version {
@@ -45,17 +46,17 @@ fn devices() -> Finding {
 }
 
 fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
-    let place = format!("{} (found by {})", toolkit.library.display(), toolkit.found_by);
+    let location = format!("{} (found by {})", toolkit.library.display(), toolkit.found_by);
     match Nvrtc::load(toolkit) {
         Err(error) => bad("NVRTC", error.to_string(), None),
         Ok(nvrtc) => {
             let (major, minor) = nvrtc.version;
-            let says = format!("{major}.{minor}, {place}");
+            let says = format!("{major}.{minor}, {location}");
             match driver_version {
                 Some((driver_major, driver_minor)) if major > driver_major => bad(
                     "NVRTC",
                     format!("{says}; the driver supports CUDA {driver_major}.{driver_minor} only"),
-                    Some("Update the NVIDIA driver, or point CUDA_HOME at an older toolkit."),
+                    Some("Update the NVIDIA driver, or set CUDA_HOME to an older toolkit."),
                 ),
                 _ => good("NVRTC", says),
             }
@@ -74,7 +75,7 @@ fn headers(toolkit: &Toolkit) -> Finding {
     }
     let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
     let remedy = format!(
-        "Install the toolkit's headers; as wheels: pip install nvidia-cuda-runtime{wheels} \
+        "Install the toolkit's headers, for example as wheels: pip install nvidia-cuda-runtime{wheels} \
          nvidia-cuda-cccl{wheels}"
     );
     bad("CUDA headers", format!("{} not found", missing.join(", ")), Some(&remedy))

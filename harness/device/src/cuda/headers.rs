@@ -1,7 +1,7 @@
-//! The headers that every kernel finds without any folder: the lab's own, and the small part of the
-//! C library's that kernels name. NVRTC has no host headers; the functions and types are built in.
+//! The headers that every kernel can include without a folder: `lab.h`, and the part of the C library's headers
+//! that kernels use. NVRTC has no host headers, but its functions and types are built in.
 
-/// Name and text.
+/// Name and text of each header.
 pub const EMBEDDED: &[(&str, &str)] = &[
     ("lab.h", include_str!("../../../include/lab.h")),
     ("stdint.h", STDINT),
@@ -20,15 +20,15 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ("cassert", NOTHING),
 ];
 
-/// All of them, and the generated `lab_problem.h`.
+/// Returns these headers and the generated `lab_problem.h`.
 pub fn with_problem(problem_header: &str) -> Vec<(&str, &str)> {
     EMBEDDED.iter().copied().chain([("lab_problem.h", problem_header)]).collect()
 }
 
-/// `size_t`, `printf` and `assert` are known to NVRTC without a header.
+/// NVRTC knows `size_t`, `printf` and `assert` without a header.
 const NOTHING: &str = "#pragma once\n";
 
-/// The same types as CCCL's under NVRTC: an alias may be declared twice where both agree.
+/// The same types as CCCL declares under NVRTC: an alias may be declared twice if both declarations agree.
 const STDINT: &str = "\
 #pragma once
 #include <limits.h>
@@ -58,7 +58,8 @@ using uintptr_t = uint64_t;
 #endif
 ";
 
-/// Spelled as CCCL spells them, so that its own definitions, which do not ask, agree with these.
+/// Written as in CCCL, which defines these macros without `#ifndef`: a macro may be defined twice if both
+/// definitions agree.
 const LIMITS: &str = "\
 #pragma once
 #ifndef INT_MAX

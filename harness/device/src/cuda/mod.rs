@@ -1,39 +1,37 @@
-//! NVIDIA GPUs: NVRTC to a cubin, and the driver API through cudarc, both loaded at run time, so
-//! that the binary starts where no CUDA is installed.
+//! NVIDIA GPUs: NVRTC compiles to a cubin, and the driver API launches it. Both libraries are loaded at run time,
+//! so the binary also starts on a machine without CUDA.
 
 mod build;
-mod calls;
 mod devices;
 mod driver;
 mod errors;
+mod ffi;
 mod findings;
 mod headers;
-mod launch;
 mod nvml;
 mod nvrtc;
 mod pch;
 mod ptxas;
-mod staging;
 mod toolkit;
 
 pub use build::NvrtcBuilder;
 pub use findings::findings;
 
-use crate::api::Telemetry;
-use crate::api::{Builder, DeviceError, Driver};
-use toolkit::{Surroundings, Toolkit};
+use crate::api::{Builder, DeviceError, Driver, Telemetry};
+use toolkit::{SearchEnvironment, Toolkit};
 
-/// Whether a CUDA driver and at least one device are here. Never panics, never loads twice.
+/// Whether this machine has a CUDA driver and at least one device.
 pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-/// NVRTC, found from `CUDA_HOME`, the usual folders, the loader's path, or pip's wheels.
+/// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the loader's path, or
+/// in pip's wheels. Fails where there is none.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(nvrtc_builder()?))
 }
 
-/// The same, with what only measurements and tests of this device need.
+/// As [`builder`], with the methods that only measurements and tests use.
 pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
     let toolkit = toolkits().into_iter().next().ok_or_else(|| {
         DeviceError::Unavailable(format!("there is no NVRTC here. {}", findings::INSTALL_NVRTC))
@@ -41,21 +39,22 @@ pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
     NvrtcBuilder::new(toolkit)
 }
 
-/// Reads, through NVML, the state of the GPU with this identifier.
+/// Opens the telemetry of the GPU with this identifier (`GPU-…`), through NVML. The error says why it cannot be read.
 pub fn telemetry(uuid: &str) -> Result<impl Telemetry + use<>, String> {
     nvml::NvmlTelemetry::open(uuid)
 }
 
+/// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot leave the thread.
 pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     Ok(Box::new(driver::CudaDriver::open(ordinal)?))
 }
 
-/// Every toolkit on this machine, the one to use first.
+/// Returns every toolkit on this machine, the preferred one first.
 fn toolkits() -> Vec<Toolkit> {
-    let surroundings = Surroundings {
+    let environment = SearchEnvironment {
         variable: &|name| std::env::var_os(name),
         current_dir: std::env::current_dir().ok(),
         root: "/".into(),
     };
-    toolkit::find(&surroundings, devices::version().ok().map(|(major, _)| major))
+    toolkit::find(&environment, devices::version().ok().map(|(major, _)| major))
 }

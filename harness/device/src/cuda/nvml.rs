@@ -1,8 +1,7 @@
-//! The state of a GPU by NVML, which is loaded at run time like the driver.
+//! The telemetry of a GPU, through NVML. The library is loaded at run time, as the driver is.
 
 use super::devices;
-use crate::api::Finding;
-use crate::api::Telemetry;
+use crate::api::{Finding, Telemetry};
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
@@ -12,37 +11,37 @@ use nvml_wrapper::{Device, Nvml};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One GPU.
+/// The telemetry of one GPU.
 pub struct NvmlTelemetry {
     device: Device<'static>,
-    /// Microseconds since 1970 when it was opened: usage before that is nobody's business.
+    /// When it was opened, in µs since 1970. Processes are reported with their use since then.
     opened: u64,
-    /// The most that each process was seen to use, in percent.
+    /// The largest use of the multiprocessors that was seen of each process, in percent.
     busy: BTreeMap<u32, u32>,
 }
 
 impl NvmlTelemetry {
-    /// `uuid` as `nvidia-smi -L` writes it. Takes 20 to 50 ms.
+    /// Opens the GPU with this identifier, as `nvidia-smi -L` writes it. Takes 20 to 50 ms.
     pub fn open(uuid: &str) -> Result<Self, String> {
-        // Handles borrow the library; it is wanted as long as the process lives.
+        // A device handle borrows the library, which is used as long as the process lives.
         let nvml: &'static Nvml = Box::leak(Box::new(load()?));
-        let device = nvml
-            .device_by_uuid(uuid)
-            .map_err(|e| format!("NVML does not know the device {uuid}: {}", words(&e)))?;
+        let device =
+            nvml.device_by_uuid(uuid).map_err(|e| format!("NVML does not know the device {uuid}: {}", e))?;
         Ok(NvmlTelemetry { device, opened: now(), busy: BTreeMap::new() })
     }
 
+    /// Used and total memory, in bytes.
     fn memory(&self) -> Option<(u64, u64)> {
         self.device.memory_info().ok().map(|memory| (memory.used, memory.total))
     }
 
-    /// `None` where NVML does not say who uses the device.
+    /// Returns the processes on the device. `None` where NVML cannot list them, as in some containers.
     fn processes(&mut self) -> Option<Vec<Process>> {
         let mut found = self.device.running_compute_processes().ok()?;
         found.extend(self.device.running_graphics_processes().unwrap_or_default());
         let used = match self.device.process_utilization_stats(self.opened) {
             Ok(used) => Some(used),
-            // So it says that nobody used it lately.
+            // NVML returns this where no process has used the device since `opened`.
             Err(NvmlError::NotFound) => Some(Vec::new()),
             Err(_) => None,
         };
@@ -73,7 +72,7 @@ impl NvmlTelemetry {
 
 impl Telemetry for NvmlTelemetry {
     fn read(&mut self, with_processes: bool) -> Reading {
-        // Where even this is not told, the clocks count as those of a kernel.
+        // Where NVML cannot tell the reasons, the clocks count as those of a running kernel.
         let reasons = self.device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
         Reading {
             sm_clock_mhz: self.device.clock_info(Clock::SM).ok(),
@@ -103,26 +102,23 @@ fn throttle_reasons(reasons: ThrottleReasons) -> Vec<ThrottleReason> {
         (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, ThrottleReason::ApplicationClocks),
         (ThrottleReasons::DISPLAY_CLOCK_SETTING, ThrottleReason::DisplayClocks),
     ];
-    all.into_iter().filter(|(flag, _)| reasons.contains(*flag)).map(|(_, brake)| brake).collect()
+    all.into_iter().filter(|(flag, _)| reasons.contains(*flag)).map(|(_, reason)| reason).collect()
 }
 
 fn load() -> Result<Nvml, String> {
     Nvml::init().map_err(|error| match error {
         NvmlError::LibloadingError(_) => "libnvidia-ml.so.1 was not found".to_owned(),
-        other => format!("NVML does not start: {}", words(&other)),
+        other => format!("NVML does not start: {}", other),
     })
 }
 
-/// The library's errors are words already, some with a capital.
-fn words(error: &NvmlError) -> String {
-    error.to_string()
-}
-
+/// The time in µs since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as u64)
 }
 
-/// Of its program. One that was started by way of `/proc/self/exe`, as a worker is, is called by the file behind it.
+/// Returns the name of a process's program. A worker is started through `/proc/self/exe`, so its name is `exe`; for
+/// such a process, returns the name of the file instead. Empty where the process has ended.
 fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let file = || {
@@ -138,7 +134,7 @@ fn name_of(pid: u32) -> String {
 fn descends_from_this(pid: u32) -> bool {
     let own = std::process::id();
     let mut at = Some(pid);
-    // A process may change its parent while it is looked at; no chain is that long.
+    // A bound, because a process may get another parent meanwhile. No chain of parents is this long.
     for _ in 0..64 {
         match at {
             Some(pid) if pid == own => return true,
@@ -149,38 +145,40 @@ fn descends_from_this(pid: u32) -> bool {
     false
 }
 
-/// The fourth field of `/proc/PID/stat`. The second is a name in brackets, which may hold anything.
+/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
+/// which may hold any character. `None` where the process has ended.
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// What `lab doctor` says of it.
+/// Checks NVML for `lab doctor`.
 pub fn finding() -> Finding {
     let what = "NVML".to_owned();
     let state = load().and_then(|nvml| {
-        let version = nvml.sys_driver_version().map_err(|e| words(&e))?;
-        let devices = devices::uuids().unwrap_or_default().into_iter().enumerate();
-        let states = devices.filter_map(|(ordinal, uuid)| {
-            let device = nvml.device_by_uuid(uuid).ok()?;
-            let clock = device.clock_info(Clock::SM).ok()?;
-            let heat = device.temperature(TemperatureSensor::Gpu).ok()?;
-            Some(format!("cuda:{ordinal} at {clock} MHz, {heat} °C"))
+        let version = nvml.sys_driver_version().map_err(|e| e.to_string())?;
+        let uuids = devices::uuids().map_err(|e| e.to_string())?;
+        let state = |uuid: &String| -> Result<String, NvmlError> {
+            let device = nvml.device_by_uuid(uuid.as_str())?;
+            let clock = device.clock_info(Clock::SM)?;
+            let temperature = device.temperature(TemperatureSensor::Gpu)?;
+            Ok(format!("at {clock} MHz, {temperature} °C"))
+        };
+        let states = uuids.iter().enumerate().map(|(ordinal, uuid)| {
+            let state = state(uuid).unwrap_or_else(|e| format!("cannot be read: {e}"));
+            format!("; cuda:{ordinal} {state}")
         });
-        let states: Vec<String> = states.collect();
-        Ok(format!(
-            "driver {version}; {}",
-            if states.is_empty() { "no state".into() } else { states.join("; ") }
-        ))
+        Ok(format!("driver {version}{}", states.collect::<String>()))
     });
     match state {
         Ok(says) => Finding { what, ok: true, says, remedy: None },
         Err(why) => Finding {
             what,
             ok: false,
-            says: format!("{why}: results say nothing of clocks, heat and other processes"),
+            says: format!("{why}. Results have no clocks, no temperature and no other processes."),
             remedy: Some(
-                "It comes with the NVIDIA driver; in a container ask for the capability `utility`.".into(),
+                "NVML comes with the NVIDIA driver. In a container, ask for the driver capability `utility`."
+                    .into(),
             ),
         },
     }
@@ -193,17 +191,17 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn idleness_and_fixed_clocks_are_no_faults() {
+    fn an_idle_gpu_and_fixed_clocks_are_no_faults() {
         let seen = throttle_reasons(ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING);
         assert_eq!(seen, [ThrottleReason::ApplicationClocks]);
-        assert!(seen.iter().all(|brake| brake.fault().is_none()));
+        assert!(seen.iter().all(|reason| reason.fault().is_none()));
         let seen = throttle_reasons(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
         assert_eq!(seen, [ThrottleReason::SwPowerCap, ThrottleReason::HwThermalSlowdown]);
-        assert!(seen.iter().all(|brake| brake.fault().is_some()));
+        assert!(seen.iter().all(|reason| reason.fault().is_some()));
     }
 
     #[test]
-    fn children_are_own_and_others_are_not() {
+    fn only_this_process_and_its_children_are_own() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         assert!(descends_from_this(std::process::id()) && descends_from_this(child.id()));
         assert!(

@@ -1,4 +1,4 @@
-//! NVRTC, bound by hand: what is needed to turn text into a cubin and a log, and nothing more.
+//! The functions of NVRTC that compile a text to a cubin and a log.
 #![allow(unsafe_code)]
 
 use super::toolkit::Toolkit;
@@ -7,10 +7,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;
 
-/// The functions of a loaded NVRTC. It is never unloaded: it keeps state that belongs to the process.
+/// The functions of a loaded NVRTC. The library is never unloaded, because its state belongs to the process.
 pub struct Nvrtc {
     pub version: (u32, u32),
-    /// Compute capabilities that it can build for, as in 90.
+    /// Compute capabilities that it can build for, such as 90.
     pub archs: Vec<u32>,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
     create: unsafe extern "C" fn(
@@ -29,18 +29,19 @@ pub struct Nvrtc {
     cubin: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
 }
 
-/// One compilation.
+/// What to compile.
 pub struct Input<'a> {
     pub text: &'a [u8],
-    /// The path that diagnostics show; quoted includes are looked up in its folder.
+    /// The path that diagnostics show. NVRTC looks up quoted includes in its folder.
     pub name: &'a str,
     /// Name and text of headers that need no file.
     pub headers: &'a [(&'a str, &'a str)],
     pub options: &'a [String],
 }
 
-/// `cubin` is `None` where the text, or the options, had errors: the log tells them.
+/// The result of a compilation.
 pub struct Output {
+    /// `None` where the text or the options have errors, which are in the log.
     pub cubin: Option<Vec<u8>>,
     pub log: String,
 }
@@ -49,7 +50,7 @@ const SUCCESS: c_int = 0;
 const INVALID_OPTION: c_int = 5;
 const COMPILATION: c_int = 6;
 
-/// A program handle that is destroyed on every way out.
+/// A handle of NVRTC, which is destroyed when it goes out of scope.
 struct Program<'a> {
     handle: Handle,
     nvrtc: &'a Nvrtc,
@@ -57,7 +58,7 @@ struct Program<'a> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // SAFETY: the handle came from `create` and is destroyed once.
+        // SAFETY: the handle came from `create`, nothing else holds it, and it is destroyed once.
         unsafe { (self.nvrtc.destroy)(&mut self.handle) };
     }
 }
@@ -66,31 +67,32 @@ impl Nvrtc {
     pub fn load(toolkit: &Toolkit) -> Result<Nvrtc, DeviceError> {
         Self::bind(toolkit).map_err(|e| {
             DeviceError::Unavailable(format!(
-                "NVRTC at {} cannot be loaded: {e}. Reinstall the CUDA toolkit, or point CUDA_HOME at another.",
+                "cannot load NVRTC from {}: {e}. Reinstall the CUDA toolkit, or set CUDA_HOME to another.",
                 toolkit.library.display()
             ))
         })
     }
 
     fn bind(toolkit: &Toolkit) -> Result<Nvrtc, libloading::Error> {
-        // SAFETY: running NVRTC's initialisers is what loading it is for; the path was found as a
-        // toolkit's library. The library is leaked, so that the function pointers stay valid.
+        // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A
+        // user who puts another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
         let library: &'static libloading::Library =
             Box::leak(Box::new(unsafe { libloading::Library::new(&toolkit.library) }?));
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the type of the field that takes it is the one that nvrtc.h declares.
+                // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that
+                // takes it. The pointer stays valid, because the library is leaked above.
                 unsafe { *library.get($name)? }
             };
         }
         let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = function!(b"nvrtcVersion");
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: both pointers are to live integers.
+        // SAFETY: both are live integers to write to.
         unsafe { version(&mut major, &mut minor) };
         let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetNumSupportedArchs");
         let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetSupportedArchs");
         let mut count = 0;
-        // SAFETY: the pointer is to a live integer; then the vector has the length that was asked for.
+        // SAFETY: `count` is a live integer to write to. `get_archs` writes as many integers as `count` says.
         let archs = unsafe {
             count_archs(&mut count);
             let mut archs = vec![0; count.max(0) as usize];
@@ -111,11 +113,12 @@ impl Nvrtc {
         })
     }
 
-    /// Whether precompiled headers can be made.
+    /// Whether this NVRTC can precompile headers: from 12.8 on.
     pub fn has_pch(&self) -> bool {
         self.version >= (12, 8)
     }
 
+    /// Compiles a text. Errors in it are an `Ok` without a cubin; an `Err` means that NVRTC failed.
     pub fn compile(&self, input: &Input) -> Result<Output, DeviceError> {
         let text = c_string(input.text, "the source")?;
         let name = c_string(input.name, "the name of the source")?;
@@ -124,8 +127,8 @@ impl Nvrtc {
         let options = c_strings(input.options.iter().map(String::as_str))?;
         let (names, texts) = (pointers(&header_names), pointers(&header_texts));
         let mut handle: Handle = std::ptr::null_mut();
-        // SAFETY: every string is NUL-terminated and outlives the call; the two arrays have the
-        // length that is given.
+        // SAFETY: every string ends with a NUL and lives until the call returns. Both arrays have the given length.
+        // NVRTC copies what it keeps.
         let code = unsafe {
             (self.create)(
                 &mut handle,
@@ -137,11 +140,11 @@ impl Nvrtc {
             )
         };
         if code != SUCCESS {
-            return Err(self.failure("make a program", code));
+            return Err(self.failure("create a program", code));
         }
         let program = Program { handle, nvrtc: self };
         let option_pointers = pointers(&options);
-        // SAFETY: the array has the length that is given, its strings outlive the call.
+        // SAFETY: the handle is live. The array has the given length, and its strings live until the call returns.
         let code = unsafe {
             (self.compile)(program.handle, option_pointers.len() as c_int, option_pointers.as_ptr())
         };
@@ -155,6 +158,7 @@ impl Nvrtc {
         Ok(Output { cubin, log })
     }
 
+    /// Returns the log or the cubin of a program: asks for its size, then for its bytes.
     fn bytes(
         &self,
         program: &Program,
@@ -162,20 +166,21 @@ impl Nvrtc {
         get: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
     ) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
-        // SAFETY: the handle is live, and the buffer is as long as NVRTC said it must be.
+        // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has the length that
+        // NVRTC asked for.
         let (code, bytes) = unsafe {
             let code = size(program.handle, &mut length);
             let mut bytes = vec![0u8; length];
             (if code == SUCCESS { get(program.handle, bytes.as_mut_ptr().cast()) } else { code }, bytes)
         };
-        if code == SUCCESS { Ok(bytes) } else { Err(self.failure("hand over what it made", code)) }
+        if code == SUCCESS { Ok(bytes) } else { Err(self.failure("return the result", code)) }
     }
 
-    fn failure(&self, doing: &str, code: c_int) -> DeviceError {
-        // SAFETY: the function returns a static string for every code.
+    fn failure(&self, action: &str, code: c_int) -> DeviceError {
+        // SAFETY: the function returns a static string with a NUL at its end, for every code.
         let name = unsafe { CStr::from_ptr((self.error_string)(code)) }.to_string_lossy();
         DeviceError::Unavailable(format!(
-            "NVRTC {}.{} could not {doing}: {name}. If it happens again, try another CUDA toolkit by CUDA_HOME.",
+            "NVRTC {}.{} could not {action}: {name}. If it happens again, use another CUDA toolkit: set CUDA_HOME.",
             self.version.0, self.version.1
         ))
     }
@@ -183,7 +188,7 @@ impl Nvrtc {
 
 fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError> {
     CString::new(text).map_err(|_| {
-        DeviceError::Driver(format!("{what} holds a NUL byte, which no compiler takes: remove it"))
+        DeviceError::Driver(format!("{what} holds a NUL byte, which no compiler accepts. Remove it."))
     })
 }
 

@@ -1,20 +1,19 @@
-//! Precompiled headers: the toolkit headers that a kernel begins with are most of its build time
-//! (`cooperative_groups.h` alone takes about a second), and they never change.
+//! Precompiled headers. The toolkit's headers at the top of a kernel take most of its build time
+//! (`cooperative_groups.h` alone takes about a second), and they do not change.
 //!
-//! NVRTC's automatic `--pch` is not used: it takes in every header up to the first declaration and
-//! does not notice when a local or an in-memory one has changed, so that a verdict could belong to
-//! other bytes; and it starts over, for longer than it saves, whenever a `#define` at the top of a
-//! kernel is edited. Here only the leading includes of headers that are known not to change
-//! (the toolkit's, and the lab's own) are precompiled, under a name of their own, and only when
-//! asked to ahead of a build: one build alone would wait longer for them than it gains.
+//! NVRTC's automatic `--pch` has two faults here. It precompiles every header before the first declaration and does
+//! not notice when a local or an in-memory header changes, so a verdict could belong to other bytes. And it starts
+//! over whenever a `#define` at the top of a kernel is edited, which takes longer than it saves. This module
+//! precompiles only the leading includes of headers that cannot change: the toolkit's and the lab's own. It does so
+//! only ahead of a build ([`Pch::make`]), because a single build would wait for it longer than it saves.
 //!
-//! A file made by one process is of no use to another, because NVRTC maps it to a fixed address.
+//! The file of one process is useless to another, because NVRTC maps it to a fixed address.
 
 use super::headers;
 use super::nvrtc::{Input, Nvrtc};
 use std::path::{Path, PathBuf};
 
-/// What is precompiled, and everything that it depends on.
+/// What is precompiled, and everything it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix {
     /// The include lines.
@@ -24,16 +23,16 @@ pub struct Prefix {
     pub problem_header: String,
 }
 
-/// The precompiled headers of this process: those of one prefix, because a file has 100 to 260 MB.
+/// The precompiled headers of this process. It keeps those of one prefix, because a file has 100 to 260 MB.
 #[derive(Default)]
 pub struct Pch {
     folder: Option<PathBuf>,
-    /// No file where precompiling did not work, so that it is not tried again.
+    /// The last prefix and its file. The file is `None` where precompiling failed: it is not tried again.
     made: Option<(Prefix, Option<PathBuf>)>,
 }
 
 impl Pch {
-    /// The options that use what is ready for this prefix; none where nothing is.
+    /// Returns the options that use the precompiled headers of this prefix. Empty where there are none.
     pub fn options(&self, prefix: &Prefix) -> Vec<String> {
         match &self.made {
             Some((made, Some(file))) if made == prefix => {
@@ -43,10 +42,11 @@ impl Pch {
         }
     }
 
-    /// Precompiles; says whether the headers are ready.
+    /// Precompiles the headers. Returns whether they are ready. A failure only makes builds slower.
     pub fn make(&mut self, nvrtc: &Nvrtc, prefix: &Prefix, cache_dir: &Path) -> bool {
         if self.made.as_ref().is_none_or(|(made, _)| made != prefix) {
             if let Some((_, Some(old))) = self.made.take() {
+                // Where this fails, the file stays until the process ends and removes its folder.
                 let _ = std::fs::remove_file(old);
             }
             if prefix.lines.is_empty() || !nvrtc.has_pch() {
@@ -59,13 +59,15 @@ impl Pch {
         self.made.as_ref().is_some_and(|(_, file)| file.is_some())
     }
 
-    /// A folder of this process. Those of processes that are gone are removed on the way.
+    /// Returns the folder of this process, and removes the folders of processes that have ended. `None` where the
+    /// cache folder cannot be written: the build then fails with the reason, as it writes there too.
     fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
         if self.folder.is_none() {
             for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 let owner = name.to_str().and_then(|n| n.strip_prefix("pch-")).and_then(|n| n.parse().ok());
                 if owner.is_some_and(|owner: u32| !Path::new("/proc").join(owner.to_string()).exists()) {
+                    // Another process may be removing it too.
                     let _ = std::fs::remove_dir_all(entry.path());
                 }
             }
@@ -80,12 +82,14 @@ impl Pch {
 impl Drop for Pch {
     fn drop(&mut self) {
         if let Some(folder) = &self.folder {
+            // Where this fails, the next process removes the folder.
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// `None` where it did not work; builds are then only slower.
+/// Returns the file. `None` where NVRTC fails: the build reports errors in these headers, and otherwise is only
+/// slower.
 fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     let mut options = prefix.options.clone();
     options.push(format!("--create-pch={}", file.display()));
@@ -97,9 +101,9 @@ fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     (made && file.is_file()).then_some(file)
 }
 
-/// The leading include lines of a source for which `is_fixed` says yes, comments left out. It is
-/// asked with the name as it is written, as in `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line
-/// that is anything else.
+/// Returns the include lines at the top of a source whose headers cannot change, without comments. `is_fixed` gets
+/// the name as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line that is not such an
+/// include.
 pub fn leading_includes(source: &str, is_fixed: impl Fn(&str) -> bool) -> String {
     let mut lines = String::new();
     let mut rest = source;
@@ -127,7 +131,7 @@ fn after_comments(mut text: &str) -> &str {
     }
 }
 
-/// `<cooperative_groups.h>` of `#include <cooperative_groups.h>`, with nothing but a comment after it.
+/// Returns `<cooperative_groups.h>` of `#include <cooperative_groups.h>`. `None` where more than a comment follows.
 fn included(line: &str) -> Option<&str> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     let close = if directive.starts_with('<') { '>' } else { '"' };
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_change_a_header_ends_them() {
+    fn any_other_line_ends_them() {
         check("#define N 4\n#include <cooperative_groups.h>\n", "");
         check("#include \"mine.h\"\n#include <cooperative_groups.h>\n", "");
         check("#include <mine.h>\n#include <cooperative_groups.h>\n", "");

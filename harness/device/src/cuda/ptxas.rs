@@ -1,17 +1,18 @@
-//! What `--ptxas-options=-v` says of the resources, taken out of NVRTC's log.
+//! Takes the resource report of `--ptxas-options=-v` out of NVRTC's log.
 
-/// The largest over the functions of a module, and the rest of the log.
+/// The largest use of each resource over the functions of a module. `None` where the log does not say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Resources {
+    /// Per thread.
     pub registers: Option<u32>,
-    /// Spill stores and loads together.
+    /// Bytes of spill stores and loads together.
     pub spill_bytes: Option<u32>,
-    /// Static shared memory.
+    /// Bytes of static shared memory.
     pub shared_bytes: Option<u32>,
 }
 
-/// Splits a log into the resources and the text that a person should read: warnings, errors, and
-/// those of ptxas's remarks that carry a code, such as a serialised `wgmma`.
+/// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of ptxas that have
+/// a code, such as the one on a serialised `wgmma`.
 pub fn split(log: &str) -> (Resources, String) {
     let mut resources = Resources::default();
     let mut text = String::new();
@@ -38,7 +39,7 @@ impl Resources {
         }
         if line.contains(": Used ") {
             raise(&mut self.registers, number_before(line, " registers"));
-            // A kernel with no static shared memory says nothing of it.
+            // The report of a kernel without static shared memory does not mention it.
             raise(&mut self.shared_bytes, number_before(line, " bytes smem").or(Some(0)));
         }
         let stores = number_before(line, " bytes spill stores");
@@ -51,7 +52,7 @@ fn raise(largest: &mut Option<u32>, value: Option<u32>) {
     *largest = (*largest).max(value);
 }
 
-/// The number that stands before `unit`.
+/// Returns the number before `unit`.
 fn number_before(line: &str, unit: &str) -> Option<u32> {
     let before = &line[..line.find(unit)?];
     before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -99,7 +100,7 @@ ptxas info    : Compile time = 4.161 ms
     }
 
     #[test]
-    fn a_log_without_a_report_says_nothing_of_resources() {
+    fn a_log_without_a_report_gives_no_resources() {
         assert_eq!(split("kernel.cu(3): error: expected a \";\"\n").0, Resources::default());
         assert_eq!(split("").1, "");
     }

@@ -1,52 +1,56 @@
-//! Where NVRTC and CUDA's headers are on this machine: `CUDA_HOME`, the usual folders, the
-//! loader's path, or pip's wheels. Looks at folders only; runs nothing.
+//! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the loader's path, or
+//! in pip's wheels. It only looks at folders and runs no program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A library and the headers that belong to it.
+/// NVRTC's library and the headers that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolkit {
+    /// Path of `libnvrtc.so.MAJOR`.
     pub library: PathBuf,
-    /// The major version, as in `libnvrtc.so.13`.
+    /// The major version, such as 13.
     pub major: u32,
+    /// Folders with headers.
     pub includes: Vec<PathBuf>,
-    /// What led here, as in `CUDA_HOME`.
+    /// How it was found, such as `CUDA_HOME`.
     pub found_by: String,
 }
 
 impl Toolkit {
-    /// Whether the kernel's usual headers are there; without them NVRTC builds only plain kernels.
+    /// Whether the toolkit has a header of this name. Without headers NVRTC builds only kernels that include none.
     pub fn has_header(&self, name: &str) -> bool {
         self.includes.iter().any(|folder| folder.join(name).is_file())
     }
 }
 
-/// What of the environment the search depends on.
-pub struct Surroundings<'a> {
+/// What the search depends on.
+pub struct SearchEnvironment<'a> {
+    /// Returns an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     pub current_dir: Option<PathBuf>,
-    /// Prefix of the usual folders: `/`, except in tests.
+    /// Parent of the usual folders: `/`, except in tests.
     pub root: PathBuf,
 }
 
-/// The majors that this lab knows how to call.
+/// The major versions whose functions the lab can call.
 const MAJORS: [u32; 2] = [13, 12];
 
-/// A folder that may hold a toolkit, and how it is laid out.
-enum Place {
-    /// `lib64` and `include` below it.
+/// A folder that may hold a toolkit, by its layout.
+enum Candidate {
+    /// A folder with `lib64` and `include`.
     Root(PathBuf),
-    /// A `site-packages` with NVIDIA's wheels in it.
+    /// A `site-packages` with NVIDIA's wheels.
     Wheels(PathBuf),
 }
 
-/// Every toolkit found, the preferred one first: one that the driver can load cubins of before one
-/// that is too new for it, one with headers before one without, then in the order of the search.
-pub fn find(surroundings: &Surroundings, driver_major: Option<u32>) -> Vec<Toolkit> {
+/// Returns every toolkit, the preferred one first. A toolkit whose cubins the driver can load comes before one that
+/// is too new for the driver, and a toolkit with headers before one without. Otherwise the order is that of the
+/// search.
+pub fn find(environment: &SearchEnvironment, driver_major: Option<u32>) -> Vec<Toolkit> {
     let mut found: Vec<Toolkit> = Vec::new();
-    for (found_by, place) in places(surroundings) {
-        for toolkit in MAJORS.into_iter().filter_map(|major| look(&place, major, &found_by)) {
+    for (found_by, candidate) in candidates(environment) {
+        for toolkit in MAJORS.into_iter().filter_map(|major| toolkit_in(&candidate, major, &found_by)) {
             if found.iter().all(|known| known.library != toolkit.library) {
                 found.push(toolkit);
             }
@@ -57,32 +61,33 @@ pub fn find(surroundings: &Surroundings, driver_major: Option<u32>) -> Vec<Toolk
     found
 }
 
-fn places(surroundings: &Surroundings) -> Vec<(String, Place)> {
-    let variable = |name: &str| (surroundings.variable)(name).filter(|v| !v.is_empty());
+fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
+    let variable = |name: &str| (environment.variable)(name).filter(|v| !v.is_empty());
     let folders = |name: &str| -> Vec<PathBuf> {
         variable(name).map(|v| std::env::split_paths(&v).collect()).unwrap_or_default()
     };
-    let mut places = Vec::new();
+    let mut candidates = Vec::new();
     for name in ["CUDA_HOME", "CUDA_PATH"] {
-        places.extend(variable(name).map(|v| (name.to_owned(), Place::Root(v.into()))));
+        candidates.extend(variable(name).map(|v| (name.to_owned(), Candidate::Root(v.into()))));
     }
     for folder in folders("PATH").iter().filter(|f| f.join("nvcc").is_file()) {
-        places.extend(folder.parent().map(|p| ("nvcc on PATH".to_owned(), Place::Root(p.to_owned()))));
+        candidates
+            .extend(folder.parent().map(|p| ("nvcc on PATH".to_owned(), Candidate::Root(p.to_owned()))));
     }
     for folder in folders("LD_LIBRARY_PATH") {
-        // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent is laid out like a root.
+        // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent has the layout of a root.
         let parent = folder.parent().map(Path::to_owned);
-        places.extend(parent.map(|p| ("LD_LIBRARY_PATH".to_owned(), Place::Root(p))));
+        candidates.extend(parent.map(|p| ("LD_LIBRARY_PATH".to_owned(), Candidate::Root(p))));
     }
     let usual = ["usr/local/cuda", "usr/local/cuda-13", "usr/local/cuda-12", "opt/cuda", "usr"];
-    for folder in usual.map(|f| surroundings.root.join(f)) {
-        places.push((folder.display().to_string(), Place::Root(folder)));
+    for folder in usual.map(|f| environment.root.join(f)) {
+        candidates.push((folder.display().to_string(), Candidate::Root(folder)));
     }
     let mut python_roots = Vec::new();
     for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
         python_roots.extend(variable(name).map(|v| (name.to_owned(), PathBuf::from(v))));
     }
-    if let Some(folder) = &surroundings.current_dir {
+    if let Some(folder) = &environment.current_dir {
         let above = folder.ancestors().map(|f| f.join(".venv")).filter(|f| f.is_dir());
         python_roots.extend(above.map(|f| (f.display().to_string(), f)));
     }
@@ -91,14 +96,14 @@ fn places(surroundings: &Surroundings) -> Vec<(String, Place)> {
     }
     python_roots.extend(variable("HOME").map(|h| ("~/.local".to_owned(), PathBuf::from(h).join(".local"))));
     for (name, root) in python_roots {
-        places.extend(site_packages(&root).into_iter().map(|s| (name.clone(), Place::Wheels(s))));
-        // Conda's own packages are laid out like a root.
-        places.push((name, Place::Root(root)));
+        candidates.extend(site_packages(&root).into_iter().map(|s| (name.clone(), Candidate::Wheels(s))));
+        // Conda's own packages have the layout of a root.
+        candidates.push((name, Candidate::Root(root)));
     }
-    places
+    candidates
 }
 
-/// `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python prefix.
+/// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python prefix.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(prefix.join("lib"))
         .into_iter()
@@ -113,9 +118,10 @@ fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn look(place: &Place, major: u32, found_by: &str) -> Option<Toolkit> {
-    let (libraries, includes) = match place {
-        Place::Root(root) => {
+/// Returns the toolkit of this major version in a folder.
+fn toolkit_in(candidate: &Candidate, major: u32, found_by: &str) -> Option<Toolkit> {
+    let (libraries, includes) = match candidate {
+        Candidate::Root(root) => {
             let (arch, target) = match std::env::consts::ARCH {
                 "aarch64" => ("aarch64", "sbsa-linux".to_owned()),
                 other => (other, format!("{other}-linux")),
@@ -127,12 +133,12 @@ fn look(place: &Place, major: u32, found_by: &str) -> Option<Toolkit> {
                 vec![root.join("include"), target.join("include")],
             )
         }
-        // From 13 on the wheels share one folder; before, each had its own.
-        Place::Wheels(site) if major >= 13 => {
+        // From version 13 on the wheels share one folder. Before, each had its own.
+        Candidate::Wheels(site) if major >= 13 => {
             let shared = site.join(format!("nvidia/cu{major}"));
             (vec![shared.join("lib")], vec![shared.join("include")])
         }
-        Place::Wheels(site) => (
+        Candidate::Wheels(site) => (
             vec![site.join("nvidia/cuda_nvrtc/lib")],
             ["cuda_runtime", "cuda_cccl", "cuda_nvcc"]
                 .map(|wheel| site.join("nvidia").join(wheel).join("include"))
@@ -146,8 +152,8 @@ fn look(place: &Place, major: u32, found_by: &str) -> Option<Toolkit> {
     Some(Toolkit { library, major, includes: with_cccl(includes), found_by: found_by.to_owned() })
 }
 
-/// The folders that are there and hold CUDA's headers, each followed by its `cccl`, where the 13.x
-/// toolkits keep what `cuda_fp16.h` and `cooperative_groups.h` need.
+/// Returns the folders that hold CUDA's headers, each followed by its `cccl`: toolkits of version 13 keep headers
+/// there that `cuda_fp16.h` and `cooperative_groups.h` include.
 fn with_cccl(includes: Vec<PathBuf>) -> Vec<PathBuf> {
     let marks = ["cooperative_groups.h", "nv/target", "crt"];
     includes
@@ -163,7 +169,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Makes empty files below a temporary root.
+    /// Creates empty files in a temporary root.
     fn machine(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for file in files {
@@ -174,7 +180,7 @@ mod tests {
         root
     }
 
-    /// The libraries found, relative to the root, with what led there.
+    /// Returns the libraries that are found, relative to the root, and how each was found.
     fn found(
         root: &tempfile::TempDir,
         variables: &[(&str, &str)],
@@ -184,13 +190,13 @@ mod tests {
             let (_, value) = variables.iter().find(|(n, _)| *n == name)?;
             Some(root.path().join(value).into_os_string())
         };
-        let surroundings = Surroundings {
+        let environment = SearchEnvironment {
             variable: &variable,
             current_dir: Some(root.path().join("home/me/project/src")),
             root: root.path().to_owned(),
         };
         let relative = |path: &Path| path.strip_prefix(root.path()).unwrap().display().to_string();
-        find(&surroundings, driver_major)
+        find(&environment, driver_major)
             .iter()
             .map(|t| (relative(&t.library), t.found_by.replace(&root.path().display().to_string(), "")))
             .collect()
@@ -242,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheels_of_both_generations_are_known() {
+    fn wheels_of_both_layouts_are_found() {
         let root = machine(&[
             "venv/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
             "venv/lib/python3.11/site-packages/nvidia/cu13/include/cooperative_groups.h",
@@ -252,9 +258,9 @@ mod tests {
             "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/include/cooperative_groups.h",
         ]);
         let variable = |name: &str| (name == "VIRTUAL_ENV").then(|| root.path().join("venv").into());
-        let surroundings =
-            Surroundings { variable: &variable, current_dir: None, root: root.path().to_owned() };
-        let found = find(&surroundings, None);
+        let environment =
+            SearchEnvironment { variable: &variable, current_dir: None, root: root.path().to_owned() };
+        let found = find(&environment, None);
         assert_eq!(found.iter().map(|t| t.major).collect::<Vec<_>>(), [13, 12]);
         assert!(found.iter().all(|t| t.has_header("nv/target") && t.includes.len() == 2), "{found:?}");
     }

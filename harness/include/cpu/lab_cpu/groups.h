@@ -150,7 +150,7 @@ inline coalesced_group coalesced_threads(lab_cpu_at at = lab_cpu_at::here()) {
 template <unsigned N, class Parent = void>
 class thread_block_tile : public lab_cpu_lanes {
     static_assert(N >= 1 && (N & (N - 1)) == 0, "a tile has a power of two of threads");
-    static_assert(N <= 32, "tiles of more than one warp are not there on the cpu device");
+    static_assert(N <= 32, "tiles of more than one warp are not supported on the cpu device");
 
   public:
     // A tile without a parent type accepts any parent.
@@ -184,7 +184,7 @@ inline coalesced_group labeled_partition(const Group& group, T label, lab_cpu_at
     return coalesced_group(__match_any_sync(group.lab_cpu_mask(), label, at));
 }
 
-// Any of the groups above.
+// Holds any of the groups above.
 class thread_group {
     enum { grid, block, lanes } kind;
     coalesced_group some{0};

@@ -1,4 +1,4 @@
-// __half and __nv_bfloat16, alone and in pairs. Every operation is done in float or wider and rounded once, to nearest even.
+// __half and __nv_bfloat16, single and in pairs. Each operation is computed in float or double and rounded once, to nearest even.
 #pragma once
 
 // Rounds to a format with an exponent of `exponent` bits and a mantissa of `mantissa` bits.
@@ -242,7 +242,7 @@ struct __nv_bfloat16_raw {
     operator __nv_bfloat16() const { return __nv_bfloat16::of(x); }
 };
 
-// The same functions under the names of each format: one is `half`, pairs are `half2`, or `bfloat16` and `bfloat162`.
+// These functions under the names of each format: `half` and `half2`, or `bfloat16` and `bfloat162`.
 #define LAB_CPU_NAMES(T, P, one, pair)                                                       \
     inline T __float2##one(float x) { return x; }                                            \
     inline T __float2##one##_rn(float x) { return x; }                                       \
@@ -280,7 +280,7 @@ LAB_CPU_NAMES(__half, __half2, half, half2)
 LAB_CPU_NAMES(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 #undef LAB_CPU_NAMES
 
-// Infinities and NaNs as the headers name them.
+// Infinities and NaNs under the names of CUDA's headers.
 #define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00)
 #define CUDART_NAN_FP16 __ushort_as_half((unsigned short)0x7fff)
 #define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0)

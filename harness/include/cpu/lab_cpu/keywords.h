@@ -22,7 +22,7 @@
 
 // lab removes these words from a source before the compiler sees it. A word that is left comes from a macro.
 #define __shared__ \
-    _Pragma("GCC error \"__shared__ inside a macro is not understood on the cpu device: write the declaration out\"")
+    _Pragma("GCC error \"__shared__ inside a macro is not supported on the cpu device: write the declaration out\"")
 #define asm _Pragma("GCC error \"inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)\"") lab_cpu_asm
 
 #define threadIdx (lab_cpu_self->thread_index)

@@ -5,7 +5,7 @@
 
 #ifdef LAB_CPU_RACES
 
-enum : unsigned { lab_cpu_writes = 1, lab_cpu_relaxed = 2 };  // bits of an access
+enum : unsigned { lab_cpu_writes = 1, lab_cpu_relaxed = 2 };  // bits of an access's kind
 enum : unsigned { lab_cpu_loads, lab_cpu_stores, lab_cpu_modifies };
 
 struct lab_cpu_races_table {

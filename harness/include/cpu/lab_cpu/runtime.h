@@ -85,7 +85,7 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_flush() { std::
 // Static __shared__ memory. lab rewrites
 //     __shared__ float tile[32];
 // to  struct lab_cpu_shared_1 { float tile[32]; }; auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
-// A local struct is a type of its own in each function and each instantiation of a template: so is its slot.
+// A local struct is a separate type in each function and in each instantiation of a template, so each has its own slot.
 template <class T>
 inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 

@@ -1,4 +1,4 @@
-// CUDA's vector types and their makers, with CUDA's alignments.
+// CUDA's vector types with their alignments, and the functions that make them.
 #pragma once
 
 struct alignas(1) char1 {

@@ -1,19 +1,20 @@
-//! What `lab check` found in the bytes on disk: beside the verdict, never in its place.
+//! The findings of `lab check` in the bytes on disk. They are shown beside the verdict.
 
-use super::super::super::app::Judged;
-use super::super::super::text::printable;
-use super::super::super::theme::Theme;
-use super::{diagnostics, rows_of};
+use super::{diagnostics, reason_rows};
+use crate::state::FinishedRun;
+use crate::text::printable;
+use crate::theme::Theme;
 use lab_core::run::verdict::Outcome;
 use lab_protocol::report::Report;
 use ratatui::text::{Line, Span};
 
-/// The protocol's word for what came of it, when all tools have ended.
+/// The result line that the harness prints when all tools have ended.
 const RESULT: &str = "check";
+/// The result line that names the tools of a check.
 const TOOLS: &str = "check_tools";
 
-/// `✓ check  run 13: address, race clean`, or what was found, each with its line.
-pub fn lines(check: &Judged, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// `✓ check  run 13: address, race clean`, or the findings with their lines.
+pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (sign, style) = match check.verdict.outcome {
         Outcome::Pass => ("✓", theme.good()),
         Outcome::Fail => ("✗", theme.bad()),
@@ -24,7 +25,7 @@ pub fn lines(check: &Judged, columns: usize, theme: &Theme) -> Vec<Line<'static>
         None => check.verdict.why.as_str(),
     };
     let mut out = Vec::new();
-    for (row, text) in rows_of(&printable(says), columns.saturating_sub(9)).into_iter().enumerate() {
+    for (row, text) in reason_rows(&printable(says), columns.saturating_sub(9)).into_iter().enumerate() {
         let head = if row == 0 { format!("{sign} check  ") } else { " ".repeat(9) };
         out.push(Line::from(vec![Span::styled(head, style), Span::styled(text, theme.text())]));
     }
@@ -34,7 +35,7 @@ pub fn lines(check: &Judged, columns: usize, theme: &Theme) -> Vec<Line<'static>
     out
 }
 
-/// Whether these are the lines of a check that goes on.
-pub fn is_one(report: &Report) -> bool {
+/// The report is of a check in progress.
+pub fn is_check(report: &Report) -> bool {
     report.value(TOOLS).is_some()
 }

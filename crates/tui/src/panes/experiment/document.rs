@@ -1,36 +1,36 @@
-//! Text in sections, of which only the rows that are seen are formatted: a run.log may have thousands.
+//! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
-use super::super::super::diff::{Brush, Stop, View, plain};
-use super::super::super::text::{fit, pad};
-use super::super::super::theme::Theme;
-use super::super::correctness::fit_line;
-use super::super::run_log;
-use crate::search_highlight as found;
+use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
+use crate::search_highlight;
+use crate::text::{fit, pad};
+use crate::theme::Theme;
+use crate::widgets::evidence::fit_line;
+use crate::widgets::log_line::paint;
 use lab_core::text::sanitise::LogLine;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What rows are laid on.
+/// How rows are formatted.
 #[derive(Clone, Copy)]
 pub struct Sheet<'t> {
-    /// First column that is seen of a diff and of a log.
+    /// First visible column of a diff and of a log.
     pub left: usize,
     pub columns: usize,
-    /// What is searched for, to be marked; empty where nothing is.
+    /// The text whose matches are highlighted; empty without a search.
     pub needle: &'t str,
     pub theme: &'t Theme,
 }
 
 pub struct Section<'a> {
-    /// Empty where it needs none.
+    /// Empty where the section needs none.
     pub title: String,
     pub body: Body<'a>,
 }
 
 pub enum Body<'a> {
     Lines(Vec<Line<'static>>),
-    Diff(&'a View),
+    Diff(&'a DiffView),
     Log(&'a [LogLine]),
 }
 
@@ -43,17 +43,18 @@ impl<'a> Document<'a> {
         Document::new(vec![Section { title: String::new(), body: Body::Lines(lines) }])
     }
 
-    /// Sections with nothing to say are left out.
+    /// Empty sections are left out.
     pub fn new(sections: Vec<Section<'a>>) -> Self {
         Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many rows the text has.
+    pub fn rows(&self) -> usize {
         // No blank row behind the last.
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }
 
-    /// What row `at` says.
+    /// The text of row `at`.
     pub fn text(&self, at: usize, columns: usize) -> Cow<'a, str> {
         let mut left = at;
         for section in &self.sections {
@@ -77,15 +78,15 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Where each section begins, and each change of a diff but one right below the section's title.
-    pub fn starts(&self) -> Vec<Stop> {
+    /// The rows where sections and changes of a diff begin. A change right below its section's title is left out.
+    pub fn starts(&self) -> Vec<JumpTarget> {
         let mut starts = Vec::new();
         for (begin, section) in self.begins() {
-            starts.push(Stop { row: begin, is_head: true });
+            starts.push(JumpTarget { row: begin, is_head: true });
             if let Body::Diff(view) = &section.body {
                 let first = begin + section.title_rows();
                 let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
-                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+                starts.extend(changes.map(|stop| JumpTarget { row: first + stop.row, ..stop }));
             }
         }
         starts
@@ -132,24 +133,30 @@ impl<'a> Section<'a> {
         let (titles, blank) = (self.title_rows(), self.rows() - 1);
         if rows.start < titles {
             let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
-            out.push(found::mark(title, needle, theme));
+            out.push(search_highlight::mark(title, needle, theme));
         }
         let skip = rows.start.saturating_sub(titles);
         let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
                 let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
-                out.extend(lines.map(|line| found::mark(line, needle, theme)));
+                out.extend(lines.map(|line| search_highlight::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
-                let brush =
-                    Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
+                let brush = RowPainter {
+                    theme,
+                    ink: &no_line_styles,
+                    search: needle,
+                    columns,
+                    left,
+                    digits: view.digits(),
+                };
                 let seen = view.rows().iter().skip(skip).take(take);
                 out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
             }
             Body::Log(lines) => {
                 let seen = lines.iter().skip(skip).take(take);
-                out.extend(seen.map(|line| Line::from(run_log::paint(line, left, columns, needle, theme))));
+                out.extend(seen.map(|line| Line::from(paint(line, left, columns, needle, theme))));
             }
         }
         if rows.end > blank {
@@ -159,7 +166,7 @@ impl<'a> Section<'a> {
 }
 
 impl Body<'_> {
-    /// What row `at` says; of a line that is cut, what is seen.
+    /// The text of row `at`; of a line that is cut, its visible part.
     fn text(&self, at: usize, columns: usize) -> String {
         match self {
             Body::Lines(lines) => {
@@ -179,7 +186,7 @@ impl Body<'_> {
     }
 }
 
-/// `label  text`, the label beside the point.
+/// `label  text` with a dim label.
 pub fn labelled(label: &str, columns: usize, text: String, theme: &Theme) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("  {}  ", pad(label, columns)), theme.quiet()),

@@ -1,20 +1,27 @@
-//! What stands in a cell of the table, and what it looks like.
+//! The text and the style of a cell of the table.
 
-use super::super::super::app::App;
-use super::super::super::format;
-use super::super::super::table::{Column, Facts};
-use super::super::super::text::{fit, printable};
-use super::super::commits::{figure, mark};
+use crate::format;
+use crate::table::{Column, RowFacts};
+use crate::text::{fit, printable};
+use crate::theme::Theme;
+use crate::widgets::{figure, mark};
+use jiff::tz::TimeZone;
 use lab_core::config::Goal;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
 use ratatui::style::Style;
 
-/// From so many times as much on a change is told as a factor.
+/// A change by at least this factor is shown as a factor.
 const FACTOR: f64 = 10.0;
 
-pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts, app: &App) -> String {
+pub fn text(
+    column: Column,
+    width: usize,
+    experiment: &Experiment,
+    facts: &RowFacts,
+    zone: &TimeZone,
+) -> String {
     let row = &experiment.row;
     let change = experiment.measured.change;
     match column {
@@ -35,14 +42,14 @@ pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts
             let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
             fit(in_short(&device), width).into_owned()
         }
-        Column::When => experiment.decided.map(|at| format::date(at, &app.zone)).unwrap_or_default(),
+        Column::When => experiment.decided.map(|at| format::date(at, zone)).unwrap_or_default(),
         Column::Run => experiment.run.map(|run| run.to_string()).unwrap_or_default(),
         Column::Description => printable(&row.description).into_owned(),
     }
 }
 
-/// With what it is about in front, where that is not what the screen is about.
-pub fn description(experiment: &Experiment, facts: &Facts, shows_device: bool) -> String {
+/// The description; an experiment of another kernel or device names it in front.
+pub fn description(experiment: &Experiment, facts: &RowFacts, shows_device: bool) -> String {
     let mut about = Vec::new();
     if facts.of_another_kernel {
         about.extend(experiment.kernel.as_deref().map(problem));
@@ -57,8 +64,8 @@ pub fn description(experiment: &Experiment, facts: &Facts, shows_device: bool) -
     }
 }
 
-/// What tells a device from others: `NVIDIA GeForce RTX 4090` is the RTX 4090, and `cpu (emulated, 2 threads)` the
-/// cpu: that it is emulated the figure says. One experiment shown whole has the name as it is.
+/// The short name of a device: `NVIDIA GeForce RTX 4090` is `RTX 4090`, and `cpu (emulated, 2 threads)` is `cpu` (the figure
+/// tells that it is emulated). The details of an experiment show the full name.
 pub fn in_short(device: &str) -> &str {
     let mut name = device.split(" (").next().unwrap_or(device);
     for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
@@ -67,7 +74,7 @@ pub fn in_short(device: &str) -> &str {
     name
 }
 
-/// `kernels/rmsnorm/kernel.cu` is about rmsnorm.
+/// The problem of a kernel: `rmsnorm` of `kernels/rmsnorm/kernel.cu`.
 fn problem(kernel: &str) -> &str {
     kernel.rsplit('/').nth(1).unwrap_or(kernel)
 }
@@ -83,8 +90,7 @@ fn by(ratio: f64) -> String {
     if ratio + 1.0 >= FACTOR { format!("× {:.1}", ratio + 1.0) } else { format::percent(ratio) }
 }
 
-pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, app: &App) -> Style {
-    let theme = &app.theme;
+pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Goal, theme: &Theme) -> Style {
     let change = experiment.measured.change;
     match column {
         Column::Status => theme.experiment(experiment.row.status),
@@ -96,7 +102,7 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, app: &Ap
             Some(Speed::Faster) => theme.good(),
             Some(Speed::Slower) => theme.bad(),
             Some(Speed::Same) => theme.quiet(),
-            None => match change.map(|c| (c.ratio > 0.0) == (app.setup.goal == Goal::Maximize)) {
+            None => match change.map(|c| (c.ratio > 0.0) == (goal == Goal::Maximize)) {
                 Some(true) => theme.good(),
                 _ => theme.quiet(),
             },

@@ -1,33 +1,33 @@
-//! Which columns there is room for, and how wide they are.
+//! The columns that fit, and their widths.
 
-use super::super::super::app::App;
-use super::super::super::format;
-use super::super::super::table::Column;
-use super::super::super::text::{printable, width};
 use super::cells::in_short;
+use crate::format;
+use crate::table::{Column, Table};
+use crate::text::{printable, width};
+use lab_core::objective::Objective;
 
 /// Between two columns.
 pub const GAP: &str = "  ";
 
-/// A description of fewer columns than this makes way for no further column …
+/// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;
 
-/// … and one of fewer than this for none that says least.
+/// … and one narrower than this none to the least important ones.
 const SENTENCE: usize = 34;
 
-/// Below this a status is its sign alone.
+/// In a narrower table a status is its sign alone.
 const NARROW: usize = 50;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct ShownColumn {
     pub column: Column,
     pub width: usize,
 }
 
-/// Always there, beside the description that takes what is left.
+/// Columns that are always shown. The description takes the rest of the row.
 const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
 
-/// What comes next, the most telling first.
+/// Further columns, the most important first.
 const FURTHER: [Column; 8] = [
     Column::Change,
     Column::Best,
@@ -39,25 +39,25 @@ const FURTHER: [Column; 8] = [
     Column::Correctness,
 ];
 
-/// As many as fit into so many columns of the screen.
-pub fn choose(room: usize, app: &App) -> Vec<Shown> {
-    let device = app.present_device().and_then(|(device, _)| device);
+/// As many columns as fit into `room` cells. `device` is the device that was measured on last.
+pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColumn> {
     let device = device.map_or(0, |device| width(in_short(&printable(device))));
     let wide = |column| wide(column, room, device);
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
-    for column in FURTHER.into_iter().filter(|column| !app.table.is_silent(*column)) {
-        let says_least = matches!(column, Column::Run | Column::Correctness);
-        if left < taken(column) + if says_least { SENTENCE } else { DESCRIPTION } {
+    for column in FURTHER.into_iter().filter(|column| !table.has_no_values(*column)) {
+        let is_minor = matches!(column, Column::Run | Column::Correctness);
+        if left < taken(column) + if is_minor { SENTENCE } else { DESCRIPTION } {
             break;
         }
         left -= taken(column);
         shown.push(column);
     }
     let chosen = Column::ALL.into_iter().filter(|c| shown.contains(c));
-    let mut chosen: Vec<Shown> = chosen.map(|column| Shown { column, width: wide(column) }).collect();
-    chosen.push(Shown { column: Column::Description, width: left });
+    let mut chosen: Vec<ShownColumn> =
+        chosen.map(|column| ShownColumn { column, width: wide(column) }).collect();
+    chosen.push(ShownColumn { column: Column::Description, width: left });
     chosen
 }
 
@@ -72,7 +72,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::KernelUs => 10,
         Column::Correctness => 12,
         Column::Speed => 7,
-        // A longer one is cut: the description says more.
+        // A longer name is cut: the description is more important.
         Column::Device => device.clamp(6, 10),
         Column::When => 16,
         Column::Run => 5,
@@ -80,14 +80,15 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
     }
 }
 
-/// Figures stand under each other at their right ends.
+/// The column is aligned right.
 pub fn is_figure(column: Column) -> bool {
     matches!(column, Column::Figure | Column::Change | Column::Best | Column::KernelUs | Column::Run)
 }
 
-pub fn name(column: Column, app: &App) -> String {
+/// The heading of a column.
+pub fn name(column: Column, objective: &Objective) -> String {
     match column {
-        Column::Figure => printable(format::unit(&app.setup.objective)).into_owned(),
+        Column::Figure => printable(format::unit(objective)).into_owned(),
         _ => column.name().to_owned(),
     }
 }

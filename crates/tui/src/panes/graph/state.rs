@@ -1,30 +1,30 @@
-//! What the graph remembers: the commits as far as they were read, which is selected, and what it reads on to.
+//! The state of the graph: the commits as far as they were read, the selected one, and the target it reads on to.
 
-use super::super::super::event::GraphPage;
+use crate::reply::GraphPage;
 use lab_core::repo::{GraphEntry, Lanes, Marks, Place};
 use lab_core::run::experiment::Key;
 
-/// Commits that are held at most: 41 MiB, read on to in 0.9 s (`cargo bench --bench history -- 10000 200000`, on two cores
-/// with other work). All of a million would be ten times that, and nobody looks through them by eye.
-pub const HELD: usize = 100_000;
+/// Most commits that are held: 41 MiB, read in 0.9 s (`cargo bench --bench history -- 10000 200000`, on two cores with other
+/// work). A million would take ten times that, and nobody looks through them by eye.
+const HELD: usize = 100_000;
 
 #[derive(Clone, Debug)]
 pub struct GraphRow {
-    /// Without its parents: what they were for is the place.
+    /// Without its parents: `place` holds what they were needed for.
     pub entry: GraphEntry,
     pub(super) place: Place,
-    /// No branch holds it: it was put in.
+    /// No branch holds the commit: it was inserted.
     is_loose: bool,
 }
 
-/// What is read on to, page after page, until a key stops it.
+/// Where the graph reads on to, page after page, until a key stops it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Goal {
-    /// This row, from 0, or the last one.
+pub enum ReadTarget {
+    /// This row, counted from 0, or the last one.
     Row(usize),
-    /// The commit whose id begins so.
+    /// The commit whose id begins with these digits.
     Commit(String),
-    /// The commit that an experiment was tried on which no branch holds: it gets a row above it.
+    /// The parent of a commit that no branch holds: the commit is inserted above it.
     Tried(Box<GraphEntry>),
 }
 
@@ -35,13 +35,13 @@ pub struct GraphState {
     lanes: Lanes,
     /// There are no older ones.
     pub at_end: bool,
-    /// A page is on its way.
+    /// A page was asked for and has not come yet.
     pub asked: bool,
-    pub goal: Option<Goal>,
-    /// The commit of an experiment that no branch holds, as long as it is being read.
+    pub target: Option<ReadTarget>,
+    /// A commit that no branch holds, while its details are loaded.
     pub loose: Option<String>,
-    /// The experiment that was chosen when the selection here was last made.
-    pub known: Option<Key>,
+    /// The experiment that was selected on the screen when this selection was last made.
+    pub followed: Option<Key>,
     selected: usize,
     first: usize,
 }
@@ -50,8 +50,8 @@ impl GraphState {
     pub fn take_in(&mut self, page: GraphPage, marks: &Marks) {
         if page.is_first {
             if self.rows.get(self.selected).is_some_and(|row| row.is_loose) {
-                // It has to be looked for anew.
-                self.known = None;
+                // The inserted row is gone: it has to be looked for again.
+                self.followed = None;
             }
             self.rows.clear();
             self.lanes = Lanes::default();
@@ -69,7 +69,7 @@ impl GraphState {
         self.rows.len().saturating_sub(1)
     }
 
-    /// No more are taken in.
+    /// No more commits are held.
     pub fn is_full(&self) -> bool {
         self.rows.len() >= HELD
     }
@@ -82,7 +82,7 @@ impl GraphState {
         self.selected = self.selected.saturating_add_signed(by).min(self.last());
     }
 
-    /// To the commit whose id begins so; false where it was not read.
+    /// Selects the commit whose id begins with these digits; false where it was not read.
     pub fn go_to(&mut self, digits: &str) -> bool {
         let found = self.position(digits);
         self.selected = found.unwrap_or(self.selected).min(self.last());
@@ -93,25 +93,25 @@ impl GraphState {
         self.rows.iter().position(|row| row.entry.commit.id.starts_with(digits))
     }
 
-    /// Goes to the goal, as near as was read; true where it is there.
+    /// Selects the target, or the row nearest to it so far; true once it is reached.
     pub fn reach(&mut self) -> bool {
-        match self.goal.take() {
+        match self.target.take() {
             None => return true,
-            Some(Goal::Row(row)) => {
+            Some(ReadTarget::Row(row)) => {
                 self.selected = row.min(self.last());
-                self.goal = (self.selected != row).then_some(Goal::Row(row));
+                self.target = (self.selected != row).then_some(ReadTarget::Row(row));
             }
-            Some(Goal::Commit(digits)) => {
-                self.goal = (!self.go_to(&digits)).then_some(Goal::Commit(digits));
+            Some(ReadTarget::Commit(digits)) => {
+                self.target = (!self.go_to(&digits)).then_some(ReadTarget::Commit(digits));
             }
-            Some(Goal::Tried(entry)) => self.goal = self.put_in(entry).map(Goal::Tried),
+            Some(ReadTarget::Tried(entry)) => self.target = self.insert(entry).map(ReadTarget::Tried),
         }
-        self.goal.is_none()
+        self.target.is_none()
     }
 
-    /// Gives a commit that no branch holds a row above its first parent, and selects it; gives it back where the parent was
-    /// not read.
-    fn put_in(&mut self, mut entry: Box<GraphEntry>) -> Option<Box<GraphEntry>> {
+    /// Inserts a commit that no branch holds above its first parent, and selects it. Returns the commit where the parent
+    /// was not read yet.
+    fn insert(&mut self, mut entry: Box<GraphEntry>) -> Option<Box<GraphEntry>> {
         if self.go_to(&entry.commit.id) {
             return None;
         }
@@ -133,18 +133,23 @@ impl GraphState {
     }
 
     /// Rows below the selected one.
-    pub fn left_below(&self) -> usize {
+    pub fn rows_below(&self) -> usize {
         self.rows.len().saturating_sub(self.selected + 1)
     }
 
-    pub(super) fn bring_into_view(&mut self, rows: usize) -> usize {
+    /// The first visible row of so many: scrolls as little as keeps the selected row visible.
+    pub(super) fn first_of(&self, rows: usize) -> usize {
         let lowest = (self.selected + 1).saturating_sub(rows);
-        self.first = self.first.clamp(lowest, self.selected.max(lowest));
-        self.first
+        self.first.clamp(lowest, self.selected.max(lowest))
+    }
+
+    /// Takes the first visible row of the frame that was drawn.
+    pub fn set_first(&mut self, first: usize) {
+        self.first = first;
     }
 }
 
-/// The place of a further child right above its parent: beside all lines that come from above.
+/// The place of one more child right above its parent: beside all lines that come from above.
 fn above(parent: &Place) -> Place {
     let own = parent.has_child.then_some(parent.column);
     let mut passing: Vec<usize> = parent.passing.iter().chain(&parent.joins).copied().chain(own).collect();
@@ -186,38 +191,38 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_neared_with_each_page_and_forgotten_where_it_is_reached() {
+    fn a_target_is_neared_with_each_page_and_forgotten_once_it_is_reached() {
         let none = Marks::of(&[]);
         let mut state = GraphState::default();
         state.take_in(page(&["f", "e", "d"], true, false), &none);
-        assert!(state.reach(), "there is no goal");
-        state.goal = Some(Goal::Row(4));
+        assert!(state.reach(), "there is no target");
+        state.target = Some(ReadTarget::Row(4));
         assert!(!state.reach() && state.at() == 2);
         state.take_in(page(&["c", "b", "a"], false, true), &none);
-        assert!(state.reach() && state.at() == 4 && state.goal.is_none());
-        state.goal = Some(Goal::Commit("d".into()));
+        assert!(state.reach() && state.at() == 4 && state.target.is_none());
+        state.target = Some(ReadTarget::Commit("d".into()));
         assert!(state.reach() && state.at() == 2);
-        state.goal = Some(Goal::Row(usize::MAX));
+        state.target = Some(ReadTarget::Row(usize::MAX));
         assert!(!state.reach() && state.at() == 5, "as far as there is something");
     }
 
     #[test]
-    fn what_no_branch_holds_is_put_in_above_its_parent_once() {
+    fn a_commit_that_no_branch_holds_is_inserted_above_its_parent_once() {
         let none = Marks::of(&[]);
         let mut state = GraphState::default();
         state.take_in(page(&["c", "b", "a"], true, true), &none);
-        state.goal = Some(Goal::Tried(Box::new(entry("x", &["z"]))));
-        assert!(!state.reach() && ids(&state) == "c b a" && state.goal.is_some());
+        state.target = Some(ReadTarget::Tried(Box::new(entry("x", &["z"]))));
+        assert!(!state.reach() && ids(&state) == "c b a" && state.target.is_some());
         for _ in 0..2 {
-            state.goal = Some(Goal::Tried(Box::new(entry("x", &["b"]))));
+            state.target = Some(ReadTarget::Tried(Box::new(entry("x", &["b"]))));
             assert!(state.reach());
             assert_eq!((ids(&state).as_str(), state.at()), ("c x b a", 1));
         }
         let place = &state.rows[1].place;
         assert_eq!((place.column, &place.parents[..], &place.passing[..]), (1, &[0][..], &[0][..]));
-        // Read anew it is gone, and has to be looked for.
-        state.known = Some(Key { commit: "x".into(), run: None, decided: None });
+        // The first page of a new walk removes it: it has to be looked for again.
+        state.followed = Some(Key { commit: "x".into(), run: None, decided: None });
         state.take_in(page(&["c", "b", "a"], true, true), &none);
-        assert_eq!((ids(&state).as_str(), state.known.is_none()), ("c b a", true));
+        assert_eq!((ids(&state).as_str(), state.followed.is_none()), ("c b a", true));
     }
 }

@@ -1,12 +1,13 @@
-//! The whole file: a gutter with the cursor, the worst message's sign, the number, what changed; the messages of a
+//! The whole file: a gutter with the cursor, the worst message's sign, the line's number and its change; the messages of a
 //! line below it.
 
-use super::looks;
-use super::state::{Change, Row, SourceState, wrapped};
-use crate::line_layout::{Look, lay};
+use super::colours_of;
+use super::state::{FileFit, FileRow, LineChange, SourceState, message_columns, wrapped};
+use crate::line_layout::{StyledRange, layout_line};
 use crate::search_highlight::find_all;
-use crate::source::{Message, Standing, Which};
+use crate::source::{Freshness, SourceMessage, SourceVersion};
 use crate::theme::{DiffRole, Theme};
+use crate::widgets::PaneSlot;
 use lab_protocol::report::Severity;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -17,43 +18,42 @@ use std::ops::Range;
 /// Tab stops as compilers count columns.
 const COMPILER_TAB: usize = 8;
 
-pub fn draw(
-    frame: &mut Frame,
-    area: Rect,
-    state: &mut SourceState,
-    theme: &Theme,
-    focused: bool,
-    search: &str,
-) {
-    let digits = state.count().to_string().len().max(3);
-    // Cursor, sign, number, change, and a blank.
-    let gutter = digits + 4;
-    let room = usize::from(area.width).saturating_sub(gutter);
-    let rows = state.in_sight(room.saturating_sub(2), usize::from(area.height)).to_vec();
-    let painter = Painter { state, theme, digits, gutter, room, focused, search };
-    for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
-        frame.render_widget(painter.row(row), Rect { y, height: 1, ..area });
+pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFit, theme: &Theme) {
+    let area = slot.body();
+    let Some(layout) = state.layout_of(fit) else { return };
+    let painter = FilePainter {
+        state,
+        theme,
+        digits: state.digits(),
+        gutter: state.gutter(),
+        columns: state.text_columns(area),
+        focused: slot.is_focused,
+        search: slot.needle,
+    };
+    for (row, y) in layout.rows.iter().skip(fit.first).zip(area.top()..area.bottom()) {
+        frame.render_widget(painter.row(*row), Rect { y, height: 1, ..area });
     }
 }
 
-struct Painter<'a> {
+struct FilePainter<'a> {
     state: &'a SourceState,
     theme: &'a Theme,
     digits: usize,
     gutter: usize,
-    room: usize,
+    /// Columns of the text.
+    columns: usize,
     focused: bool,
     search: &'a str,
 }
 
-impl Painter<'_> {
-    fn row(&self, row: Row) -> Line<'static> {
+impl FilePainter<'_> {
+    fn row(&self, row: FileRow) -> Line<'static> {
         match row {
-            Row::Line(line) => self.line(line),
-            Row::Message { line, message, part } => {
+            FileRow::Line(line) => self.line(line),
+            FileRow::SourceMessage { line, message, part } => {
                 self.message(self.state.messages.at(line).get(message), part)
             }
-            Row::Elsewhere { message, part } => {
+            FileRow::Elsewhere { message, part } => {
                 self.message(self.state.messages.elsewhere.get(message), part)
             }
         }
@@ -70,29 +70,29 @@ impl Painter<'_> {
             worst.map_or(Span::raw(" "), |worst| Span::styled(sign(worst.severity), style(worst, theme))),
             Span::styled(format!("{:>1$}", line + 1, self.digits), theme.gutter(here)),
             match state.change(line) {
-                Some(Change::New) => Span::styled("+", theme.diff(DiffRole::Added)),
-                Some(Change::Changed) => Span::styled("~", theme.warn()),
-                Some(Change::GoneBelow) => Span::styled("-", theme.diff(DiffRole::Removed)),
+                Some(LineChange::New) => Span::styled("+", theme.diff(DiffRole::Added)),
+                Some(LineChange::Changed) => Span::styled("~", theme.warn()),
+                Some(LineChange::GoneBelow) => Span::styled("-", theme.diff(DiffRole::Removed)),
                 None => Span::raw(" "),
             },
             Span::raw(" "),
         ];
-        let ink = looks(state.colours(Which::Present), line, theme);
-        let about: Vec<Look> = messages
+        let ink = colours_of(state.colours(SourceVersion::Present), line, theme);
+        let about: Vec<StyledRange> = messages
             .iter()
-            .filter(|message| message.standing != Standing::Lost)
+            .filter(|message| message.freshness != Freshness::Lost)
             .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_underline(m.severity))))
             .take(1)
             .collect();
         let found = find_all(text, self.search).into_iter();
-        let found: Vec<Look> = found.map(|range| (range, theme.search_match())).collect();
-        spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left, self.room));
+        let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
+        spans.extend(layout_line(text, theme.text(), &[&ink, &about, &found], state.left, self.columns));
         Line::from(spans)
     }
 
-    fn message(&self, message: Option<&Message>, part: usize) -> Line<'static> {
+    fn message(&self, message: Option<&SourceMessage>, part: usize) -> Line<'static> {
         let Some(message) = message else { return Line::default() };
-        let rows = wrapped(message, self.room.saturating_sub(2));
+        let rows = wrapped(message, message_columns(self.columns));
         let text = rows.into_iter().nth(part).unwrap_or_default();
         let sign = if part == 0 { sign(message.severity) } else { " " };
         let style = style(message, self.theme);
@@ -120,14 +120,14 @@ fn rank(severity: Severity) -> usize {
     }
 }
 
-fn style(message: &Message, theme: &Theme) -> Style {
-    match message.standing {
-        Standing::Fresh => theme.diagnostic(message.severity),
-        Standing::Stale | Standing::Lost => theme.quiet(),
+fn style(message: &SourceMessage, theme: &Theme) -> Style {
+    match message.freshness {
+        Freshness::Fresh => theme.diagnostic(message.severity),
+        Freshness::Stale | Freshness::Lost => theme.quiet(),
     }
 }
 
-/// The word at a column as compilers count them, from 1; what is no word is one letter.
+/// The word at a column as compilers count them, from 1. A character outside a word stands for itself.
 fn word_at(text: &str, column: u32) -> Option<Range<usize>> {
     let wanted = (column as usize).checked_sub(1)?;
     let mut at = 0;

@@ -1,36 +1,40 @@
-//! What the view Source remembers: the reading that is shown, the cursor, what is in sight.
+//! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the visible rows.
 
-use crate::diff::{self, Form, Sign};
+use crate::diff::{self, DiffLayout, LineKind};
 use crate::highlight::Highlighted;
-use crate::source::{Asked, Message, Messages, Source, Text, Which, carry};
+use crate::source::{
+    Freshness, Source, SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion,
+    carry_highlighting,
+};
 use crate::text::wrap;
 use lab_core::run::RunId;
+use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// All of kernel.cu.
+pub enum SourceMode {
+    /// The whole kernel.
     #[default]
     File,
-    /// What changed, one line under the other.
+    /// The changes, old and new lines one under the other.
     Unified,
-    /// Both sides beside each other.
+    /// The changes, old and new text side by side.
     Split,
 }
 
-/// What became of a line since the base.
+/// What happened to a line since the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum LineChange {
     New,
     Changed,
-    /// Lines behind it are gone.
+    /// Lines below it were removed.
     GoneBelow,
 }
 
 /// One row of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum FileRow {
     /// A part of a message about another file.
     Elsewhere {
         message: usize,
@@ -38,46 +42,67 @@ pub(super) enum Row {
     },
     Line(usize),
     /// A part of a message about the line.
-    Message {
+    SourceMessage {
         line: usize,
         message: usize,
         part: usize,
     },
 }
 
-/// Rows that a message may take.
+/// Most rows of a message.
 const PARTS: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct SourceState {
-    pub mode: Mode,
-    /// Compared with the chosen experiment, where one is chosen.
-    pub against_chosen: bool,
-    /// What is being read, or was read last.
-    pub asked: Option<Asked>,
+    pub mode: SourceMode,
+    /// Compare with the selected experiment instead of the incumbent.
+    pub against_selected: bool,
+    /// The latest request.
+    pub request: Option<SourceRequest>,
     pub(super) source: Option<Source>,
     colours: [Highlighted; 2],
-    pub(super) messages: Messages,
-    /// Of which runs they are, and how many each had.
+    pub(super) messages: SourceMessages,
+    /// The runs of the messages, and how many each had.
     placed: Option<Vec<(RunId, usize)>>,
-    /// The run whose first error the cursor was put at.
-    met: Option<RunId>,
-    changes: BTreeMap<usize, Change>,
+    /// The newest run whose first error the cursor went to.
+    visited: Option<RunId>,
+    changes: BTreeMap<usize, LineChange>,
     /// Where changes begin.
     starts: Vec<usize>,
-    pub(super) view: diff::View,
+    pub(super) view: diff::DiffView,
     /// The line of the cursor, from 0.
     cursor: usize,
     first: usize,
-    /// First column shown.
+    /// First visible column.
     pub left: usize,
-    /// The cursor jumped: what was out of sight comes to the middle.
+    /// The cursor jumped: a line that was not visible comes to the middle.
     jumped: bool,
-    rows: Vec<Row>,
+    /// The rows of the file at the last frame's width.
+    layout: Option<FileLayout>,
+}
+
+/// The rows of the file, with messages wrapped to so many columns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FileLayout {
+    columns: usize,
+    pub(super) rows: Vec<FileRow>,
     /// The row of each line.
     places: Vec<usize>,
-    /// The columns that `rows` are made for.
-    columns: Option<usize>,
+}
+
+/// How the file fits into an area: drawing works it out, and the next update stores it.
+#[derive(Clone, Debug)]
+pub(super) struct FileFit {
+    /// A new layout, where the width, the text or the messages changed.
+    layout: Option<FileLayout>,
+    pub(super) first: usize,
+}
+
+/// How the pane fits into its area.
+#[derive(Clone, Debug)]
+pub struct SourceFit {
+    pub(super) diff: diff::DiffFit,
+    pub(super) file: Option<FileFit>,
 }
 
 impl SourceState {
@@ -85,75 +110,75 @@ impl SourceState {
         self.source.as_ref()
     }
 
-    pub(super) fn text(&self) -> Option<&Text> {
+    pub(super) fn text(&self) -> Option<&SourceText> {
         Some(&self.source.as_ref()?.present.as_ref().ok()?.text)
     }
 
-    /// Takes a reading. The cursor stays with its line, and what did not change keeps its colours.
+    /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their colours.
     pub fn take(&mut self, source: Source) {
         let old = self.source.replace(source);
         let text = |source: &Source, which| match which {
-            Which::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
-            Which::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
+            SourceVersion::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
+            SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
         };
         let of = |which| {
             let new = self.source.as_ref().and_then(|source| text(source, which));
             (old.as_ref().and_then(|source| text(source, which)), new)
         };
-        for which in [Which::Present, Which::Base] {
+        for which in [SourceVersion::Present, SourceVersion::Base] {
             self.colours[which as usize] = match of(which) {
-                (Some(old), Some(new)) => carry(&old, &self.colours[which as usize], &new),
+                (Some(old), Some(new)) => carry_highlighting(&old, &self.colours[which as usize], &new),
                 _ => Highlighted::default(),
             };
         }
-        // A file that is away for a moment comes back where it was looked at.
-        match of(Which::Present) {
+        // A file that is away for a moment comes back at the line that was visible.
+        match of(SourceVersion::Present) {
             (Some(old), Some(new)) => self.cursor = old.follow(self.cursor, &new),
             (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
             (_, None) => {}
         }
         let diff = self.source.as_ref().map(|source| Arc::clone(&source.diff)).unwrap_or_default();
-        (self.changes, self.starts) = changes(&diff, self.text().map_or(0, Text::len));
+        (self.changes, self.starts) = changes(&diff, self.text().map_or(0, SourceText::len));
         self.view.set(diff);
         self.placed = None;
-        self.columns = None;
+        self.layout = None;
     }
 
     /// The texts whose colours are wanted.
-    pub fn texts(&self) -> impl Iterator<Item = (Which, Arc<str>)> {
+    pub fn texts(&self) -> impl Iterator<Item = (SourceVersion, Arc<str>)> {
         let source = self.source.as_ref();
         let present = source.and_then(|source| source.present.as_ref().ok()).map(|present| &present.text);
         let base = source.and_then(|source| source.base.as_ref().ok()).map(|base| &base.text);
-        let both = [(Which::Present, present), (Which::Base, base)];
+        let both = [(SourceVersion::Present, present), (SourceVersion::Base, base)];
         both.into_iter().filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
     }
 
-    /// Takes colours, where they are still of the text that is shown; false where not.
-    pub fn take_colours(&mut self, which: Which, of: &[u8], found: Highlighted) -> bool {
+    /// Takes colours; false where they belong to a text that is no longer shown.
+    pub fn take_colours(&mut self, which: SourceVersion, of: &[u8], colours: Highlighted) -> bool {
         let is_shown = self.texts().any(|(w, text)| w == which && std::ptr::eq(text.as_bytes(), of));
         if is_shown {
-            self.colours[which as usize] = found;
+            self.colours[which as usize] = colours;
         }
         is_shown
     }
 
-    pub(super) fn colours(&self, which: Which) -> &Highlighted {
+    pub(super) fn colours(&self, which: SourceVersion) -> &Highlighted {
         &self.colours[which as usize]
     }
 
-    /// The messages of these runs, so many of each, are placed already.
+    /// The messages of these runs, with these counts, are placed already.
     pub fn has_placed(&self, runs: &[(RunId, usize)]) -> bool {
         self.placed.as_deref() == Some(runs)
     }
 
-    /// Takes messages. The first error of a run that was not met before takes the cursor.
-    pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: Messages) {
+    /// Takes messages. The cursor goes to the first error of a run that is newer than those visited.
+    pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: SourceMessages) {
         self.messages = messages;
-        self.columns = None;
+        self.layout = None;
         let newest = runs.iter().map(|(run, _)| *run).max();
         self.placed = Some(runs);
-        if let (Some(line), true) = (self.messages.first_error(), newest > self.met) {
-            self.met = newest;
+        if let (Some(line), true) = (self.messages.first_error(), newest > self.visited) {
+            self.visited = newest;
             self.jump(line);
         }
     }
@@ -161,14 +186,18 @@ impl SourceState {
     pub fn turn(&mut self) {
         let line = self.line();
         self.mode = match self.mode {
-            Mode::File => Mode::Unified,
-            Mode::Unified => Mode::Split,
-            Mode::Split => Mode::File,
+            SourceMode::File => SourceMode::Unified,
+            SourceMode::Unified => SourceMode::Split,
+            SourceMode::Split => SourceMode::File,
         };
-        self.view.set_form(if self.mode == Mode::Split { Form::Split } else { Form::Unified });
+        self.view.set_form(if self.mode == SourceMode::Split {
+            DiffLayout::Split
+        } else {
+            DiffLayout::Unified
+        });
         match (self.mode, line) {
-            (Mode::File, Some(line)) => self.jump(line as usize - 1),
-            (Mode::Unified, Some(line)) => self.view.go_to_line(line),
+            (SourceMode::File, Some(line)) => self.jump(line as usize - 1),
+            (SourceMode::Unified, Some(line)) => self.view.go_to_line(line),
             _ => {}
         }
     }
@@ -177,35 +206,37 @@ impl SourceState {
     pub fn line(&self) -> Option<u32> {
         let of_file = || u32::try_from(self.cursor + 1).ok();
         match self.mode {
-            _ if self.text().is_none_or(Text::is_empty) => None,
-            Mode::File => of_file(),
-            Mode::Unified | Mode::Split => self.view.line().filter(|line| *line > 0).or_else(of_file),
+            _ if self.text().is_none_or(SourceText::is_empty) => None,
+            SourceMode::File => of_file(),
+            SourceMode::Unified | SourceMode::Split => {
+                self.view.line().filter(|line| *line > 0).or_else(of_file)
+            }
         }
     }
 
     fn last(&self) -> usize {
-        self.text().map_or(0, Text::len).saturating_sub(1)
+        self.text().map_or(0, SourceText::len).saturating_sub(1)
     }
 
     pub fn move_by(&mut self, by: isize) {
         match self.mode {
-            Mode::File => self.cursor = self.cursor.saturating_add_signed(by).min(self.last()),
-            Mode::Unified | Mode::Split => self.view.move_by(by),
+            SourceMode::File => self.cursor = self.cursor.saturating_add_signed(by).min(self.last()),
+            SourceMode::Unified | SourceMode::Split => self.view.move_by(by),
         }
     }
 
-    /// To what is in this row of the room at the last frame, counted from its top; false where nothing is.
+    /// Moves the cursor to this visible row of the last frame, counted from the top; false where the row is empty.
     pub fn click(&mut self, row: usize) -> bool {
         match self.mode {
-            Mode::File => {
-                let line = match self.rows.get(self.first + row) {
-                    Some(Row::Line(line) | Row::Message { line, .. }) => Some(*line),
-                    Some(Row::Elsewhere { .. }) | None => None,
+            SourceMode::File => {
+                let line = match self.layout.as_ref().and_then(|layout| layout.rows.get(self.first + row)) {
+                    Some(FileRow::Line(line) | FileRow::SourceMessage { line, .. }) => Some(*line),
+                    Some(FileRow::Elsewhere { .. }) | None => None,
                 };
                 self.cursor = line.unwrap_or(self.cursor);
                 line.is_some()
             }
-            Mode::Unified | Mode::Split => {
+            SourceMode::Unified | SourceMode::Split => {
                 let row = self.view.first() + row;
                 let is_there = row < self.view.rows().len();
                 if is_there {
@@ -216,19 +247,21 @@ impl SourceState {
         }
     }
 
-    /// To one of the rows that [`SourceState::count`] counts.
+    /// Goes to one of the rows that [`SourceState::count`] counts.
     pub fn go_to(&mut self, row: usize) {
         match self.mode {
-            Mode::File => self.jump(row),
-            Mode::Unified | Mode::Split => self.view.go_to(row),
+            SourceMode::File => self.jump(row),
+            SourceMode::Unified | SourceMode::Split => self.view.go_to(row),
         }
     }
 
-    /// To a line by its number, in a diff to the nearest that it shows.
+    /// Goes to a line by its number; in a diff, to the nearest line that is shown.
     pub fn go_to_line(&mut self, number: usize) {
         match self.mode {
-            Mode::File => self.jump(number.saturating_sub(1)),
-            Mode::Unified | Mode::Split => self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX)),
+            SourceMode::File => self.jump(number.saturating_sub(1)),
+            SourceMode::Unified | SourceMode::Split => {
+                self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX))
+            }
         }
     }
 
@@ -237,23 +270,23 @@ impl SourceState {
         self.jumped = true;
     }
 
-    /// To the next message; in a diff, and where there is none, to the next change. False where there is neither.
+    /// Goes to the next message; in a diff or without messages, to the next change. False where there is neither.
     pub fn step_mark(&mut self, forward: bool) -> bool {
         let lines: Vec<usize> = self.messages.lines().collect();
         match self.mode {
-            Mode::File if !lines.is_empty() => self.step(&lines, forward),
+            SourceMode::File if !lines.is_empty() => self.step(&lines, forward),
             _ => self.step_change(forward),
         }
     }
 
     pub fn step_change(&mut self, forward: bool) -> bool {
         match self.mode {
-            Mode::File => self.step(&self.starts.clone(), forward),
-            Mode::Unified | Mode::Split => self.view.step_hunk(forward),
+            SourceMode::File => self.step(&self.starts.clone(), forward),
+            SourceMode::Unified | SourceMode::Split => self.view.step_hunk(forward),
         }
     }
 
-    /// Round the end.
+    /// Goes to the next of these lines, from the last to the first.
     fn step(&mut self, lines: &[usize], forward: bool) -> bool {
         let next = match forward {
             true => lines.iter().find(|line| **line > self.cursor).or(lines.first()),
@@ -265,28 +298,29 @@ impl SourceState {
         next.is_some()
     }
 
-    /// What a search goes through: lines of the file, or rows of the diff.
+    /// Rows that a search goes through: lines of the file, or rows of the diff.
     pub fn count(&self) -> usize {
         match self.mode {
-            Mode::File => self.text().map_or(0, Text::len),
-            Mode::Unified | Mode::Split => self.view.rows().len(),
+            SourceMode::File => self.text().map_or(0, SourceText::len),
+            SourceMode::Unified | SourceMode::Split => self.view.rows().len(),
         }
     }
 
-    pub fn says(&self, at: usize) -> String {
+    /// The text of one of them.
+    pub fn row_text(&self, at: usize) -> String {
         match self.mode {
-            Mode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
-            Mode::Unified | Mode::Split => self.view.text(at),
+            SourceMode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
+            SourceMode::Unified | SourceMode::Split => self.view.text(at),
         }
     }
 
-    /// Where the cursor is among them.
+    /// The cursor's row among them.
     pub fn at(&self) -> usize {
-        if self.mode == Mode::File { self.cursor } else { self.view.cursor() }
+        if self.mode == SourceMode::File { self.cursor } else { self.view.cursor() }
     }
 
-    /// What compilers say of a line, from 0.
-    pub fn messages_at(&self, line: usize) -> &[Message] {
+    /// The compilers' messages at a line, counted from 0.
+    pub fn messages_at(&self, line: usize) -> &[SourceMessage] {
         self.messages.at(line)
     }
 
@@ -294,56 +328,100 @@ impl SourceState {
         self.cursor
     }
 
-    pub(super) fn change(&self, line: usize) -> Option<Change> {
+    pub(super) fn change(&self, line: usize) -> Option<LineChange> {
         self.changes.get(&line).copied()
     }
 
-    /// The rows of the file in sight of so many, where messages have so many columns.
-    pub(super) fn in_sight(&mut self, columns: usize, height: usize) -> &[Row] {
-        if self.columns != Some(columns) {
-            self.lay_out(columns);
+    /// How the pane fits into the area below its title.
+    pub(super) fn fit(&self, area: Rect) -> SourceFit {
+        let height = usize::from(area.height);
+        let file = (self.mode == SourceMode::File && self.text().is_some())
+            .then(|| self.fit_file(message_columns(self.text_columns(area)), height));
+        SourceFit { diff: self.view.fit(area.width, height), file }
+    }
+
+    /// Takes the fit of the frame that was drawn.
+    pub fn take_fit(&mut self, fit: SourceFit) {
+        self.view.take(fit.diff);
+        if let Some(file) = fit.file {
+            self.jumped = false;
+            self.first = file.first;
+            if file.layout.is_some() {
+                self.layout = file.layout;
+            }
         }
-        let top = self.places.get(self.cursor).copied().unwrap_or(0);
-        let next = self.places.get(self.cursor + 1).copied().unwrap_or(self.rows.len());
-        let is_in_sight = top >= self.first && next <= self.first + height;
-        if std::mem::take(&mut self.jumped) && !is_in_sight {
-            self.first = top.saturating_sub(height / 2);
+    }
+
+    /// Digits of a line number.
+    pub(super) fn digits(&self) -> usize {
+        self.count().to_string().len().max(3)
+    }
+
+    /// Columns before the text: cursor, sign, number, change, and a blank.
+    pub(super) fn gutter(&self) -> usize {
+        self.digits() + 4
+    }
+
+    /// Columns of the text.
+    pub(super) fn text_columns(&self, area: Rect) -> usize {
+        usize::from(area.width).saturating_sub(self.gutter())
+    }
+
+    /// The layout that a fit draws.
+    pub(super) fn layout_of<'a>(&'a self, fit: &'a FileFit) -> Option<&'a FileLayout> {
+        fit.layout.as_ref().or(self.layout.as_ref())
+    }
+
+    fn fit_file(&self, columns: usize, height: usize) -> FileFit {
+        let is_current = self.layout.as_ref().is_some_and(|layout| layout.columns == columns);
+        let layout = (!is_current).then(|| self.lay_out(columns));
+        let empty = FileLayout::default();
+        let current = layout.as_ref().or(self.layout.as_ref()).unwrap_or(&empty);
+        let mut first = self.first;
+        let top = current.places.get(self.cursor).copied().unwrap_or(0);
+        let next = current.places.get(self.cursor + 1).copied().unwrap_or(current.rows.len());
+        let is_visible = top >= first && next <= first + height;
+        if self.jumped && !is_visible {
+            first = top.saturating_sub(height / 2);
         }
-        // Some rows around the cursor, its messages, and at the top what is said of other files.
+        // Keep some rows around the cursor and the messages of its line visible; on the first line, the messages about
+        // other files too.
         let around = (height / 4).min(5);
         let highest = if self.cursor == 0 { 0 } else { top.saturating_sub(around) };
         let lowest = (next + around).saturating_sub(height).min(top);
-        let first = if highest < lowest { lowest } else { self.first.clamp(lowest, highest) };
-        self.first = first.min(self.rows.len().saturating_sub(height));
-        let end = (self.first + height).min(self.rows.len());
-        &self.rows[self.first.min(end)..end]
+        first = if highest < lowest { lowest } else { first.clamp(lowest, highest) };
+        let first = first.min(current.rows.len().saturating_sub(height));
+        FileFit { layout, first }
     }
 
-    fn lay_out(&mut self, columns: usize) {
-        let parts = |message: &Message| 0..wrapped(message, columns).len();
-        self.rows.clear();
-        self.places.clear();
+    fn lay_out(&self, columns: usize) -> FileLayout {
+        let parts = |message: &SourceMessage| 0..wrapped(message, columns).len();
+        let mut layout = FileLayout { columns, ..FileLayout::default() };
         for (message, about) in self.messages.elsewhere.iter().enumerate() {
-            self.rows.extend(parts(about).map(|part| Row::Elsewhere { message, part }));
+            layout.rows.extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
         }
-        for line in 0..self.text().map_or(0, Text::len) {
-            self.places.push(self.rows.len());
-            self.rows.push(Row::Line(line));
+        for line in 0..self.text().map_or(0, SourceText::len) {
+            layout.places.push(layout.rows.len());
+            layout.rows.push(FileRow::Line(line));
             for (message, about) in self.messages.at(line).iter().enumerate() {
-                self.rows.extend(parts(about).map(|part| Row::Message { line, message, part }));
+                layout.rows.extend(parts(about).map(|part| FileRow::SourceMessage { line, message, part }));
             }
         }
-        self.columns = Some(columns);
+        layout
     }
 }
 
-/// A message in rows, with its word before it and how it stands behind it.
-pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
-    use crate::source::Standing;
-    let behind = match message.standing {
-        Standing::Fresh => "",
-        Standing::Stale => " (stale: the file is newer)",
-        Standing::Lost => " (stale: this line has changed since)",
+/// Columns of a message in a text of so many columns: its sign stands before it.
+pub(super) fn message_columns(text_columns: usize) -> usize {
+    text_columns.saturating_sub(2)
+}
+
+/// A message in rows: its severity, its text, and whether it is stale.
+pub(super) fn wrapped(message: &SourceMessage, columns: usize) -> Vec<String> {
+    let behind = match message.freshness {
+        Freshness::Fresh => "",
+        Freshness::Stale => " (stale: the file is newer)",
+        Freshness::Lost => " (stale: this line has changed since)",
     };
     let text = format!("{}: {}{behind}", message.word(), message.text);
     let mut rows = wrap(&text, columns);
@@ -351,31 +429,31 @@ pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
     rows
 }
 
-/// What became of each line, and where changes begin.
-fn changes(diff: &diff::Diff, lines: usize) -> (BTreeMap<usize, Change>, Vec<usize>) {
+/// What happened to each line, and where changes begin.
+fn changes(diff: &diff::Diff, lines: usize) -> (BTreeMap<usize, LineChange>, Vec<usize>) {
     let mut all = BTreeMap::new();
     let mut starts = Vec::new();
     for hunk in diff.hunks() {
-        // The line of the new text before the one that is looked at.
+        // The line of the new text above the present one.
         let mut above = (hunk.new as usize).saturating_sub(1);
         if hunk.counts().1 == 0 {
             above = hunk.new as usize;
         }
-        for change in hunk.lines.chunk_by(|a, b| (a.sign == Sign::Same) == (b.sign == Sign::Same)) {
+        for change in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Same) == (b.kind == LineKind::Same)) {
             let added: Vec<usize> = change.iter().filter_map(|line| Some(line.new? as usize - 1)).collect();
-            let is_change = change.iter().any(|line| line.sign != Sign::Same);
+            let is_change = change.iter().any(|line| line.kind != LineKind::Same);
             if is_change && lines > 0 {
-                // Where no line is like one that was there, all of them stand in the place of all that went.
-                let has_removed = change.iter().any(|line| line.sign == Sign::Removed);
+                // Where no new line resembles an old one, all new lines replace all removed ones.
+                let has_removed = change.iter().any(|line| line.kind == LineKind::Removed);
                 let is_other = has_removed && change.iter().all(|line| line.beside.is_none());
-                let became = |line: &diff::Line| match line.beside.is_some() || is_other {
-                    true => Change::Changed,
-                    false => Change::New,
+                let became = |line: &diff::DiffLine| match line.beside.is_some() || is_other {
+                    true => LineChange::Changed,
+                    false => LineChange::New,
                 };
                 all.extend(change.iter().filter_map(|line| Some((line.new? as usize - 1, became(line)))));
                 let start = added.first().copied().unwrap_or(above.saturating_sub(1)).min(lines - 1);
                 if added.is_empty() {
-                    all.insert(start, Change::GoneBelow);
+                    all.insert(start, LineChange::GoneBelow);
                 }
                 starts.push(start);
             }

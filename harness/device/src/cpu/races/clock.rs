@@ -1,6 +1,6 @@
-//! Vector clocks of CUDA threads, in two levels: a map from blocks to the vector of their threads' times. Blocks of which
-//! nothing is known take no memory. Threads share equal vectors, so a barrier costs one vector for the block and not one
-//! for each thread.
+//! Vector clocks of CUDA threads, in two levels: a map from blocks to the vector of their threads' times. Blocks of
+//! which nothing is known take no memory. Threads share equal vectors, so a barrier costs one vector for the block
+//! and not one for each thread.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -22,6 +22,7 @@ pub const LOG_VARIABLE: &str = "LAB_RACES";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Race {
+    /// The memory that holds the bytes.
     pub memory: MemorySpace,
     /// In the order in which they ran.
     pub accesses: [RacingAccess; 2],
@@ -31,6 +32,7 @@ pub struct Race {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemorySpace {
+    /// Global memory, which all blocks share.
     Global,
     /// The block's shared memory.
     Shared,
@@ -43,6 +45,7 @@ pub struct RacingAccess {
     pub block: [u32; 3],
     /// `threadIdx`.
     pub thread: [u32; 3],
+    /// Whether it writes; otherwise it reads.
     pub writes: bool,
     /// Address of the instruction after the access, in bytes from the start of the module's image.
     pub pc: u64,

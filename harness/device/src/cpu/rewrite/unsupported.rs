@@ -1,6 +1,6 @@
-//! What the cpu device cannot run, by its names, and what to do about it.
+//! The names of constructs that the cpu device cannot run, and what to do about them.
 
-/// Names that only a GPU can give a meaning to.
+/// Returns why the cpu device cannot run a construct with this name. `None` where it can.
 pub(super) fn unsupported(word: &str) -> Option<&'static str> {
     const TENSOR: &str = "tensor cores cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
     const BULK: &str =
@@ -19,7 +19,8 @@ pub(super) fn unsupported(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Headers of the toolkit with nothing but such names in them.
+/// Returns why a header of the toolkit is of no use on the cpu device: it holds only such constructs. `None` for
+/// any other header.
 pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
     Some(match name {
         "mma.h" | "crt/mma.h" => {

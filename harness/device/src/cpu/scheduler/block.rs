@@ -1,137 +1,53 @@
-//! The state of one block: its threads, its warps with their rendezvous, its shared memory.
+//! The state of one block: its threads, its warps, its barrier, its shared memory.
 #![allow(unsafe_code)]
 
 use super::Worker;
+use super::warp::Warp;
 use crate::api::{ExecutionOrder, Shape};
-use crate::cpu::abi::{BlockHead, FRESH, Site, Thread, WARP};
+use crate::cpu::abi::{BlockHead, CallSite, NOT_STARTED, Thread, WARP};
 use crate::cpu::order::{bits, choose, mix};
 use crate::cpu::shared::SharedMemory;
-use std::ffi::c_char;
 
-/// A block that is resident on a worker. Device code sees the head only.
+/// A block that is resident on a worker. Device code uses only its head, which must come first: a pointer to the
+/// head is a pointer to the block.
 #[repr(C)]
 pub struct Block {
     pub head: BlockHead,
     pub worker: *mut Worker,
     pub threads: Vec<Thread>,
     pub warps: Vec<Warp>,
-    /// Warps (a bit each) with a lane in `ready`, `yielded` or `converging`.
+    /// Masks of the warps that have a lane in the field of the same name.
     pub ready: u32,
     pub yielded: u32,
     pub converging: u32,
+    /// The warp whose lanes run now.
     pub current_warp: u32,
     /// Threads that have not returned.
     pub alive: u32,
     pub barrier: Barrier,
-    /// Threads that wait for the whole grid.
+    /// Number of threads that wait at the grid's barrier.
     pub at_grid: u32,
     pub shared: SharedMemory,
+    /// The state of the random numbers for a shuffled order.
     random: u64,
 }
 
-/// What has come together at the block's barrier so far.
+/// The block's barrier.
 pub struct Barrier {
+    /// Threads that have arrived.
     pub arrived: u32,
+    /// Those whose predicate is true.
     pub count: u32,
-    pub site: Site,
+    /// Where the first thread called it.
+    pub site: CallSite,
 }
 
 impl Barrier {
-    const EMPTY: Barrier = Barrier { arrived: 0, count: 0, site: Site::NONE };
-}
-
-/// 32 threads. Every field but the rendezvous is a mask of lanes.
-pub struct Warp {
-    pub alive: u32,
-    pub ready: u32,
-    pub yielded: u32,
-    pub converging: u32,
-    pub at_barrier: u32,
-    pub at_grid: u32,
-    pub full: Rendezvous,
-    /// Boxed, because waiting lanes hold on to their address.
-    #[allow(clippy::vec_box)]
-    pub partial: Vec<Box<Rendezvous>>,
-}
-
-/// Where the lanes of one mask meet and exchange a value each.
-pub struct Rendezvous {
-    pub mask: u32,
-    pub arrived: u32,
-    /// Released lanes that have not run since.
-    pub pending: u32,
-    /// Which half of the buffers the next meeting fills: a fast lane may be at the next meeting while a
-    /// slow one still reads, but not two ahead of it.
-    pub half: usize,
-    pub what: *const c_char,
-    pub values: [[u64; WARP as usize]; 2],
-    pub sum: [f32; 2],
-    pub took_part: [u32; 2],
-}
-
-impl Rendezvous {
-    fn new(mask: u32) -> Rendezvous {
-        Rendezvous {
-            mask,
-            arrived: 0,
-            pending: 0,
-            half: 0,
-            what: std::ptr::null(),
-            values: [[0; WARP as usize]; 2],
-            sum: [0.0; 2],
-            took_part: [0; 2],
-        }
-    }
-}
-
-impl Warp {
-    fn new() -> Warp {
-        Warp {
-            alive: 0,
-            ready: 0,
-            yielded: 0,
-            converging: 0,
-            at_barrier: 0,
-            at_grid: 0,
-            full: Rendezvous::new(u32::MAX),
-            partial: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, lanes: u32) {
-        let all = if lanes >= WARP { u32::MAX } else { (1 << lanes) - 1 };
-        self.alive = all;
-        self.ready = all;
-        self.yielded = 0;
-        self.converging = 0;
-        self.at_barrier = 0;
-        self.at_grid = 0;
-        self.full.arrived = 0;
-        self.full.pending = 0;
-        self.partial.clear();
-    }
-
-    /// Where the lanes of `mask` meet.
-    #[inline]
-    pub fn rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        if mask == u32::MAX { &mut self.full } else { self.rendezvous_of_some(mask) }
-    }
-
-    fn rendezvous_of_some(&mut self, mask: u32) -> *mut Rendezvous {
-        let same = self.partial.iter().position(|r| r.mask == mask);
-        // A mask that depends on data is used once: its place is free when all have read.
-        let free = || self.partial.iter().position(|r| r.arrived == 0 && r.pending == 0);
-        let at = same.or_else(free).unwrap_or_else(|| {
-            self.partial.push(Box::new(Rendezvous::new(mask)));
-            self.partial.len() - 1
-        });
-        self.partial[at].mask = mask;
-        &mut *self.partial[at]
-    }
+    const EMPTY: Barrier = Barrier { arrived: 0, count: 0, site: CallSite::NONE };
 }
 
 impl Block {
-    /// `slots`: how many static shared declarations the module has.
+    /// Returns a block of a launch. `slots` is the number of the module's static shared declarations.
     pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> Box<Block> {
         let threads = shape.block.iter().product::<u32>();
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);
@@ -168,21 +84,21 @@ impl Block {
             block: address,
             polls: 0,
             participants: 0,
-            site: Site::NONE,
+            site: CallSite::NONE,
             warp: t / WARP,
-            carrier: FRESH,
+            coroutine: NOT_STARTED,
         }));
         block
     }
 
-    /// Makes this the block at `linear` of the grid, with every thread still to run.
+    /// Begins the block with the linear index `linear`: all its threads are ready.
     pub fn begin(&mut self, linear: u64, order: ExecutionOrder) {
         let [width, height, _] = self.head.grid.map(u64::from);
         self.head.index =
             [linear % width, linear / width % height, linear / (width * height)].map(|i| i as u32);
         let threads = self.threads.len() as u32;
         for thread in &mut self.threads {
-            thread.carrier = FRESH;
+            thread.coroutine = NOT_STARTED;
         }
         for (w, warp) in self.warps.iter_mut().enumerate() {
             warp.begin(threads - w as u32 * WARP);
@@ -201,7 +117,8 @@ impl Block {
         }
     }
 
-    /// The next ready thread in the order asked for. A warp goes on until it has no ready lane.
+    /// Takes the next ready thread in the launch's order; the thread is then no longer ready. A warp runs until it
+    /// has no ready lane.
     #[inline]
     pub fn take(&mut self, order: ExecutionOrder) -> *mut Thread {
         debug_assert!(self.ready != 0);
@@ -214,12 +131,12 @@ impl Block {
         if warp.ready == 0 {
             self.ready &= !(1 << self.current_warp);
         }
-        // By address: other references into `threads` may be alive in suspended coroutines.
-        // SAFETY: lanes beyond the block's last thread are never ready.
+        // By address, because suspended coroutines hold pointers into `threads`, which a reference would invalidate.
+        // SAFETY: a ready lane is one of the block's threads, so its index is below the length of `threads`.
         unsafe { self.threads.as_mut_ptr().add((self.current_warp * WARP + lane) as usize) }
     }
 
-    /// Puts the lanes of a warp up for running.
+    /// Makes lanes of a warp ready.
     #[inline]
     pub fn wake(&mut self, warp: u32, lanes: u32) {
         if lanes != 0 {
@@ -228,7 +145,7 @@ impl Block {
         }
     }
 
-    /// Lets the threads that yielded run again.
+    /// Makes the threads ready that have yielded. Returns whether there are any.
     pub fn wake_yielded(&mut self) -> bool {
         let any = self.yielded != 0;
         for warp in bits(self.yielded) {
@@ -239,7 +156,7 @@ impl Block {
         any
     }
 
-    /// Lets the threads that waited for the grid run.
+    /// Makes the threads ready that waited at the grid's barrier.
     pub fn wake_from_grid(&mut self) {
         self.at_grid = 0;
         for warp in 0..self.warps.len() as u32 {
@@ -248,7 +165,8 @@ impl Block {
         }
     }
 
-    /// Answers `__activemask()`: the lanes of a warp that wait for it at one place, now that no other can run.
+    /// Completes `__activemask()`, when no other thread can run: its result is the lanes of the warp that wait for
+    /// it at the same line. Returns whether any lane waited.
     pub fn converge(&mut self) -> bool {
         let any = self.converging != 0;
         for w in bits(self.converging) {

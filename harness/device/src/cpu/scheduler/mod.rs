@@ -1,55 +1,65 @@
-//! One OS thread's share of a launch: takes ready threads in the order asked for and switches to them.
+//! One OS thread's share of a launch: it takes ready threads in the launch's order and switches to them.
 //!
-//! A thread that must wait looks for the next one itself ([`Worker::pick`]) on its own stack; only the switch goes
-//! through [`Worker::run`]. A thread that ends runs its successor on the same coroutine where that one is fresh, so a
-//! kernel without barriers runs a whole grid on one coroutine, switching never.
+//! A thread that must wait looks for the next thread itself ([`pick`]), on its own stack. Only the switch goes
+//! through [`Worker::run`]. When a thread ends and the next one has not started, its coroutine runs the next thread
+//! too. So a kernel without barriers runs a whole grid on one coroutine, without a switch.
+//!
+//! # Pointers
+//! Threads, blocks and workers refer to each other by raw pointers, and a suspended coroutine keeps such pointers
+//! on its stack. A launch makes the blocks of a worker, and drops them when it ends; until then they do not move.
+//! Everything that a worker owns is used by its OS thread only. No function holds a reference into a worker, a
+//! block or a thread while it suspends.
 #![allow(unsafe_code)]
 
 mod block;
-mod calls;
 pub mod race_hooks;
 mod report;
+mod runtime;
+mod warp;
 
-pub use calls::RUNTIME;
+pub use runtime::RUNTIME;
 
 use crate::api::ExecutionOrder;
-use crate::cpu::abi::{FRESH, Thread};
-use crate::cpu::launch::{Launch, Wait, Weight};
-use crate::cpu::stacks::{Carriers, Pause};
+use crate::cpu::abi::{NOT_STARTED, Thread};
+use crate::cpu::coroutines::{Coroutines, ThreadYielder};
+use crate::cpu::launch::{FailureRank, GridWait, Launch};
 use block::Block;
 use std::cell::Cell;
 
+/// Runs blocks of a launch on one OS thread. It is kept from launch to launch with its coroutines.
 pub struct Worker {
     pub launch: *const Launch,
-    /// The module's thread-local `lab_cpu_self` of this OS thread.
-    slot: *mut *mut Thread,
-    carriers: Carriers,
-    /// Boxed, because threads hold on to their block's address.
+    /// The module's thread-local `lab_cpu_self` of this OS thread: the current thread.
+    self_slot: *mut *mut Thread,
+    coroutines: Coroutines,
+    /// Boxed, because threads keep the address of their block.
     #[allow(clippy::vec_box)]
     blocks: Vec<Box<Block>>,
+    /// Index in `blocks` of the block whose threads run now.
     current: usize,
-    /// To whom `run` switches next; null ends the launch.
+    /// The thread that `run` switches to next. Null ends the launch.
     next: *mut Thread,
-    /// Generation of the grid's barrier that this worker has passed.
+    /// How many times this worker has passed the grid's barrier.
     passed: u32,
     order: ExecutionOrder,
 }
 
-// SAFETY: a worker is used by one OS thread at a time: its launch ends before the driver touches it again,
-// and no coroutine of a finished launch holds anything of the thread it ran on.
+// SAFETY: a worker is used by one OS thread at a time: `run` has a worker for itself until the launch ends. Between
+// launches the raw pointers are not used, and the idle coroutines hold no pointers to anything of the OS thread
+// they ran on: on entry to a thread, `run_threads` reads them from the thread that it is given.
 unsafe impl Send for Worker {}
 
 thread_local! {
-    /// The slot of the worker on this OS thread, for the signal handler.
-    pub static RUNNING: Cell<*mut *mut Thread> = const { Cell::new(std::ptr::null_mut()) };
+    /// `self_slot` of the worker on this OS thread, or null, for the signal handler.
+    pub static SELF_SLOT: Cell<*mut *mut Thread> = const { Cell::new(std::ptr::null_mut()) };
 }
 
 impl Worker {
     pub fn new() -> Worker {
         Worker {
             launch: std::ptr::null(),
-            slot: std::ptr::null_mut(),
-            carriers: Carriers::new(),
+            self_slot: std::ptr::null_mut(),
+            coroutines: Coroutines::new(),
             blocks: Vec::new(),
             current: 0,
             next: std::ptr::null_mut(),
@@ -58,112 +68,130 @@ impl Worker {
         }
     }
 
-    /// Runs this worker's share.
+    /// Runs this worker's share of a launch.
     ///
     /// # Safety
-    /// `slot` is the module's thread-local of the calling OS thread; the launch's entry and arguments are
-    /// valid; `number` is below the launch's workers and used once.
-    pub unsafe fn run(&mut self, launch: &Launch, slot: *mut *mut Thread, number: u32) {
-        self.launch = launch;
-        self.order = launch.order;
-        self.slot = slot;
-        self.current = 0;
-        self.passed = 0;
-        let this: *mut Worker = self;
-        let own = if launch.shape.cooperative {
-            let share = |n: u32| u64::from(n) * launch.blocks / u64::from(launch.workers);
-            (share(number)..share(number + 1)).map(|position| Some(launch.block_at(position))).collect()
-        } else {
-            vec![launch.next_block()]
-        };
-        for linear in own.into_iter().flatten() {
-            let mut block = Block::new(this, &launch.shape, launch.slots, linear);
-            block.begin(linear, launch.order);
-            self.blocks.push(block);
-            // SAFETY: the block was just put on this worker, whose launch is set.
-            unsafe { race_hooks::begin(&raw mut **self.blocks.last_mut().expect("one was pushed")) };
-        }
-        RUNNING.set(slot);
-        // SAFETY: `this` outlives the loop, and everything below goes through it, never through `self`.
+    /// `this` is valid and nobody else uses the worker until the call returns. `self_slot` is the module's
+    /// thread-local of the calling OS thread. The launch's kernel and arguments are valid. `number` is below the
+    /// launch's number of workers, and no other worker has it.
+    pub unsafe fn run(this: *mut Worker, launch: &Launch, self_slot: *mut *mut Thread, number: u32) {
+        // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`,
+        // so that the pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of
+        // these blocks, and a coroutine that is resumed was taken for it.
         unsafe {
+            (*this).launch = launch;
+            (*this).order = launch.order;
+            (*this).self_slot = self_slot;
+            (*this).current = 0;
+            (*this).passed = 0;
+            make_blocks(this, launch, number);
+            SELF_SLOT.set(self_slot);
             (*this).next = pick(this);
             while !(*this).next.is_null() {
                 let thread = (*this).next;
-                *slot = thread;
-                if (*thread).carrier == FRESH {
-                    match (*this).carriers.take(carry) {
-                        Ok(carrier) => (*thread).carrier = carrier,
+                *self_slot = thread;
+                if (*thread).coroutine == NOT_STARTED {
+                    match (*this).coroutines.take(run_threads) {
+                        Ok(coroutine) => (*thread).coroutine = coroutine,
                         Err(text) => {
-                            launch.fail(Weight::Cause, text);
+                            launch.fail(FailureRank::Cause, text);
                             break;
                         }
                     }
                 }
-                Carriers::resume(&raw mut (*this).carriers, (*thread).carrier, thread);
+                Coroutines::resume(&raw mut (*this).coroutines, (*thread).coroutine, thread);
             }
-            *slot = std::ptr::null_mut();
+            *self_slot = std::ptr::null_mut();
+            SELF_SLOT.set(std::ptr::null_mut());
+            launch.worker_done();
+            if launch.has_failed() {
+                (*this).coroutines.reset();
+            }
+            (*this).blocks.clear();
         }
-        RUNNING.set(std::ptr::null_mut());
-        launch.worker_done();
-        if launch.has_failed() {
-            self.carriers.reset();
-        }
-        self.blocks.clear();
     }
-}
 
-impl Worker {
     /// Whether an address lies on the stack of a thread.
-    pub fn on_stacks(&self, address: usize) -> bool {
-        self.carriers.hold(address)
+    pub fn is_on_stack(&self, address: usize) -> bool {
+        self.coroutines.contains(address)
     }
 }
 
-/// What every coroutine does: carries threads to their ends.
-fn carry(pause: &Pause, mut thread: *mut Thread) {
-    // SAFETY: `Worker::run` resumes with a thread of one of its blocks, which all outlive the launch.
+/// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must all be
+/// resident, or the next block of another launch.
+///
+/// # Safety
+/// `this` is valid and used by nobody else, and its launch is set.
+unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
+    let indices: Vec<u64> = if launch.shape.cooperative {
+        let share = |n: u32| u64::from(n) * launch.blocks / u64::from(launch.workers);
+        (share(number)..share(number + 1)).map(|position| launch.block_at(position)).collect()
+    } else {
+        launch.next_block().into_iter().collect()
+    };
+    for linear in indices {
+        let mut block = Block::new(this, &launch.shape, launch.slots, linear);
+        block.begin(linear, launch.order);
+        // SAFETY: the caller promises that `this` is valid and its launch is set. The block is boxed, so its
+        // address stays the same in `blocks`.
+        unsafe {
+            race_hooks::begin(&raw mut *block);
+            (*this).blocks.push(block);
+        }
+    }
+}
+
+/// The body of every coroutine: runs threads to their ends.
+fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
+    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. Blocks, worker and launch are
+    // alive until the launch ends, and the coroutine is resumed with another thread only by a later launch. The
+    // kernel gets arguments that the driver has compared with its parameters.
     unsafe {
         let worker = (*block_of(thread)).worker;
-        let carrier = (*thread).carrier;
-        Carriers::came_from_home(&raw mut (*worker).carriers);
-        Carriers::set_pause(&raw mut (*worker).carriers, carrier, pause);
+        let coroutine = (*thread).coroutine;
+        Coroutines::entered(&raw mut (*worker).coroutines);
+        Coroutines::set_yielder(&raw mut (*worker).coroutines, coroutine, yielder);
         loop {
-            // The worker may have moved since this carrier's last launch.
+            // Read again for each thread: the driver may have moved the worker since this coroutine's last launch.
             let worker = (*block_of(thread)).worker;
             let launch = (*worker).launch;
             ((*launch).call)((*launch).arguments);
             finish(worker, thread);
             let next = pick(worker);
-            if !next.is_null() && (*next).carrier == FRESH {
-                (*next).carrier = carrier;
-                *(*worker).slot = next;
+            if !next.is_null() && (*next).coroutine == NOT_STARTED {
+                (*next).coroutine = coroutine;
+                *(*worker).self_slot = next;
                 thread = next;
             } else {
                 (*worker).next = next;
-                (*worker).carriers.idle.push(carrier);
-                Carriers::go_home(&raw const (*worker).carriers);
-                thread = pause.suspend(());
-                Carriers::came_from_home(&raw mut (*(*block_of(thread)).worker).carriers);
+                (*worker).coroutines.idle.push(coroutine);
+                Coroutines::leaves(&raw const (*worker).coroutines);
+                thread = yielder.suspend(());
+                Coroutines::entered(&raw mut (*(*block_of(thread)).worker).coroutines);
             }
         }
     }
 }
 
+/// Returns the block of a thread.
+///
 /// # Safety
 /// `thread` is a live thread of a block on this worker.
 #[inline]
 pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
-    // SAFETY: `Block` begins with its head.
+    // SAFETY: the caller promises a live thread. Its `block` points to the head of a `Block`, which is the first
+    // field of a `repr(C)` struct, and was derived from the block's own address.
     unsafe { (*thread).block.cast::<Block>() }
 }
 
-/// Lets others run until somebody wakes this thread.
+/// Runs other threads until one of them makes this thread ready.
 ///
 /// # Safety
-/// Called on the coroutine of `thread`, which somebody can wake.
+/// Called on the coroutine of `thread`, which is registered where another thread can make it ready.
 #[inline]
 pub unsafe fn suspend(thread: *mut Thread) {
-    // SAFETY: as promised; the carrier's pause lives on this very stack.
+    // SAFETY: the caller runs on the coroutine of `thread`, so its block and worker are alive and used by this OS
+    // thread only. `after` is read only where it is one of the block's threads.
     unsafe {
         let block = block_of(thread);
         let worker = (*block).worker;
@@ -171,63 +199,76 @@ pub unsafe fn suspend(thread: *mut Thread) {
         if next != thread {
             (*worker).next = next;
             let after = next.wrapping_add(1);
-            let lanes = (*block).threads.as_mut_ptr_range();
-            if lanes.contains(&after) && (*after).carrier != FRESH {
-                Carriers::fetch(&raw const (*worker).carriers, (*after).carrier);
+            let threads = (*block).threads.as_mut_ptr_range();
+            if threads.contains(&after) && (*after).coroutine != NOT_STARTED {
+                Coroutines::prefetch(&raw const (*worker).coroutines, (*after).coroutine);
             }
-            Carriers::suspend(&raw mut (*worker).carriers, (*thread).carrier);
+            Coroutines::suspend(&raw mut (*worker).coroutines, (*thread).coroutine);
         }
     }
 }
 
-/// Ends the launch from inside a thread, which never runs again.
+/// Fails the launch from inside a thread, which never runs again. The frames of the caller are abandoned: they must
+/// own no value that needs a drop.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`.
 pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
-    // SAFETY: as promised.
+    // SAFETY: the caller runs on the coroutine of `thread`, so its block, worker and launch are alive.
     unsafe {
         let worker = (*block_of(thread)).worker;
-        (*(*worker).launch).fail(Weight::Cause, text);
+        (*(*worker).launch).fail(FailureRank::Cause, text);
         (*worker).next = std::ptr::null_mut();
-        Carriers::suspend(&raw mut (*worker).carriers, (*thread).carrier);
+        Coroutines::suspend(&raw mut (*worker).coroutines, (*thread).coroutine);
     }
     unreachable!("a launch that failed resumes nobody")
 }
 
-/// A thread has returned.
+/// Takes a thread that has returned out of its warp and block, and checks its stack and, after the last thread, the
+/// block's shared memory.
+///
+/// # Safety
+/// Called on the coroutine of `thread`, whose kernel has returned, and which is a thread of `worker`.
 unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
-    // SAFETY: called by `carry` for a thread that has just ended.
+    // SAFETY: the caller runs on the coroutine of `thread`, so block, worker and launch are alive and used by this
+    // OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         (*warp).alive &= !(1 << (*thread).lane);
         (*block).alive -= 1;
-        // The lanes that are left may all be there already.
+        // The remaining lanes of a mask may all have arrived already.
         let alive = (*warp).alive;
         if (*warp).full.arrived != 0 && (*warp).full.arrived == alive {
-            calls::complete(block, (*thread).warp, &raw mut (*warp).full, 0);
+            runtime::complete(block, (*thread).warp, &raw mut (*warp).full, 0);
         }
         for i in 0..(*warp).partial.len() {
             let meeting: *mut _ = &mut *(&mut (*warp).partial)[i];
             if (*meeting).arrived != 0 && (*meeting).arrived == (*meeting).mask & alive {
-                calls::complete(block, (*thread).warp, meeting, 0);
+                runtime::complete(block, (*thread).warp, meeting, 0);
             }
         }
-        if !(*worker).carriers.intact((*thread).carrier) {
+        if !(*worker).coroutines.stack_is_intact((*thread).coroutine) {
             let launch = &*(*worker).launch;
-            launch.fail(Weight::Cause, report::stack_overflow(launch, &*block, &*thread));
+            launch.fail(FailureRank::Cause, report::stack_overflow(launch, &*block, &*thread));
         }
-        if (*block).alive == 0 && !(*block).shared.intact() {
+        if (*block).alive == 0 && !(*block).shared.is_intact() {
             let launch = &*(*worker).launch;
-            launch.fail(Weight::Cause, report::shared_overrun(launch, &*block));
+            launch.fail(FailureRank::Cause, report::shared_overrun(launch, &*block));
         }
     }
 }
 
-/// The next thread to run, which is then no longer ready; null when there is none, which ends the launch.
+/// Takes the next thread to run, which is then no longer ready. Begins a new block, completes what only waits for
+/// all others, or waits for the grid's barrier where no thread is ready. Null where nothing is left to run, or
+/// where the launch has failed or fails now because its threads wait forever.
+///
+/// # Safety
+/// Called by the worker's OS thread, by `Worker::run` or on one of its coroutines.
 unsafe fn pick(worker: *mut Worker) -> *mut Thread {
-    // SAFETY: called by this worker or on one of its coroutines; blocks and launch are alive.
+    // SAFETY: the caller is on the worker's OS thread during a launch, so blocks and launch are alive and the
+    // blocks are used by this OS thread only. Indices into `blocks` are below `count`, and no block is added
+    // meanwhile.
     unsafe {
         let launch = &*(*worker).launch;
         let order = launch.order;
@@ -269,7 +310,7 @@ unsafe fn pick(worker: *mut Worker) -> *mut Thread {
                 continue;
             }
             if all().fold(false, |any, block| (*block).wake_yielded() | any) {
-                // Everybody here only waits; what they wait for may need this core.
+                // The threads of this worker only poll. The thread that they wait for may need this core.
                 if launch.workers > 1 {
                     std::thread::yield_now();
                 }
@@ -277,19 +318,19 @@ unsafe fn pick(worker: *mut Worker) -> *mut Thread {
             }
             if launch.shape.cooperative && all().any(|block| (*block).at_grid != 0) {
                 match launch.wait_for_grid((*worker).passed) {
-                    Wait::Released => continue,
-                    Wait::Failed => return std::ptr::null_mut(),
-                    Wait::Stuck => {}
+                    GridWait::Released => continue,
+                    GridWait::Failed => return std::ptr::null_mut(),
+                    GridWait::Stuck => {}
                 }
             }
             let stuck = all()
                 .map(|block| &*block)
                 .find(|block| block.alive != 0 && block.at_grid as usize != block.threads.len());
             match stuck {
-                Some(block) => launch.fail(Weight::Cause, report::stuck_block(launch, block)),
+                Some(block) => launch.fail(FailureRank::Cause, report::stuck_block(launch, block)),
                 None => {
                     let first = all().map(|block| &*block).find(|block| block.at_grid != 0);
-                    launch.fail(Weight::Symptom, report::stuck_grid(launch, first));
+                    launch.fail(FailureRank::Symptom, report::stuck_grid(launch, first));
                 }
             }
             return std::ptr::null_mut();

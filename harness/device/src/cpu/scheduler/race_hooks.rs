@@ -1,4 +1,10 @@
-//! What an instrumented module calls, and what the scheduler tells the detector.
+//! The functions that an instrumented module calls at each access to memory, and the calls of the scheduler at
+//! barriers. All lead to the race detector of the launch.
+//!
+//! # Contract
+//! Device code and the scheduler pass the current thread of this OS thread, or its block. The thread, its block,
+//! its worker and its launch are alive. A launch with a race detector has one worker, so nobody else uses the
+//! detector or the block meanwhile. The reasons below build on this.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -8,7 +14,7 @@ use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, RaceDetector, 
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
-/// The layout of `lab_cpu_races_table` in `include/cpu/lab_cpu/races.h`.
+/// Functions of the race detector. Has the layout of `lab_cpu_races_table` in `include/cpu/lab_cpu/races.h`.
 #[repr(C)]
 pub struct Table {
     access: unsafe extern "C" fn(*mut Thread, *const c_void, usize, u32, *const c_void),
@@ -18,12 +24,9 @@ pub struct Table {
 
 pub static TABLE: Table = Table { access, atomic, fence };
 
+/// Bits of an access's kind, as in `races.h`.
 const WRITES: u32 = 1;
 const RELAXED: u32 = 2;
-
-// The contract that every reason below stands on: device code and the scheduler pass the current thread of this OS thread,
-// or its block; block, worker and launch are alive; a launch that is followed has one worker, so that nobody else holds
-// the detector.
 
 unsafe extern "C" fn access(
     thread: *mut Thread,
@@ -32,16 +35,16 @@ unsafe extern "C" fn access(
     kind: u32,
     pc: *const c_void,
 ) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: device code keeps the contract.
     unsafe {
         let kind = AccessKind { writes: kind & WRITES != 0, relaxed: kind & RELAXED != 0 };
         let address = address as usize;
         if kind.relaxed {
-            // A volatile access is an atomic one that orders nothing by itself.
+            // A volatile access counts as a relaxed atomic operation: by itself it orders no other access.
             let what = if kind.writes { AtomicOperation::Store } else { AtomicOperation::Load };
-            touch(thread, address, bytes, kind, pc, Some((what, false, false)));
+            report_access(thread, address, bytes, kind, pc, Some((what, false, false)));
         } else {
-            touch(thread, address, bytes, kind, pc, None);
+            report_access(thread, address, bytes, kind, pc, None);
         }
     }
 }
@@ -58,72 +61,87 @@ unsafe extern "C" fn atomic(
     let (acquires, releases) = (matches!(order, 1 | 2 | 4 | 5), matches!(order, 3..=5));
     let what = [AtomicOperation::Load, AtomicOperation::Store, AtomicOperation::Modify][what.min(2) as usize];
     let kind = AccessKind { writes: what != AtomicOperation::Load, relaxed: true };
-    // SAFETY: the caller keeps the contract above.
-    unsafe { touch(thread, address as usize, bytes, kind, pc, Some((what, acquires, releases))) };
+    // SAFETY: device code keeps the contract.
+    unsafe { report_access(thread, address as usize, bytes, kind, pc, Some((what, acquires, releases))) };
 }
 
 unsafe extern "C" fn fence(thread: *mut Thread) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        if let Some(mut races) = followed(block_of(thread)) {
-            races.fence(who(thread));
+        if let Some(mut races) = detector(block_of(thread)) {
+            races.fence(id_of(thread));
         }
     }
 }
 
-unsafe fn touch(
+/// Reports an access, and the atomic operation that it is part of, except on the stack of a thread.
+///
+/// # Safety
+/// The module's contract.
+unsafe fn report_access(
     thread: *mut Thread,
     address: usize,
     bytes: usize,
     kind: AccessKind,
     pc: *const c_void,
-    order: Option<(AtomicOperation, bool, bool)>,
+    atomic: Option<(AtomicOperation, bool, bool)>,
 ) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: thread, block and worker are alive. The detector is dropped at the end of this call.
     unsafe {
         let block = block_of(thread);
-        if (*(*block).worker).on_stacks(address) {
+        if (*(*block).worker).is_on_stack(address) {
             return;
         }
-        let Some(mut races) = followed(block) else { return };
-        let who = who(thread);
-        if let Some((what, acquires, releases)) = order {
-            races.atomic(who, address, what, acquires, releases);
+        let Some(mut races) = detector(block) else { return };
+        let id = id_of(thread);
+        if let Some((what, acquires, releases)) = atomic {
+            races.atomic(id, address, what, acquires, releases);
         }
-        races.access(who, address, bytes, kind, pc as usize, || {
-            if (*block).shared.holds(address) { MemorySpace::Shared } else { MemorySpace::Global }
+        races.access(id, address, bytes, kind, pc as usize, || {
+            if (*block).shared.contains(address) { MemorySpace::Shared } else { MemorySpace::Global }
         });
     }
 }
 
-/// The detector of a block's launch, where the launch is followed.
-unsafe fn followed<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
-    // SAFETY: the caller keeps the contract above.
+/// The detector of a block's launch. `None` where the module is not instrumented.
+///
+/// # Safety
+/// The module's contract, and the result is dropped before the next call: there is one detector.
+unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
+    // SAFETY: the contract: block, worker and launch are alive.
     unsafe { (*(*(*block).worker).launch).races.as_ref().map(|races| races.borrow_mut()) }
 }
 
-unsafe fn who(thread: *mut Thread) -> ThreadId {
-    // SAFETY: the caller keeps the contract above.
-    unsafe { (number(block_of(thread)), (*thread).warp * WARP + (*thread).lane) }
+/// The indices of a thread.
+///
+/// # Safety
+/// The module's contract.
+unsafe fn id_of(thread: *mut Thread) -> ThreadId {
+    // SAFETY: the contract: the thread is alive.
+    unsafe { (index_of(block_of(thread)), (*thread).warp * WARP + (*thread).lane) }
 }
 
-unsafe fn number(block: *mut Block) -> u32 {
-    // SAFETY: the caller keeps the contract above.
+/// The linear index of a block in the grid.
+///
+/// # Safety
+/// The module's contract.
+unsafe fn index_of(block: *mut Block) -> u32 {
+    // SAFETY: the contract: the block is alive.
     unsafe {
         let ([x, y, z], [width, height, _]) = ((*block).head.index, (*block).head.grid);
         x + width * (y + height * z)
     }
 }
 
-/// A block begins, with shared memory that is nobody's yet.
+/// A block begins. Its shared memory has no earlier accesses.
 ///
 /// # Safety
-/// `block` is on a worker whose launch is alive; so below.
+/// The module's contract.
 pub unsafe fn begin(block: *mut Block) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        let Some(mut races) = followed(block) else { return };
-        races.block_begins(number(block));
+        let Some(mut races) = detector(block) else { return };
+        races.block_begins(index_of(block));
         let (address, bytes) = (*block).shared.dynamic_range();
         races.reset_memory(address, bytes);
     }
@@ -132,41 +150,42 @@ pub unsafe fn begin(block: *mut Block) {
 /// All threads of a block have returned.
 ///
 /// # Safety
-/// As [`begin`].
+/// The module's contract.
 pub unsafe fn end(block: *mut Block) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        if let Some(mut races) = followed(block) {
-            races.block_ended(number(block));
+        if let Some(mut races) = detector(block) {
+            races.block_ended(index_of(block));
         }
     }
 }
 
-/// A block gets memory that another may have had.
+/// A block gets memory that another block may have used.
 ///
 /// # Safety
-/// As [`begin`].
-pub unsafe fn hand_over(block: *mut Block, address: usize, bytes: usize) {
-    // SAFETY: the caller keeps the contract above.
+/// The module's contract.
+pub unsafe fn memory_reused(block: *mut Block, address: usize, bytes: usize) {
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        if let Some(mut races) = followed(block) {
+        if let Some(mut races) = detector(block) {
             races.reset_memory(address, bytes);
         }
     }
 }
 
-/// The lanes of a warp have met. Only what says so orders memory.
+/// Lanes of a warp have met in the intrinsic `what`. Only `__syncwarp()` and `sync()` order memory.
 ///
 /// # Safety
-/// As [`begin`]; `what` is a string of the module.
+/// The module's contract, and `what` is a string of the kernel's module.
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call, and `what` ends
+    // with a NUL.
     unsafe {
-        let Some(mut races) = followed(block) else { return };
+        let Some(mut races) = detector(block) else { return };
         let what = CStr::from_ptr(what).to_bytes();
         if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
             let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
-            races.threads_met(number(block), lanes.map(|lane| warp * WARP + lane));
+            races.threads_met(index_of(block), lanes.map(|lane| warp * WARP + lane));
         }
     }
 }
@@ -174,24 +193,24 @@ pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c
 /// All threads of a block have met.
 ///
 /// # Safety
-/// As [`begin`].
+/// The module's contract.
 pub unsafe fn block_met(block: *mut Block) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        let Some(mut races) = followed(block) else { return };
+        let Some(mut races) = detector(block) else { return };
         let threads = (*block).threads.len() as u32;
-        races.threads_met(number(block), 0..threads);
+        races.threads_met(index_of(block), 0..threads);
     }
 }
 
 /// All threads of the launch have met.
 ///
 /// # Safety
-/// As [`begin`].
+/// The module's contract.
 pub unsafe fn grid_met(block: *mut Block) {
-    // SAFETY: the caller keeps the contract above.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        if let Some(mut races) = followed(block) {
+        if let Some(mut races) = detector(block) {
             races.grid_met();
         }
     }

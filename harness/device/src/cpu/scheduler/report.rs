@@ -1,43 +1,48 @@
-//! What went wrong in a launch, in words: the kernel, the place in its source, the block and the threads.
+//! The messages for a launch that fails: the kernel, the line of its source, the block and the threads.
 #![allow(unsafe_code)]
 
 use super::block::Block;
 use super::block_of;
-use crate::cpu::abi::{Site, Thread, WARP};
+use crate::cpu::abi::{CallSite, Thread, WARP};
 use crate::cpu::launch::Launch;
 use crate::cpu::stacks::STACK_BYTES;
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
 
-/// "__syncthreads() at kernel.cu:12".
-fn place(site: &Site) -> String {
+/// Formats as `__syncthreads() at kernel.cu:12`.
+fn location(site: &CallSite) -> String {
     match site.file.is_null() {
         true => text(site.what),
         false => format!("{} at {}:{}", text(site.what), text(site.file), site.line),
     }
 }
 
+/// The text of a string of the module.
 fn text(at: *const c_char) -> String {
     if at.is_null() {
-        return String::from("something");
+        return String::from("an unknown call");
     }
-    // SAFETY: device code passes string literals, and its module stays loaded during the launch.
+    // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays loaded during
+    // the launch.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
 }
 
+/// Formats as `(x,y,z)`.
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
 
-/// "kernel 'scale': …, block (0,0,0), thread (5,0,0)".
+/// Formats as `kernel 'scale': WHAT, block (0,0,0), thread (5,0,0)`.
 ///
 /// # Safety
-/// `thread` is a thread of a resident block.
+/// `thread` is a thread of a resident block, and the caller runs on the OS thread of the block's worker.
 pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
-    // SAFETY: as promised.
-    let (thread, block) = unsafe { (&*thread, &*block_of(thread.cast_mut())) };
-    // SAFETY: a resident block's worker and launch are alive.
-    let launch = unsafe { &*(*block.worker).launch };
+    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive. Nothing writes
+    // to them during this call.
+    let (thread, block, launch) = unsafe {
+        let block = &*block_of(thread.cast_mut());
+        (&*thread, block, &*(*block.worker).launch)
+    };
     format!(
         "kernel '{}': {what}, block {}, thread {}",
         launch.kernel,
@@ -46,47 +51,58 @@ pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
     )
 }
 
-/// A trap or an assertion.
+/// A trap or a failed assertion.
 ///
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn failed(thread: *const Thread) -> String {
-    // SAFETY: as promised.
-    unsafe { in_thread(thread, &place(&(*thread).site)) }
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    unsafe { in_thread(thread, &location(&(*thread).site)) }
 }
 
+/// A lane called a warp intrinsic with a mask that it is not in.
+///
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn not_in_mask(thread: *const Thread, mask: u32) -> String {
-    // SAFETY: as promised.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
     unsafe {
-        let (place, lane) = (place(&(*thread).site), (*thread).lane);
+        let (location, lane) = (location(&(*thread).site), (*thread).lane);
         in_thread(
             thread,
-            &format!("{place} was called by lane {lane}, which is not in its mask {mask:#010x}"),
+            &format!("{location} was called by lane {lane}, which is not in its mask {mask:#010x}"),
         )
     }
 }
 
+/// A lane called another warp intrinsic than the lanes that wait for it.
+///
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn different_intrinsics(thread: *const Thread, other: *const c_char) -> String {
-    // SAFETY: as promised.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
     unsafe {
-        let place = place(&(*thread).site);
+        let location = location(&(*thread).site);
         let other = text(other);
-        in_thread(thread, &format!("{place} meets other lanes of its mask that are in {other}"))
+        in_thread(
+            thread,
+            &format!(
+                "{location} was called while other lanes of its mask wait in {other}: all lanes of a mask must call the same intrinsic"
+            ),
+        )
     }
 }
 
+/// A thread waits at another barrier than the threads that wait for it.
+///
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn different_barriers(thread: *const Thread) -> String {
-    // SAFETY: as promised.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
     unsafe {
         let block = &*block_of(thread.cast_mut());
-        let own = place(&(*thread).site);
-        let other = place(&block.barrier.site);
+        let own = location(&(*thread).site);
+        let other = location(&block.barrier.site);
         in_thread(
             thread,
             &format!(
@@ -97,24 +113,27 @@ pub unsafe fn different_barriers(thread: *const Thread) -> String {
     }
 }
 
+/// A barrier of the whole grid in a launch that is not cooperative.
+///
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn not_cooperative(thread: *const Thread) -> String {
-    // SAFETY: as promised.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
     unsafe {
-        let place = place(&(*thread).site);
+        let location = location(&(*thread).site);
         in_thread(
             thread,
             &format!(
-                "{place} needs a cooperative launch: say launch.cooperative = 1 in its launch statement"
+                "{location} needs a cooperative launch: set launch.cooperative = 1 in the launch statement"
             ),
         )
     }
 }
 
+/// A thread has run over the end of its stack.
 pub fn stack_overflow(launch: &Launch, block: &Block, thread: &Thread) -> String {
     format!(
-        "kernel '{}': stack overflow: a thread has {} KiB for its local variables here; the first seen is block {}, thread {}",
+        "kernel '{}': stack overflow: on the cpu device a thread has {} KiB for its local variables; the first to overflow is block {}, thread {}",
         launch.kernel,
         STACK_BYTES / 1024,
         triple(block.head.index),
@@ -122,6 +141,7 @@ pub fn stack_overflow(launch: &Launch, block: &Block, thread: &Thread) -> String
     )
 }
 
+/// The red zone behind a block's shared memory was written.
 pub fn shared_overrun(launch: &Launch, block: &Block) -> String {
     format!(
         "kernel '{}': shared memory was written past its end in block {}",
@@ -130,10 +150,10 @@ pub fn shared_overrun(launch: &Launch, block: &Block) -> String {
     )
 }
 
-/// Some threads of a block wait for others that will never come.
+/// Threads of a block wait for others that never come.
 pub fn stuck_block(launch: &Launch, block: &Block) -> String {
-    // The waiting threads by place, each with their number and the first of them.
-    let mut places: Vec<(String, u32, [u32; 3])> = Vec::new();
+    // By location: how many threads wait there, and the first of them.
+    let mut locations: Vec<(String, u32, [u32; 3])> = Vec::new();
     let mut returned: Option<(u32, [u32; 3])> = None;
     for (t, thread) in block.threads.iter().enumerate() {
         let warp = &block.warps[t / WARP as usize];
@@ -141,19 +161,19 @@ pub fn stuck_block(launch: &Launch, block: &Block) -> String {
             returned.get_or_insert((0, thread.index)).0 += 1;
             continue;
         }
-        let place = place(&thread.site);
-        match places.iter_mut().find(|(known, ..)| *known == place) {
+        let location = location(&thread.site);
+        match locations.iter_mut().find(|(known, ..)| *known == location) {
             Some((_, count, _)) => *count += 1,
-            None => places.push((place, 1, thread.index)),
+            None => locations.push((location, 1, thread.index)),
         }
     }
     let total = block.threads.len();
     let mut out = format!("kernel '{}', block {}: ", launch.kernel, triple(block.head.index));
-    for (i, (place, count, first)) in places.iter().enumerate() {
+    for (i, (location, count, first)) in locations.iter().enumerate() {
         let joint = if i == 0 { "" } else { "; " };
         let _ = write!(
             out,
-            "{joint}{place} is never reached by all: {count} of {total} threads wait there, the first is thread {}",
+            "{joint}{location} is never reached by all: {count} of {total} threads wait there, the first is thread {}",
             triple(*first)
         );
     }
@@ -163,14 +183,14 @@ pub fn stuck_block(launch: &Launch, block: &Block) -> String {
     out
 }
 
-/// Whole blocks wait for others that have returned.
+/// Blocks wait at the grid's barrier for others that have returned.
 pub fn stuck_grid(launch: &Launch, block: Option<&Block>) -> String {
-    let place = match block.and_then(|block| block.threads.first()) {
-        Some(thread) => place(&thread.site),
+    let location = match block.and_then(|block| block.threads.first()) {
+        Some(thread) => location(&thread.site),
         None => String::from("the grid's barrier"),
     };
     format!(
-        "kernel '{}': {place} is never reached by all: {} of {} blocks wait there, others have returned",
+        "kernel '{}': {location} is never reached by all: {} of {} blocks wait there, others have returned",
         launch.kernel,
         launch.blocks_at_grid(),
         launch.blocks

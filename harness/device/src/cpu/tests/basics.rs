@@ -1,4 +1,4 @@
-//! A kernel builds, launches and gives the right values in every order.
+//! A kernel builds, launches and computes the right values in every order.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn vectors_and_block_sums() {
 }
 
 #[test]
-fn a_launch_statement_is_asked_on_the_device() {
+fn a_launch_statement_runs_on_the_device() {
     let mut bench = Bench::new(SOURCE);
     let entry = bench.device.entry(bench.module, "lab_launch_block_sum").unwrap().unwrap();
     let out = bench.device.alloc(32).unwrap();

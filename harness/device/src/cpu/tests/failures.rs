@@ -1,4 +1,4 @@
-//! A kernel that goes wrong is told in words: what, where in its source, which block and thread.
+//! The errors of a kernel name the failure, its line, the block and the thread.
 
 use super::*;
 
@@ -92,7 +92,7 @@ fn error(bench: &mut Bench, kernel: &str, shape: &Shape, order: ExecutionOrder) 
 }
 
 #[test]
-fn failures_name_kernel_place_and_thread() {
+fn failures_name_the_kernel_the_line_and_the_thread() {
     let mut bench = Bench::new(SOURCE);
     let two = shape(1, 64);
     let grid = Shape { cooperative: true, ..shape(8, 32) };
@@ -104,14 +104,14 @@ fn failures_name_kernel_place_and_thread() {
         ("two_barriers", two, format!("kernel 'two_barriers': threads of one block wait at different barriers: 32 at __syncthreads() at {at}:20, and one at __syncthreads() at {at}:22, block (0,0,0), thread (32,0,0)")),
         ("lanes_elsewhere", two, format!("kernel 'lanes_elsewhere', block (0,0,0): __shfl_sync() at {at}:27 is never reached by all: 16 of 64 threads wait there, the first is thread (0,0,0); __syncthreads() at {at}:29 is never reached by all: 48 of 64 threads wait there, the first is thread (16,0,0)")),
         ("not_in_mask", two, format!("kernel 'not_in_mask': __ballot_sync() at {at}:33 was called by lane 8, which is not in its mask 0x000000ff, block (0,0,0), thread (8,0,0)")),
-        ("no_cooperation", two, format!("kernel 'no_cooperation': this_grid().sync() at {at}:36 needs a cooperative launch: say launch.cooperative = 1 in its launch statement, block (0,0,0), thread (0,0,0)")),
+        ("no_cooperation", two, format!("kernel 'no_cooperation': this_grid().sync() at {at}:36 needs a cooperative launch: set launch.cooperative = 1 in the launch statement, block (0,0,0), thread (0,0,0)")),
         ("a_block_leaves", grid, format!("kernel 'a_block_leaves': this_grid().sync() at {at}:40 is never reached by all: 7 of 8 blocks wait there, others have returned")),
         ("a_thread_leaves", grid, format!("kernel 'a_thread_leaves', block (3,0,0): this_grid().sync() at {at}:44 is never reached by all: 31 of 32 threads wait there, the first is thread (0,0,0); 1 threads have returned, the first is thread (5,0,0)")),
-        ("too_much_shared", Shape { shared_bytes: 200 * 1024, ..two }, "kernel 'too_much_shared': the block uses 253952 bytes of shared memory, more than the 232448 there are, block (0,0,0), thread (0,0,0)".into()),
+        ("too_much_shared", Shape { shared_bytes: 200 * 1024, ..two }, "kernel 'too_much_shared': the block uses 253952 bytes of shared memory, more than the 232448 that a block may use, block (0,0,0), thread (0,0,0)".into()),
         ("overrun", Shape { shared_bytes: 256, ..shape(1, 1) }, "kernel 'overrun': shared memory was written past its end in block (0,0,0)".into()),
     ] {
         assert_eq!(error(&mut bench, kernel, &shape, ExecutionOrder::Forward), expected);
-        // The device goes on, in every order.
+        // The device can be used afterwards, in every order.
         for order in ORDERS {
             let fine: Vec<i32> = bench.run("fine", &two, &[0i32], 64, order).unwrap();
             assert_eq!(fine, (0..64).collect::<Vec<i32>>());
@@ -121,13 +121,13 @@ fn failures_name_kernel_place_and_thread() {
 }
 
 #[test]
-fn a_stack_overflow_is_told_as_one() {
+fn a_stack_overflow_is_reported() {
     let mut bench = Bench::new(SOURCE);
     let shallow: Vec<i32> =
         bench.run("recursion", &shape(1, 1), &[10i32], 1, ExecutionOrder::Forward).unwrap();
     assert_eq!(shallow, [55]);
     let deep = bench.run::<i32, i32>("recursion", &shape(1, 1), &[80], 1, ExecutionOrder::Forward);
-    let expected = "kernel 'recursion': stack overflow: a thread has 64 KiB for its local variables here; the first seen is block (0,0,0), thread (0,0,0)";
+    let expected = "kernel 'recursion': stack overflow: on the cpu device a thread has 64 KiB for its local variables; the first to overflow is block (0,0,0), thread (0,0,0)";
     assert_eq!(deep, Err(DeviceError::Kernel(expected.into())));
 }
 
@@ -143,7 +143,7 @@ fn a_missing_barrier_shows_in_another_order() {
 }
 
 #[test]
-fn launches_that_cannot_be_made_are_refused() {
+fn impossible_launches_are_refused() {
     let mut bench = Bench::new(SOURCE);
     let cooperative = Shape { cooperative: true, ..shape(100_000, 64) };
     for (shape, expected) in [
@@ -163,16 +163,16 @@ fn launches_that_cannot_be_made_are_refused() {
         |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, ExecutionOrder::Forward);
     assert_eq!(
         launch(&[vec![0; 8]]),
-        Err(DeviceError::Kernel("kernel 'fine' takes 3 arguments, and 1 are given".into()))
+        Err(DeviceError::Kernel("kernel 'fine' takes 3 arguments, and the problem passes 1. Compare its signature with the problem's.".into()))
     );
     assert_eq!(
         launch(&[vec![0; 8], vec![0; 8], vec![0; 8]]),
-        Err(DeviceError::Kernel("kernel 'fine': its parameter 3 takes 4 bytes, and 8 are given".into()))
+        Err(DeviceError::Kernel("kernel 'fine': its parameter 3 takes 4 bytes, and the problem passes 8. Compare its signature with the problem's.".into()))
     );
 }
 
 #[test]
-fn memory_is_checked_by_address() {
+fn an_address_outside_an_allocation_is_refused() {
     let mut device = open().unwrap();
     let at = device.alloc(64).unwrap();
     assert_eq!(at % 256, 0);
@@ -183,21 +183,21 @@ fn memory_is_checked_by_address() {
     assert!(device.free(at).is_err());
 }
 
-/// The wild access ends its process, so it runs in one of its own: this test again, told so.
+/// The wild access ends its process, so this test starts itself again in a child process, with a variable set.
 #[test]
-fn a_wild_access_says_who_it_was() {
+fn a_wild_access_is_reported_with_its_thread() {
     use std::os::unix::process::ExitStatusExt;
-    const TOLD: &str = "LAB_TEST_WILD_ACCESS";
-    if std::env::var_os(TOLD).is_some() {
+    const IN_CHILD: &str = "LAB_TEST_WILD_ACCESS";
+    if std::env::var_os(IN_CHILD).is_some() {
         let mut bench = Bench::new(SOURCE);
         bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, ExecutionOrder::Forward).unwrap();
         bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, ExecutionOrder::Forward).unwrap();
         return;
     }
-    let name = "cpu::tests::failures::a_wild_access_says_who_it_was";
+    let name = "cpu::tests::failures::a_wild_access_is_reported_with_its_thread";
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
-        .env(TOLD, "1")
+        .env(IN_CHILD, "1")
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&child.stderr);

@@ -1,4 +1,4 @@
-//! What CUDA code may use: warps, groups, atomics, shared memory in every form, types and intrinsics.
+//! CUDA's features: warps, groups, atomics, shared memory in every form, types and intrinsics.
 
 use super::*;
 
@@ -15,7 +15,7 @@ namespace cg = cooperative_groups;
 __constant__ int primes[4] = {2, 3, 5, 7};
 __device__ int counter;
 
-// Every line of a block of 64 threads, by name of what it shows.
+// One block of 64 threads. Each `put` writes one row of results.
 extern "C" __global__ void warps(const int* in, int* out, int n) {
     const int t = threadIdx.x, lane = t & 31;
     const int x = in[t];
@@ -30,10 +30,10 @@ extern "C" __global__ void warps(const int* in, int* out, int n) {
     put(__reduce_add_sync(FULL, x));
     put(__reduce_max_sync(FULL, x));
     put(__match_any_sync(FULL, x % 4));
-    // Halves of a warp that go apart and meet among themselves.
+    // The halves of a warp diverge, and each half meets.
     if (lane < 16) put(__shfl_sync(0x0000ffffu, x, 15));
     else put(__reduce_min_sync(0xffff0000u, x));
-    // Whoever is here.
+    // The lanes that are together.
     int together = 0;
     if (lane % 5 == 0) together = __popc(__activemask());
     put(together);
@@ -138,7 +138,7 @@ extern "C" __global__ void three(const int*, int* out, int n) {
     out[(z * h + y) * w + x] = x + 100 * y + 10000 * z;
 }
 
-// Every block writes, all meet, every block reads its neighbour; three times.
+// Each block writes, all meet, and each block reads its neighbour's value; three times.
 extern "C" __global__ void whole_grid(const int*, int* out, int n) {
     auto grid = cg::this_grid();
     for (int round = 1; round <= 3; ++round) {
@@ -294,7 +294,7 @@ fn grids_of_three_dimensions() {
 }
 
 #[test]
-fn the_whole_grid_meets() {
+fn all_blocks_meet_at_the_grids_barrier() {
     let mut bench = bench();
     let blocks = 24;
     let mut expected = vec![0i32; blocks];

@@ -1,4 +1,4 @@
-//! `__half` and `__nv_bfloat16` against the `half` crate, to the bit.
+//! `__half` and `__nv_bfloat16` agree with the `half` crate bit by bit.
 
 use super::*;
 use half::{bf16, f16};
@@ -46,7 +46,8 @@ fn narrowed(x: f32) -> [u16; 4] {
     if x.is_nan() { [0; 4] } else { [h, h, b, b] }
 }
 
-/// `exact` rounded to nearest even, given a neighbour: the crate's own rounding of an f64 overlooks its low bits.
+/// Rounds `exact` to nearest even. `near` is a neighbour of the result. The crate's own conversion from f64 ignores
+/// the low bits.
 fn nearest(exact: f64, near: u16, value: fn(u16) -> f64) -> u16 {
     let distance = |bits: &u16| (value(*bits) - exact).abs();
     let candidates = [near.wrapping_sub(1), near, near.wrapping_add(1)];
@@ -70,7 +71,7 @@ fn conversions_round_to_nearest_even() {
         assert!(h.to_bits() == half.to_bits() || h.is_nan() && half.is_nan(), "{bits:#x}");
         assert!(b.to_bits() == bfloat.to_bits() || b.is_nan() && bfloat.is_nan(), "{bits:#x}");
     }
-    // Every half's and bfloat's neighbourhood, ties included, and floats of all kinds.
+    // The neighbours of every half and bfloat16, with ties, and floats of all kinds.
     let mut floats: Vec<u32> = seeded(1 << 16).collect();
     for bits in all.iter().filter(|bits| **bits < 0x7c00) {
         let tie = f16::from_bits(*bits).to_f32().to_bits() + (1 << 12);
@@ -127,7 +128,8 @@ fn arithmetic_rounds_once() {
 #[test]
 fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
     let mut bench = Bench::new(SOURCE);
-    // 3 * 87/256 = 261/256 is a tie between 260 and 262; what breaks it is far below double's last place.
+    // 3 * 87/256 = 261/256 is a tie between 260 and 262. The third operand breaks it, far below the last place of a
+    // double.
     let tiny = 2f32.powi(-100);
     let x = [3.0, 87.0 / 256.0, tiny, 3.0, 87.0 / 256.0, -tiny, 3.0, 87.0 / 256.0, 0.0];
     let x = x.map(|x: f32| bf16::from_f32(x).to_bits());
@@ -138,7 +140,7 @@ fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
 }
 
 #[test]
-fn pairs_do_what_two_would() {
+fn pairs_compute_as_two_single_values() {
     let mut bench = Bench::new(SOURCE);
     let input: Vec<u16> = [1.0f32, 4.0, 2.0, 3.0].iter().map(|x| f16::from_f32(*x).to_bits()).collect();
     let out: Vec<f32> = bench.run("pairs", &shape(1, 1), &input, 21, ExecutionOrder::Forward).unwrap();

@@ -1,4 +1,4 @@
-//! Small `.cu` sources in, values out.
+//! Tests that build small `.cu` sources and check the values they compute.
 #![allow(clippy::unwrap_used)]
 
 mod basics;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::api::{BuildRequest, Built, DeviceError, Driver, ExecutionOrder, Shape};
 
-/// Builds a source as `kernel.cu`. The same source is built once.
+/// Builds a source as `kernel.cu`. Builds the same source only once.
 fn build(source: &str) -> Built {
     static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<Built>>>> = Mutex::new(BTreeMap::new());
     let cell = BUILT.lock().unwrap().entry(source.to_owned()).or_default().clone();
@@ -40,7 +40,7 @@ fn request(source: PathBuf) -> BuildRequest {
     }
 }
 
-/// Beside the tests' own binary, so that the next run of the tests finds the compiled headers.
+/// The cache folder: beside the tests' executable, so that the next run of the tests finds the compiled headers.
 fn cache() -> PathBuf {
     std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
 }
@@ -74,7 +74,7 @@ impl Bench {
         self.launch(kernel, shape, input, &mut out, order).map(|()| out)
     }
 
-    /// The same over outputs that begin with given values.
+    /// As `run`, with outputs that begin with given values.
     fn run_over<O: bytemuck::Pod>(
         &mut self,
         outputs: &[O],

@@ -1,10 +1,10 @@
-//! From source to image: what does not build is told with the user's path and line.
+//! From source to image: errors have the user's path and line.
 
 use super::*;
-use crate::cpu::build::Host;
+use crate::cpu::build::HostCompiler;
 use crate::cpu::rewrite;
 
-/// The build's log, of a source that must not build.
+/// Builds a source that must fail, and returns the log.
 fn refused(source: &str) -> String {
     let built = build(source);
     assert!(built.image.is_none(), "builds, but should not:\n{source}");
@@ -20,7 +20,7 @@ fn an_error_carries_the_users_path_and_line() {
 }
 
 #[test]
-fn what_cannot_run_is_named_with_its_line() {
+fn a_construct_that_cannot_run_is_an_error_at_its_line() {
     let log = refused(
         r#"#include <mma.h>
 // asm("in a comment");
@@ -39,7 +39,7 @@ extern "C" __global__ void __cluster_dims__(2) h(cudaTextureObject_t t) {}
 extern "C" __global__ void i() { TILE; }
 "#,
     );
-    // Within a macro g++ knows the line, but not the column.
+    // In a macro g++ knows the line, but not the column.
     for line in [
         "kernels/t/kernel.cu:1:1: error: tensor cores (mma.h) cannot run on the cpu device",
         "kernels/t/kernel.cu:5:5: error: inline PTX cannot run on the cpu device",
@@ -49,14 +49,14 @@ extern "C" __global__ void i() { TILE; }
         "kernels/t/kernel.cu:12:11: error: inline PTX cannot run on the cpu device",
         "kernels/t/kernel.cu:13:11: error: thread block clusters cannot run on the cpu device",
         "kernels/t/kernel.cu:13:50: error: textures and surfaces cannot be used on the cpu device",
-        "kernels/t/kernel.cu:15:11: error: __shared__ inside a macro is not understood",
+        "kernels/t/kernel.cu:15:11: error: __shared__ inside a macro is not supported",
     ] {
         assert!(log.contains(line), "'{line}' is not in:\n{log}");
     }
 }
 
 #[test]
-fn what_is_not_for_this_device_may_stand_beside() {
+fn code_for_the_gpu_only_can_be_guarded() {
     let mut bench = Bench::new(
         r#"
 #ifndef LAB_CPU
@@ -90,7 +90,7 @@ __global__ void mangled(int*) {}
 }
 
 #[test]
-fn local_includes_are_device_code_too() {
+fn local_includes_are_rewritten_too() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("parts")).unwrap();
     let source =
@@ -120,23 +120,27 @@ fn a_source_that_cannot_be_read_is_a_failed_build() {
 }
 
 #[test]
-fn without_a_compiler_the_remedy_is_named() {
-    let Err(DeviceError::Unavailable(text)) = Host::find(Some("/nowhere/c++".into())) else {
+fn a_missing_compiler_is_an_error_with_a_remedy() {
+    let Err(DeviceError::Unavailable(text)) = HostCompiler::find(Some("/nowhere/c++".into())) else {
         panic!("there is no such compiler");
     };
-    assert!(text.contains("'/nowhere/c++', does not run") && text.contains("apt install g++"), "{text}");
+    assert!(
+        text.contains("'/nowhere/c++', and this compiler cannot be run (No such file")
+            && text.contains("apt install g++"),
+        "{text}"
+    );
 }
 
 proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
 
-    /// Whatever a half-written file holds, rewriting it neither fails nor moves a line.
+    /// Rewriting a file that is not finished neither panics nor changes the number of lines.
     #[test]
     fn rewriting_takes_any_text(parts in proptest::collection::vec(0..PARTS.len(), 0..60)) {
         let source: String = parts.iter().flat_map(|part| [PARTS[*part], " "]).collect();
         let rewritten = rewrite::rewrite(&source, "k.cu", 1);
         let text = rewrite::apply(&source, rewritten.edits);
-        // Where a macro stands for dynamic shared memory, `#line` puts the count right.
+        // A macro for dynamic shared memory adds lines, and a `#line` that corrects the numbers.
         if !text.contains("\n#define") {
             proptest::prop_assert_eq!(text.matches('\n').count(), source.matches('\n').count());
         }

@@ -1,0 +1,254 @@
+//! The foot of the screen: a message or the state of the screen, and below it the hints with their reasons.
+
+use super::action_for;
+use crate::geometry::Button;
+use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
+use crate::model::Model;
+use crate::state::Deciding;
+use crate::status::{MessageLevel, StatusMessage};
+use crate::text::{fit, printable, width, wrap_to};
+use crate::theme::Theme;
+use crate::views::{Pane, View};
+use lab_core::repo::Head;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Columns of a reason in a hint: the first width at which everything fits. Pressing the key shows the reason in full.
+const REASONS: [usize; 4] = [60, 36, 20, 0];
+
+/// Most rows of a message. The end of a long message often says what to do.
+const MESSAGE_ROWS: usize = 4;
+
+/// Least rows of a screen with hints below the message. On a smaller screen a message replaces the hints.
+const HINT_ROWS: u16 = 16;
+
+/// What the foot shows.
+pub(super) struct Foot<'a> {
+    theme: &'a Theme,
+    keymap: &'a Keymap,
+    kernel: &'a str,
+    /// HEAD, where the head of the screen does not show it.
+    head: Option<&'a Head>,
+    view: View,
+    focus: Pane,
+    is_large: bool,
+    is_zoomed: bool,
+    is_frozen: bool,
+    paused: bool,
+    /// Runs are decided by rule.
+    auto: bool,
+    deciding: Option<Deciding>,
+    message: Option<&'a StatusMessage>,
+    /// Why an action is not possible now.
+    usable: &'a dyn Fn(Action) -> Result<(), String>,
+}
+
+impl<'a> Foot<'a> {
+    pub(super) fn of(
+        model: &'a Model,
+        is_large: bool,
+        usable: &'a dyn Fn(Action) -> Result<(), String>,
+    ) -> Self {
+        let status = model.repository.status.as_ref().filter(|_| !is_large);
+        Foot {
+            theme: &model.appearance.theme,
+            keymap: &model.appearance.keymap,
+            kernel: &model.setup.kernel,
+            head: status.map(|status| &status.head),
+            view: model.panes.view,
+            focus: model.panes.focus(),
+            is_large,
+            is_zoomed: model.panes.zoom(),
+            is_frozen: model.panes.log.is_frozen(),
+            paused: model.runs.paused,
+            auto: model.decision.auto,
+            deciding: model.decision.in_progress,
+            message: model.message.message(),
+            usable,
+        }
+    }
+
+    /// Rows of the foot on a screen of this size.
+    pub(super) fn rows(&self, screen: Rect) -> u16 {
+        let message = self.lines(screen.width).len().max(1) as u16;
+        if screen.height >= HINT_ROWS { message + 1 } else { message }
+    }
+
+    /// Returns the hints as buttons.
+    pub(super) fn draw(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
+        let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+        if frame.area().height >= HINT_ROWS {
+            self.draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area });
+            self.draw_hints(frame, hints)
+        } else if self.text().is_some() {
+            self.draw_message(frame, area);
+            Vec::new()
+        } else {
+            self.draw_hints(frame, hints)
+        }
+    }
+
+    /// The message.
+    fn text(&self) -> Option<(String, Style)> {
+        let theme = self.theme;
+        let doing = self.deciding.map(|deciding| match deciding {
+            // A commit's hooks may take their time.
+            Deciding::Keep => "◐ keeping …",
+            Deciding::Undo => "◐ undoing …",
+            Deciding::Describe => "◐ writing …",
+            Deciding::Restore => "◐ restoring …",
+            Deciding::Discard => "◐ discarding …",
+        });
+        if let Some(doing) = doing {
+            return Some((doing.to_owned(), theme.accent()));
+        }
+        let message = self.message?;
+        let style = match message.level {
+            MessageLevel::Info => theme.text(),
+            MessageLevel::Warning => theme.warn(),
+            MessageLevel::Error => theme.bad(),
+        };
+        Some((format!("{} {}", message.level.sign(), message.text), style))
+    }
+
+    fn lines(&self, columns: u16) -> Vec<Line<'static>> {
+        let Some((text, style)) = self.text() else { return Vec::new() };
+        let columns = usize::from(columns).saturating_sub(2);
+        let rows = wrap_to(&text, columns, MESSAGE_ROWS);
+        rows.into_iter().map(|row| Line::styled(format!(" {row}"), style)).collect()
+    }
+
+    /// The state of the screen, the longest text first.
+    fn standing(&self) -> Vec<String> {
+        let watching = if self.paused { "not watching" } else { "watching" };
+        let kernel = format!("{watching} {} ", printable(self.kernel));
+        if self.auto {
+            let rule = "auto: keeps faster, discards slower, same, wrong";
+            return vec![
+                format!("{rule} · {kernel}"),
+                format!("{rule} "),
+                "auto: keeps faster, discards the rest ".to_owned(),
+            ];
+        }
+        let Some(head) = self.head else { return vec![kernel] };
+        let mut place = printable(&head.label()).into_owned();
+        if let Some(operation) = &head.operation {
+            place.push_str(&format!(" · {operation} in progress"));
+        }
+        vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
+    }
+
+    fn draw_message(&self, frame: &mut Frame, area: Rect) {
+        let lines = self.lines(area.width);
+        let taken = lines.first().map_or(0, Line::width);
+        let fits = |right: &String| taken + 2 + width(right) < usize::from(area.width);
+        if let Some(right) = self.standing().into_iter().find(fits).filter(|_| lines.len() < 2) {
+            frame.render_widget(Line::styled(right, self.theme.quiet()).right_aligned(), area);
+        }
+        for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {
+            frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
+        }
+    }
+
+    /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the row is too short, reasons
+    /// are cut first, then left out, then hints from the back; help and quit stay.
+    fn draw_hints(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
+        let here = KeyScope::In(self.view);
+        let is_heard = |b: &&Binding| match b.action {
+            Action::Freeze => self.focus == Pane::Log,
+            _ => b.scope == KeyScope::Screen || b.scope == here,
+        };
+        let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
+        // The view's own actions come first, except in Bench.
+        if self.view != View::Bench {
+            shown.sort_by_key(|b| b.scope == KeyScope::Screen);
+        }
+        let too_long =
+            |hints: &[Hint]| hints.iter().map(Hint::width).sum::<usize>() > usize::from(area.width);
+        let mut all = Vec::new();
+        for reason_columns in REASONS {
+            all = self.hints(&shown, reason_columns);
+            if !too_long(&all) {
+                break;
+            }
+        }
+        while too_long(&all)
+            && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
+        {
+            shown.remove(last);
+            all = self.hints(&shown, 0);
+        }
+        let mut buttons = Vec::new();
+        let mut x = area.x;
+        for hint in &all {
+            let width = hint.width() as u16;
+            // The blanks behind a hint are not part of its button.
+            let place = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
+            buttons.extend(hint.action.map(|action| (place, action)));
+            x = x.saturating_add(width);
+        }
+        let spans: Vec<Span> = all.into_iter().flat_map(|hint| hint.spans).collect();
+        frame.render_widget(Line::from(spans), area);
+        buttons
+    }
+
+    fn hints(&self, shown: &[&Binding], reason_columns: usize) -> Vec<Hint> {
+        let theme = self.theme;
+        let mut hints = vec![Hint { action: None, spans: vec![Span::raw(" ")] }];
+        let mut hint = |action, spans| hints.push(Hint { action, spans });
+        // This hint comes first, so that every width shows that runs are decided by rule.
+        if self.auto {
+            let text = format!("{} auto on  ", self.keymap.key(Action::Auto));
+            hint(Some(Action::Auto), vec![Span::styled(text, theme.warn())]);
+        }
+        // The head of a large screen names the views.
+        if self.view != View::Bench && !self.is_large {
+            let name = format!("{} {}  ", self.keymap.key(action_for(self.view)), self.view.name());
+            hint(None, vec![Span::styled(name, theme.title(true))]);
+        }
+        for binding in shown {
+            let key = self.keymap.key_in(KeyScope::In(self.view), binding.action);
+            if key.is_empty() {
+                continue;
+            }
+            let spans = match (self.usable)(binding.action) {
+                Ok(()) => vec![
+                    Span::styled(key, theme.key()),
+                    Span::styled(format!(" {}  ", self.word(binding)), theme.text()),
+                ],
+                Err(reason) if reason_columns > 0 => {
+                    let reason = fit(&reason, reason_columns);
+                    vec![Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet())]
+                }
+                Err(_) => vec![Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())],
+            };
+            hint(Some(binding.action), spans);
+        }
+        hints
+    }
+
+    /// The word of a hint. The hint of a switch says what its key would do now.
+    fn word(&self, binding: &Binding) -> &'static str {
+        match binding.action {
+            Action::Pause if self.paused => "watch",
+            Action::Zoom if self.is_zoomed => "unzoom",
+            Action::Freeze if self.is_frozen => "let go",
+            _ => binding.hint,
+        }
+    }
+}
+
+/// One hint, with two blanks behind it.
+struct Hint {
+    /// `None` for a text that is no action.
+    action: Option<Action>,
+    spans: Vec<Span<'static>>,
+}
+
+impl Hint {
+    fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+}

@@ -1,0 +1,125 @@
+//! The dialog before a keep or a discard: the verdict, the subject and, once they are opened, the trailers.
+
+use super::dialog::Dialog;
+use crate::draft::{Draft, Field, LONG, SHORT};
+use crate::keymap::Action;
+use crate::text::{fit, pad, width, wrap};
+use crate::theme::Theme;
+use crate::widgets::input::draw_input;
+use crate::widgets::window::{self, draw_window};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Least columns for the usual values of a trailer.
+const ROOMY: u16 = 60;
+
+/// Columns of a trailer's name.
+const LABEL: usize = 13;
+
+pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, verb: &str, ask: &str, draft: &Draft) {
+    let theme = dialog.theme();
+    let columns = usize::from(area.width.saturating_sub(8)).min(80);
+    let (fields, at) = draft.shown();
+    let mut above = vec![dialog.verdict_line(draft.run), Line::default()];
+    above.extend(wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+    let below = match &draft.problem {
+        Some(problem) => {
+            let text = wrap(problem, columns.saturating_sub(2)).into_iter();
+            text.map(|l| Line::styled(format!("✗ {l}"), theme.bad())).collect()
+        }
+        None => vec![folded(dialog, draft)],
+    };
+    let rows = above.len() + fields.len() + below.len() + 1;
+    let inner =
+        draw_window(frame, area, &format!("{verb} run {}", draft.run), (window::COLUMNS, rows), theme);
+    let keys = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
+    frame.render_widget(hints(dialog, verb, draft), keys);
+    // On a small screen the line that is typed into and what is wrong with it stay visible.
+    let mut room = usize::from(inner.height.saturating_sub(1));
+    let below: Vec<Line> = below.into_iter().take(room.saturating_sub(1)).collect();
+    room -= below.len();
+    let typed = above.len() + at;
+    let first = (typed + 1).saturating_sub(room);
+    let mut place = Rect { height: 1, ..inner };
+    for row in (first..above.len() + fields.len()).take(room) {
+        match row.checked_sub(above.len()) {
+            None => frame.render_widget(above[row].clone(), place),
+            Some(field) => line(frame, place, &fields[field], field == at, theme),
+        }
+        place.y += 1;
+    }
+    for row in below {
+        frame.render_widget(row, place);
+        place.y += 1;
+    }
+}
+
+/// Draws one field; the one that is typed into has the cursor.
+fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool, theme: &Theme) {
+    let (prompt, note, style) = match &field.key {
+        None => {
+            let (note, style) = length(field.input.value(), theme);
+            (if is_here { "› " } else { "  " }.to_owned(), note, style)
+        }
+        Some(key) => {
+            // On a narrow screen the typed text needs the columns.
+            let words = if area.width < ROOMY { String::new() } else { key.words().join(", ") };
+            let sign = if is_here { "›" } else { " " };
+            (format!("{sign} {}", pad(key.word(), LABEL + 1)), words, theme.quiet())
+        }
+    };
+    let taken = (width(&note) as u16 + 1).min(area.width / 2);
+    let typed = Rect { width: area.width - taken, ..area };
+    if is_here {
+        draw_input(frame, typed, &prompt, &field.input, theme);
+    } else {
+        let room = usize::from(typed.width).saturating_sub(width(&prompt));
+        let text = fit(field.input.value(), room).into_owned();
+        frame.render_widget(Line::from(vec![Span::styled(prompt, theme.quiet()), Span::raw(text)]), typed);
+    }
+    let note = Line::styled(fit(&note, usize::from(taken)).into_owned(), style).right_aligned();
+    frame.render_widget(note, Rect { x: typed.right(), width: taken, ..area });
+}
+
+/// The length of a subject, and the length up to which lists show it in full. Nothing before anything is typed.
+fn length(subject: &str, theme: &Theme) -> (String, Style) {
+    match subject.trim().chars().count() {
+        0 => (String::new(), theme.quiet()),
+        count @ ..=SHORT => (format!("{count} of {SHORT}"), theme.quiet()),
+        count @ ..=LONG => (format!("{count} of {LONG}"), theme.warn()),
+        count => (format!("! {count}, more than {LONG}"), theme.warn()),
+    }
+}
+
+/// The line that stands for the folded trailers.
+fn folded(dialog: &Dialog, draft: &Draft) -> Line<'static> {
+    if draft.is_open() {
+        return Line::default();
+    }
+    let key = dialog.appearance.keymap.key(Action::Fold);
+    let filled = match draft.filled() {
+        filled if filled.is_empty() => String::new(),
+        filled => format!(": {}", filled.join(", ")),
+    };
+    Line::styled(format!("▸ trailers{filled}  ({key} opens them)"), dialog.theme().quiet())
+}
+
+fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
+    let theme = dialog.theme();
+    let fold = if draft.is_open() { "fold" } else { "trailers" };
+    let verb = verb.to_lowercase();
+    let all = [
+        (Action::Accept, verb.as_str()),
+        (Action::Abandon, "go back"),
+        (Action::NextField, "next line"),
+        (Action::Fold, fold),
+        (Action::NextChoice, "next word"),
+    ];
+    let count = if draft.words().is_empty() { all.len() - 1 } else { all.len() };
+    let spans = all.into_iter().take(count).flat_map(|(action, word)| {
+        [Span::styled(dialog.appearance.keymap.key(action), theme.key()), Span::raw(format!(" {word}    "))]
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}

@@ -1,0 +1,264 @@
+//! Draws the model. [`view`] changes nothing: it returns where everything was drawn, and the next update uses that.
+//!
+//! At 100×30 and more, all of it (the words of the verdict are three rows tall):
+//! ```text
+//!  lab  rmsnorm  NVIDIA H200  exp/rmsnorm @ a1b2c3d                         run 42 · saved 14:03:22   head
+//!
+//!  █▀█ ▄▀█ █▀▀ █▀▀    ▀█ █▄▄ █▀  …          ● PASS   4 of 4 gates                                     verdict
+//!  █▀▀ █▀█ ▄▄█ ▄▄█   …                      165,210 sps   +3.1 % ± 0.3 vs incumbent
+//! ━ Correctness ━━━━━━━━━━━━━━━━━━━━━━┬─ Throughput ──────────────────────────────────────────────    panes
+//!  ✓ build   0.38 s   168 regs        │ 180k ┤                     ●━━━━━━━━━━━━━●
+//!  ✓ h0_max_diff    3.0e-06 ≤ 3e-05   │      │     ●━━━━━━━━━━━━━━━┛   ·
+//! ─ Git log ──────────────────────────┼─ run.log ─────────────────────────────────────────────────
+//!  a1b2c3d ● 165.2k  overlap gather   │ stage: measure
+//!  · kept as a1b2c3d                                                          watching kernel.cu      foot
+//!  c keep  d discard  r rerun  e edit  / search  Tab focus  ? help  q quit
+//! ```
+//! Down to 60×16 the verdict takes one row, Correctness is above, and the focused one of the other panes below. Down to
+//! 40×10 only the focused pane is shown. On a smaller screen a sentence says that it is too small.
+
+mod bench;
+mod big_letters;
+mod device;
+mod dialog;
+mod dialogs;
+mod foot;
+mod git;
+mod help;
+mod message_dialog;
+mod pick_list;
+mod results;
+mod verdict;
+
+use crate::geometry::FrameGeometry;
+use crate::keymap::Action;
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::panes::{
+    PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history, run_log,
+    source,
+};
+use crate::text::wrap;
+use crate::theme::Theme;
+use crate::views::split::{Split, cut};
+use crate::views::{Pane, View};
+use crate::widgets::input::draw_input;
+use crate::widgets::{ListArea, PaneSlot};
+use dialog::Dialog;
+use foot::Foot;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Direction, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Paragraph};
+use verdict::Banner;
+
+/// Least size at which anything can be read: columns, rows.
+const SMALLEST: (u16, u16) = (40, 10);
+
+/// Least size of a view with several panes: columns, rows.
+const SEVERAL_PANES: (u16, u16) = (60, 13);
+
+/// Draws the whole screen. Returns where everything is.
+pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
+    let area = frame.area();
+    let theme = &model.appearance.theme;
+    frame.render_widget(Block::new().style(theme.text()), area);
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let quit = model.appearance.keymap.key(Action::Quit);
+        draw_too_small(frame, area, &quit, theme);
+        return FrameGeometry { too_small: true, ..FrameGeometry::default() };
+    }
+    let mut geometry = FrameGeometry::default();
+    let is_large = area.width >= 100 && area.height >= 30;
+    // The big letters are for Bench, which is read from a distance.
+    let is_tall = is_large && model.panes.view == View::Bench;
+    let (head_rows, verdict_rows) = match (is_large, is_tall) {
+        (_, true) => (1, 4),
+        (true, false) => (1, 1),
+        (false, false) => (0, 1),
+    };
+    let usable = |action| model.usable(action);
+    let foot = Foot::of(model, is_large, &usable);
+    let [head, verdict, body, foot_area] = Layout::vertical([
+        Constraint::Length(head_rows),
+        Constraint::Length(verdict_rows),
+        Constraint::Fill(1),
+        Constraint::Length(foot.rows(area)),
+    ])
+    .areas(area);
+    let banner = Banner::of(model);
+    if is_large {
+        let status_head = model.repository.status.as_ref().map(|status| &status.head);
+        geometry.buttons.extend(banner.draw_head(frame, head, status_head, model.panes.view));
+    }
+    if is_tall {
+        banner.draw_large(frame, verdict);
+    } else {
+        banner.draw_line(frame, verdict, is_large);
+    }
+    PanePainter { model, frame, geometry: &mut geometry }.draw_panes(body, is_large);
+    geometry.buttons.extend(foot.draw(frame, foot_area));
+    if let Some(overlay) = model.overlays.last() {
+        geometry.help_row = Dialog::of(model).draw(frame, body, overlay);
+    }
+    geometry
+}
+
+fn draw_too_small(frame: &mut Frame, area: Rect, quit: &str, theme: &Theme) {
+    let text = format!(
+        "{}×{} is too small: lab needs {}×{}; {quit} quits",
+        area.width, area.height, SMALLEST.0, SMALLEST.1
+    );
+    let rows = wrap(&text, usize::from(area.width)).into_iter();
+    let lines: Vec<Line> = rows.map(|row| Line::styled(row, theme.warn())).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Draws panes and notes where they are.
+struct PanePainter<'a, 'f> {
+    model: &'a Model,
+    frame: &'a mut Frame<'f>,
+    geometry: &'a mut FrameGeometry,
+}
+
+impl PanePainter<'_, '_> {
+    /// Draws the panes of the present view. `is_large` describes the whole screen.
+    fn draw_panes(&mut self, area: Rect, is_large: bool) {
+        let panes = &self.model.panes;
+        if panes.zoom() || area.width < SEVERAL_PANES.0 || area.height < SEVERAL_PANES.1 {
+            self.draw_pane(area, panes.focus());
+            return;
+        }
+        match panes.view {
+            View::Bench => bench::draw(self, area, is_large),
+            View::Source => self.draw_pane(area, Pane::Source),
+            View::Results => results::draw(self, area),
+            View::Git => git::draw(self, area),
+            View::Device => device::draw(self, area),
+        }
+    }
+
+    /// Cuts an area in two and notes the border. The first part has `first` columns or rows where the user chose nothing.
+    fn cut(&mut self, split: Split, direction: Direction, area: Rect, first: u16, gap: u16) -> [Rect; 2] {
+        let (parts, border) = cut(&self.model.panes.shares, split, direction, area, first, gap);
+        self.geometry.borders.push(border);
+        parts
+    }
+
+    fn draw_pane(&mut self, area: Rect, pane: Pane) {
+        if area.height == 0 {
+            return;
+        }
+        let is_focused = self.model.panes.focus() == pane;
+        if is_focused {
+            self.geometry.focused_rows = usize::from(area.height.saturating_sub(1));
+        }
+        self.geometry.panes.push((pane, area));
+        let area = self.draw_search_line(area, pane);
+        let slot = PaneSlot { pane, area, is_focused, needle: self.model.panes.needle(pane) };
+        let fit = self.draw_content(slot);
+        self.geometry.fits.push(fit);
+    }
+
+    /// Draws the line that is typed into where this pane is searched, at its foot. Returns the area above.
+    fn draw_search_line(&mut self, area: Rect, pane: Pane) -> Rect {
+        match self.model.overlays.last() {
+            Some(Overlay::Search { pane: searched, input, .. }) if *searched == pane && area.height > 1 => {
+                let line = Rect {
+                    x: area.x + 1,
+                    y: area.bottom() - 1,
+                    width: area.width.saturating_sub(2),
+                    height: 1,
+                };
+                draw_input(self.frame, line, "/", input, &self.model.appearance.theme);
+                Rect { height: area.height - 1, ..area }
+            }
+            _ => area,
+        }
+    }
+
+    fn draw_content(&mut self, slot: PaneSlot) -> PaneFit {
+        let Model { panes, runs, repository, setup, appearance, .. } = self.model;
+        let frame = &mut *self.frame;
+        match slot.pane {
+            Pane::Correctness => {
+                let data = self.model.correctness_data();
+                PaneFit::Correctness(correctness::draw(frame, slot, data, panes.correctness, appearance))
+            }
+            Pane::History => {
+                let selected = self.model.selection.key.as_ref();
+                let data = history::History { repository, runs, setup, selected };
+                PaneFit::History(history::draw(frame, slot, data, &panes.history, appearance))
+            }
+            Pane::Commits => {
+                let head = repository.status.as_ref().map(|status| status.head.label());
+                let (commits, loaded) = (&repository.commits[..], repository.loaded);
+                let data = commits::Commits { commits, loaded, head: head.as_deref(), setup };
+                let (state, list) = commits::draw(frame, slot, data, panes.commits, appearance);
+                self.note_list(list);
+                PaneFit::Commits(state)
+            }
+            Pane::Log => PaneFit::Log(run_log::draw(frame, slot, &panes.log, appearance)),
+            Pane::Source => {
+                let theme = &appearance.theme;
+                PaneFit::Source(source::draw(frame, slot, &panes.source, panes.around, theme))
+            }
+            Pane::Experiments => {
+                let filter = match self.model.overlays.last() {
+                    Some(Overlay::Filter { input, problem, .. }) => Some((input, problem.as_deref())),
+                    _ => None,
+                };
+                let data = experiments::Experiments {
+                    history: &repository.experiments,
+                    loaded: repository.loaded,
+                    setup,
+                    device: repository.present_device(runs.last.as_ref(), setup),
+                    selected: self.model.selected_row(),
+                    filter,
+                };
+                let fit = experiments::draw(frame, slot, data, &panes.experiments, appearance);
+                if let Some(fit) = &fit {
+                    self.geometry.column_heads.clone_from(&fit.heads);
+                    self.geometry.lists.push(fit.list);
+                }
+                PaneFit::Experiments(fit)
+            }
+            Pane::Experiment => {
+                let shown = self.model.experiment_shown();
+                PaneFit::Experiment(experiment::draw(frame, slot, shown, &panes.experiment, appearance))
+            }
+            Pane::Graph => {
+                let (first, list) = graph::draw(frame, slot, &panes.graph, setup, appearance);
+                self.note_list(list);
+                PaneFit::Graph(first)
+            }
+            Pane::Commit => {
+                let data = self.model.commit_data();
+                PaneFit::Commit(commit::draw(frame, slot, data, &panes.commit, appearance))
+            }
+            Pane::Gauges => {
+                let data = self.model.device_data();
+                PaneFit::Gauges(gauges::draw(frame, slot, data, panes.gauges, appearance))
+            }
+            Pane::Build => {
+                let file = setup.file();
+                PaneFit::Build(build::draw(frame, slot, runs, &file, panes.build, appearance))
+            }
+        }
+    }
+
+    fn note_list(&mut self, list: Option<ListArea>) {
+        self.geometry.lists.extend(list);
+    }
+}
+
+/// The action that shows a view.
+fn action_for(view: View) -> Action {
+    match view {
+        View::Bench => Action::Bench,
+        View::Source => Action::Source,
+        View::Results => Action::Results,
+        View::Git => Action::Git,
+        View::Device => Action::Device,
+    }
+}

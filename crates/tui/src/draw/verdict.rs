@@ -1,0 +1,456 @@
+//! The head of the screen and the verdict: one word, one colour, one number, the change against the incumbent. While a
+//! run is in progress, its stage; the last verdict stays beside it.
+
+use super::{action_for, big_letters};
+use crate::geometry::Button;
+use crate::keymap::Action;
+use crate::model::Model;
+use crate::state::{FinishedRun, HeldOutCheck, LiveRun, Now, Running, Runs, ScreenSettings, Setup};
+use crate::text::{fit, printable, width};
+use crate::views::View;
+use crate::{format, theme::Theme};
+use lab_core::repo::Head;
+use lab_core::run::experiment::Status;
+use lab_core::run::verdict::{Change, Outcome};
+use lab_core::run::{Reason, RunStart};
+use lab_protocol::report::{Report, Speed, attribute};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Cells of the progress bar.
+const BAR: u64 = 16;
+
+/// What the head and the verdict show.
+#[derive(Clone, Copy)]
+pub(super) struct Banner<'a> {
+    setup: &'a Setup,
+    runs: &'a Runs,
+    held_out: Option<&'a HeldOutCheck>,
+    appearance: &'a ScreenSettings,
+    now: Now,
+    /// The repository was read at least once.
+    loaded: bool,
+}
+
+impl<'a> Banner<'a> {
+    pub(super) fn of(model: &'a Model) -> Self {
+        Banner {
+            setup: &model.setup,
+            runs: &model.runs,
+            held_out: model.decision.held_out.as_ref(),
+            appearance: &model.appearance,
+            now: model.now,
+            loaded: model.repository.loaded,
+        }
+    }
+
+    /// Draws project, device and branch; on the right the run and why it started. Returns the names of the views as
+    /// buttons.
+    pub(super) fn draw_head(
+        &self,
+        frame: &mut Frame,
+        area: Rect,
+        head: Option<&Head>,
+        view: View,
+    ) -> Vec<Button> {
+        let theme = &self.appearance.theme;
+        let mut left = vec![
+            Span::styled(" lab ", theme.title(true)),
+            Span::styled(format!(" {} ", self.setup.name), theme.strong()),
+        ];
+        if let Some(device) = self.report().and_then(Report::device) {
+            left.push(Span::raw(format!(" {} ", printable(device_name(device)))));
+        }
+        if let Some(head) = head {
+            left.push(Span::styled(format!(" {}", printable(&head.label())), theme.quiet()));
+            if let Some(operation) = &head.operation {
+                left.push(Span::styled(format!("  {operation} in progress"), theme.warn()));
+            }
+        }
+        let left = Line::from(left);
+        let right = Line::styled(format!("{} ", self.which_run()), theme.quiet());
+        let taken = (right.width() as u16).min(area.width / 2);
+        let room = usize::from(area.width - taken).saturating_sub(left.width());
+        // Two columns separate them from the right part.
+        let fits =
+            |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room;
+        let named = [self.view_names(view, true), self.view_names(view, false)]
+            .into_iter()
+            .find(fits)
+            .unwrap_or_default();
+        let columns: usize = named.iter().map(|(_, name)| name.width()).sum();
+        frame.render_widget(left, area);
+        let mut buttons = Vec::new();
+        let mut x = area.right().saturating_sub(taken + columns as u16 + 2);
+        for (view, name) in named {
+            let place = Rect { x, width: name.width() as u16, ..area };
+            frame.render_widget(name, place);
+            buttons.push((place, action_for(view)));
+            x = place.right();
+        }
+        frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
+        buttons
+    }
+
+    /// The views with their keys, the present one marked; or the present one alone.
+    fn view_names(&self, here: View, all: bool) -> Vec<(View, Span<'static>)> {
+        let shown = View::ALL.into_iter().filter(|view| all || *view == here);
+        let named = shown.map(|view| {
+            let sign = if view == here { "▸" } else { " " };
+            let style =
+                if view == here { self.appearance.theme.title(true) } else { self.appearance.theme.quiet() };
+            (
+                view,
+                Span::styled(
+                    format!("{sign}{} {} ", self.appearance.keymap.key(action_for(view)), view.name()),
+                    style,
+                ),
+            )
+        });
+        named.collect()
+    }
+
+    /// The report of the run in progress once it names its device, else of the last run.
+    fn report(&self) -> Option<&Report> {
+        match &self.runs.running {
+            Running::Live(live) if live.report.device().is_some() => Some(&live.report),
+            _ => self.runs.last.as_ref().map(|last| &*last.report),
+        }
+    }
+
+    fn which_run(&self) -> String {
+        match (&self.runs.running, &self.runs.last) {
+            (Running::Live(live), _) => self.why(&live.start),
+            (Running::Asked(reason, _), _) => format!("{} · starting", reason.word()),
+            (Running::No, Some(last)) => self.why(&last.start),
+            (Running::No, None) => String::new(),
+        }
+    }
+
+    fn why(&self, start: &RunStart) -> String {
+        format!(
+            "run {} · {} {}",
+            start.id,
+            start.reason.word(),
+            format::clock(start.started, &self.appearance.zone)
+        )
+    }
+
+    /// Draws three rows of big letters, and three lines of text beside them.
+    pub(super) fn draw_large(&self, frame: &mut Frame, area: Rect) {
+        let theme = &self.appearance.theme;
+        let mut x = area.x + 2;
+        for (text, style) in self.big_words() {
+            let Some(rows) = big_letters::rows(&text) else { continue };
+            let columns = big_letters::width(&text) as u16;
+            // The text beside the letters needs 40 columns.
+            if x + columns + 40 > area.right() {
+                continue;
+            }
+            for (row, line) in rows.iter().enumerate() {
+                frame.buffer_mut().set_string(x, area.y + 1 + row as u16, line, style);
+            }
+            x += columns + 4;
+        }
+        let lines = [self.first_line(), self.second_line(), self.third_line()];
+        for (row, line) in lines.into_iter().enumerate() {
+            let y = area.y + 1 + row as u16;
+            let room = Rect { x, y, width: area.right().saturating_sub(x + 1), height: 1 };
+            frame.render_widget(Line::from(line).style(theme.text()), room);
+        }
+    }
+
+    fn big_words(&self) -> Vec<(String, Style)> {
+        let theme = &self.appearance.theme;
+        match (&self.runs.running, &self.runs.last) {
+            (Running::Live(live), _) => vec![(stage_word(live).to_uppercase(), theme.accent())],
+            (Running::Asked(..), _) => vec![("START".to_owned(), theme.accent())],
+            (Running::No, Some(last)) => {
+                let verdict = &last.verdict;
+                let is_stale = self.runs.is_stale();
+                let faded = |style: Style| if is_stale { theme.quiet() } else { style };
+                let mut words = vec![(verdict.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
+                // Times of the emulated device say nothing about a GPU, so they are not shown big.
+                let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
+                if let Some(measure) = verdict.objective.filter(|_| counts) {
+                    words.push((format::count(measure.value), faded(theme.strong())));
+                }
+                if let Some(change) = verdict.change {
+                    let text = format!("{:+.1}%", change.ratio * 100.0);
+                    words.push((text, faded(self.change_style(&change))));
+                }
+                words
+            }
+            (Running::No, None) => Vec::new(),
+        }
+    }
+
+    /// The progress of a run or check, else the verdict's sign and word; then its tags.
+    fn first_line(&self) -> Vec<Span<'static>> {
+        let mut line = match (&self.runs.running, &self.runs.last) {
+            _ if self.held_out.is_some() => self.progress(),
+            (Running::No, Some(last)) => self.verdict_word(last),
+            (Running::No, None) => vec![self.nothing_yet()],
+            _ => self.progress(),
+        };
+        line.extend(self.tags());
+        line
+    }
+
+    fn second_line(&self) -> Vec<Span<'static>> {
+        let Some(last) = &self.runs.last else { return self.so_far().unwrap_or_default() };
+        if self.runs.is_idle() {
+            return self.figures(last);
+        }
+        if let Some(line) = self.so_far() {
+            return line;
+        }
+        let mut line = vec![Span::styled("last  ", self.appearance.theme.quiet())];
+        line.extend(self.verdict_word(last));
+        line.push(Span::raw("  "));
+        line.extend(self.figures(last));
+        line
+    }
+
+    /// What the run in progress has measured so far, with its interval.
+    fn so_far(&self) -> Option<Vec<Span<'static>>> {
+        let Running::Live(live) = &self.runs.running else { return None };
+        let theme = &self.appearance.theme;
+        let measure = live.report.measure(self.setup.objective.name()).filter(|m| m.value.is_finite())?;
+        let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
+            format!(" ({} … {})", format::count(low), format::count(high))
+        });
+        let mut line = vec![
+            Span::styled("so far  ", theme.quiet()),
+            Span::styled(format::count(measure.value), theme.strong()),
+            Span::styled(format!("{ends} {}", format::unit(&self.setup.objective)), theme.quiet()),
+        ];
+        if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
+            line.push(Span::styled(format!("  {}", change.words()), self.change_style(&change)));
+        }
+        Some(line)
+    }
+
+    /// A caveat, or what the verdict rests on.
+    fn third_line(&self) -> Vec<Span<'static>> {
+        let theme = &self.appearance.theme;
+        if let Some(caveat) = self.report().and_then(|r| r.caveats().first()) {
+            return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
+        }
+        // Beside the figures of the run in progress, those of the last run would be mistaken for its own.
+        let Some(last) = self.runs.last.as_ref().filter(|_| self.so_far().is_none()) else {
+            return Vec::new();
+        };
+        let mut parts = Vec::new();
+        let gates = last.report.gates();
+        if !gates.is_empty() {
+            let good = gates.iter().filter(|g| g.passes()).count();
+            parts.push(format!("{good} of {} gates", gates.len()));
+        }
+        if let Some(time) = last.verdict.kernel_us {
+            parts.push(format!("kernel {} µs", format::count(time)));
+        }
+        if let Some(time) = last.seconds {
+            parts.push(format!("verdict after {}", format::seconds(time)));
+        }
+        // During a run these belong to the last verdict, like the line above.
+        let indent = if self.runs.is_idle() { "" } else { "      " };
+        vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
+    }
+
+    /// Draws all of it in one row. The head, where there is one, already names the run.
+    pub(super) fn draw_line(&self, frame: &mut Frame, area: Rect, has_head: bool) {
+        let theme = &self.appearance.theme;
+        let mut line = vec![Span::raw(" ")];
+        match (&self.runs.running, &self.runs.last) {
+            _ if self.held_out.is_some() => line.extend(self.progress()),
+            (Running::No, Some(last)) => {
+                let verdict = &last.verdict;
+                let style =
+                    if self.runs.is_stale() { theme.quiet() } else { theme.verdict_block(verdict.outcome) };
+                line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
+                line.extend(self.stale());
+                // The tags come before the figures, so that a narrow screen does not cut them off.
+                line.extend(self.tags());
+                line.push(Span::raw("  "));
+                line.extend(self.figures(last));
+            }
+            (Running::No, None) => line.push(self.nothing_yet()),
+            (_, last) => {
+                line.extend(self.progress());
+                if let Some(last) = last {
+                    line.push(Span::styled("  last ", theme.quiet()));
+                    line.extend(self.verdict_word(last));
+                }
+                line.extend(self.tags());
+            }
+        }
+        let right = if has_head { String::new() } else { self.which_run() };
+        let used: usize = line.iter().map(Span::width).sum();
+        frame.render_widget(Line::from(line), area);
+        if used + width(&right) + 3 < usize::from(area.width) {
+            let right = Line::styled(format!("{right} "), theme.quiet()).right_aligned();
+            frame.render_widget(
+                right,
+                Rect { x: area.x + used as u16, width: area.width - used as u16, ..area },
+            );
+        }
+    }
+
+    fn nothing_yet(&self) -> Span<'static> {
+        let theme = &self.appearance.theme;
+        let rerun = self.appearance.keymap.way(Action::Rerun);
+        match (&self.runs.present, self.runs.untrusted.is_some(), self.loaded) {
+            (_, true, _) => {
+                let text = format!("no verdict: the harness command is not trusted, {rerun} asks again  ");
+                Span::styled(text, theme.warn())
+            }
+            (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
+            (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
+            _ => {
+                let text = format!("no verdict yet: save {}, or press {rerun}  ", self.setup.file());
+                Span::styled(text, theme.quiet())
+            }
+        }
+    }
+
+    fn verdict_word(&self, last: &FinishedRun) -> Vec<Span<'static>> {
+        let verdict = &last.verdict;
+        let style = if self.runs.is_stale() {
+            self.appearance.theme.quiet()
+        } else {
+            self.appearance.theme.verdict(verdict.outcome)
+        };
+        let mut word = vec![Span::styled(format!("{} {}", verdict.sign(), verdict.word()), style)];
+        word.extend(self.stale());
+        word
+    }
+
+    /// The mark of a verdict about other bytes than those on disk.
+    fn stale(&self) -> Option<Span<'static>> {
+        self.runs.is_stale().then(|| Span::styled("  stale", self.appearance.theme.warn()))
+    }
+
+    /// The figure and its change; of a run that did not pass, the reason.
+    fn figures(&self, last: &FinishedRun) -> Vec<Span<'static>> {
+        let theme = &self.appearance.theme;
+        let verdict = &last.verdict;
+        if verdict.outcome != Outcome::Pass {
+            return vec![Span::raw(printable(&verdict.why).into_owned())];
+        }
+        let mut line = Vec::new();
+        match verdict.objective {
+            Some(measure) => {
+                let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
+                line.push(Span::styled(format::count(measure.value), style));
+                line.push(Span::styled(format!(" {}", format::unit(&self.setup.objective)), theme.quiet()));
+                if verdict.emulated {
+                    line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
+                }
+            }
+            None => line.push(Span::styled(format!("no {}", self.setup.objective), theme.warn())),
+        }
+        if let Some(change) = verdict.change {
+            line.push(Span::styled(format!("  {}", change.words()), self.change_style(&change)));
+            // A kept kernel is the incumbent now; its change is against the one that it replaced.
+            let against = match (last.decided == Some(Status::Keep), change.speed) {
+                (true, _) => format!(" vs {} before", change.against()),
+                // The word for the speed already says so.
+                (false, Some(_)) => String::new(),
+                (false, None) => format!(" vs {}", change.against()),
+            };
+            line.push(Span::styled(against, theme.quiet()));
+        }
+        line
+    }
+
+    fn change_style(&self, change: &Change) -> Style {
+        let is_better = (change.ratio > 0.0) == (self.setup.goal == lab_core::config::Goal::Maximize);
+        match (change.speed, change.ratio) {
+            (Some(Speed::Same), _) | (None, 0.0) => self.appearance.theme.quiet(),
+            (Some(Speed::Faster), _) => self.appearance.theme.good(),
+            (Some(Speed::Slower), _) => self.appearance.theme.warn(),
+            (None, _) if is_better => self.appearance.theme.good(),
+            (None, _) => self.appearance.theme.warn(),
+        }
+    }
+
+    /// Words that qualify the verdict, so that nothing depends on colour alone.
+    fn tags(&self) -> Vec<Span<'static>> {
+        let theme: &Theme = &self.appearance.theme;
+        let mut words: Vec<(&str, Style)> = Vec::new();
+        match self.runs.last.as_ref().filter(|_| self.runs.is_idle()).and_then(|last| last.decided) {
+            Some(Status::Keep) => words.push(("kept", theme.good())),
+            Some(_) => words.push(("discarded", theme.quiet())),
+            None => {}
+        }
+        if self
+            .report()
+            .is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some()))
+        {
+            words.push(("emulated", theme.warn()));
+        }
+        // A caveated result is a pass with a mark.
+        let stands = self.runs.is_idle()
+            && self.runs.last.as_ref().is_some_and(|last| last.verdict.outcome == Outcome::Pass);
+        if stands && self.report().is_some_and(|r| !r.caveats().is_empty()) {
+            words.push(("caveated", theme.warn()));
+        }
+        if self.setup.external.is_some() {
+            words.push(("external", theme.accent()));
+        }
+        if self.runs.paused {
+            words.push(("paused", theme.warn()));
+        }
+        words
+            .into_iter()
+            .flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)])
+            .collect()
+    }
+
+    /// `◐ VERIFY  ▰▰▰▱▱▱ 3/10  2.3 s`, of a run or of the held-out check before a keep.
+    fn progress(&self) -> Vec<Span<'static>> {
+        let theme = &self.appearance.theme;
+        let (word, since, done) = match (&self.runs.running, self.held_out) {
+            (_, Some(checking)) => ("held out", checking.began, checking.report.progress()),
+            (Running::Live(live), _) => (stage_word(live), live.began, live.report.progress()),
+            (Running::Asked(reason, since), _) => (asked_word(*reason), *since, None),
+            (Running::No, None) => return Vec::new(),
+        };
+        let turn = ["◐", "◓", "◑", "◒"][(self.now.as_millis() / 200 % 4) as usize];
+        let mut line = vec![Span::styled(format!("{turn} {}", word.to_uppercase()), theme.title(true))];
+        if let Some((done, all)) = done.filter(|(_, all)| *all > 0) {
+            let full = (done.min(all).saturating_mul(BAR) / all).min(BAR);
+            line.push(Span::styled(format!("  {}", "▰".repeat(full as usize)), theme.accent()));
+            line.push(Span::styled("▱".repeat((BAR - full) as usize), theme.quiet()));
+            line.push(Span::raw(format!(" {done}/{all}")));
+        }
+        let time = format::elapsed(self.now.saturating_sub(since));
+        line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
+        if self.held_out.is_some() {
+            let cancel = self.appearance.keymap.way(Action::Close);
+            let text = format!("  the gates on held-out inputs, then the commit ({cancel} cancels)");
+            line.push(Span::styled(text, theme.quiet()));
+        }
+        line
+    }
+}
+
+/// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.
+fn device_name(device: &str) -> &str {
+    let end = device.split_whitespace().find(|word| word.contains('='));
+    end.map_or(device, |word| device[..device.find(word).unwrap_or(device.len())].trim_end())
+}
+
+fn stage_word(live: &LiveRun) -> &'static str {
+    live.report.stage().map_or("start", lab_protocol::report::Stage::word)
+}
+
+fn asked_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Restored => "restored",
+        _ => "start",
+    }
+}

@@ -1,0 +1,207 @@
+//! The model: everything that the screen shows, and questions about it that involve several groups. Only
+//! [`crate::update`] changes it.
+
+pub mod copy;
+mod rows;
+mod usable;
+
+pub use rows::Rows;
+
+use crate::effect::Redraw;
+use crate::geometry::FrameGeometry;
+use crate::overlay::Overlay;
+use crate::palette::{self, Offer, PaletteRows};
+use crate::panes::{Panes, commit, correctness, experiment, gauges};
+use crate::request::Preferences;
+use crate::state::{Decision, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
+use crate::status::{MessageLevel, StatusLine};
+use crate::text::printable;
+use crate::theme::Theme;
+use crate::views::View;
+use crate::{keymap::KeyScope, layout::Layout};
+use jiff::tz::TimeZone;
+use lab_core::history::details::ExperimentDetails;
+use lab_core::run::experiment::{Experiment, Key};
+use std::time::Duration;
+
+/// How often the clock of a run in progress is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
+pub struct Model {
+    pub setup: Setup,
+    /// The time of the last event.
+    pub now: Now,
+    pub runs: Runs,
+    pub repository: Repository,
+    pub decision: Decision,
+    pub selection: Selection,
+    pub device: DeviceHistory,
+    pub appearance: ScreenSettings,
+    pub panes: Panes,
+    /// The dialogs, the topmost last.
+    pub overlays: Vec<Overlay>,
+    pub message: StatusLine,
+    /// Where everything is, and how soon to draw again.
+    pub frame: FrameState,
+}
+
+/// The last frame, and whether another one is wanted.
+#[derive(Debug, Default)]
+pub struct FrameState {
+    pub geometry: FrameGeometry,
+    /// Set by the update in progress.
+    pub redraw: Redraw,
+}
+
+impl Model {
+    pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
+        Model {
+            decision: Decision { auto: setup.auto, ..Decision::default() },
+            setup,
+            now: Duration::ZERO,
+            runs: Runs::default(),
+            repository: Repository::default(),
+            selection: Selection::default(),
+            device: DeviceHistory::default(),
+            appearance: ScreenSettings::new(theme, zone),
+            panes: Panes::default(),
+            overlays: Vec::new(),
+            message: StatusLine::default(),
+            frame: FrameState::default(),
+        }
+    }
+
+    /// Takes the settings over, before the first frame.
+    pub fn adopt(&mut self, preferences: Preferences) {
+        self.appearance.adopt(preferences);
+    }
+
+    /// Takes the saved layout over, before the first frame. Its theme is part of the preferences already.
+    pub fn restore_layout(&mut self, layout: Layout) {
+        self.panes.view = layout.view;
+        self.panes.shares.clone_from(&layout.shares);
+        self.appearance.chosen_theme.clone_from(&layout.theme);
+        if let Some(mouse) = layout.mouse {
+            self.appearance.mouse = mouse;
+        }
+        self.appearance.saved_layout = layout;
+    }
+
+    /// Shows a message.
+    pub fn say(&mut self, level: MessageLevel, text: impl Into<String>) {
+        self.message.say(level, text, self.now);
+    }
+
+    /// When the next [`crate::event::Event::Tick`] is wanted; `None` while nothing moves.
+    pub fn wakes_at(&self) -> Option<Now> {
+        let clock = self.shows_clock().then(|| self.now + TICK);
+        [clock, self.message.expires()].into_iter().flatten().min()
+    }
+
+    /// A run or a check is in progress, whose clock is shown.
+    pub fn shows_clock(&self) -> bool {
+        !self.runs.is_idle() || self.decision.held_out.is_some()
+    }
+
+    /// The selected experiment, if the history has it.
+    pub fn selected(&self) -> Option<&Experiment> {
+        self.repository.experiment(self.selection.key.as_ref()?)
+    }
+
+    /// The experiment whose details are shown: the selected one or, in Results, the topmost while none is selected.
+    pub fn shown(&self) -> Option<&Experiment> {
+        self.selected().or_else(|| self.topmost().filter(|_| self.panes.view == View::Results))
+    }
+
+    /// The first experiment of the table.
+    pub fn topmost(&self) -> Option<&Experiment> {
+        self.repository.experiments.get(*self.panes.experiments.table.order().first()?)
+    }
+
+    pub fn shown_key(&self) -> Option<Key> {
+        self.shown().map(Experiment::key)
+    }
+
+    /// The row of the selected experiment in the table.
+    pub fn selected_row(&self) -> Option<usize> {
+        let key = self.selection.key.as_ref()?;
+        self.panes.experiments.table.row_of(self.repository.place_of(key)?)
+    }
+
+    /// The details of the shown experiment; `None` while they are loaded.
+    pub fn details(&self) -> Option<&ExperimentDetails> {
+        let shown = self.shown()?;
+        self.selection.details.as_ref().filter(|details| shown.is(&details.key))
+    }
+
+    /// What the pane Experiment shows.
+    pub fn experiment_shown(&self) -> experiment::Shown<'_> {
+        let content = match (&self.selection.comparing, self.shown()) {
+            (Some(keys), _) => {
+                let comparison = self.selection.comparison().map(|both| {
+                    let experiments = both.keys.each_ref().map(|key| self.repository.experiment(key));
+                    experiment::Comparison { experiments, both }
+                });
+                experiment::Content::Two(keys, comparison)
+            }
+            (None, Some(shown)) => experiment::Content::One(shown, self.details()),
+            (None, None) if self.repository.loaded => experiment::Content::Nothing,
+            (None, None) => experiment::Content::Loading,
+        };
+        experiment::Shown { content, around: self.panes.around, objective: &self.setup.objective }
+    }
+
+    /// What the pane Commit shows besides its own state.
+    pub fn commit_data(&self) -> commit::Commit<'_> {
+        commit::Commit { around: self.panes.around, discarded: self.selected().filter(|e| !e.is_kept()) }
+    }
+
+    /// What the pane Correctness shows.
+    pub fn correctness_data(&self) -> correctness::Correctness<'_> {
+        correctness::Correctness {
+            runs: &self.runs,
+            objective: &self.setup.objective,
+            is_zoomed: self.panes.zoom(),
+        }
+    }
+
+    /// What the pane Device shows.
+    pub fn device_data(&self) -> gauges::Device<'_> {
+        gauges::Device {
+            history: &self.device,
+            runs: &self.runs,
+            external: self.setup.external.is_some(),
+            now: self.now,
+        }
+    }
+
+    /// The description of a discard for which nothing was typed: the run's reason.
+    pub fn default_description(&self) -> String {
+        match &self.runs.last {
+            Some(last) if !last.verdict.why.is_empty() => printable(&last.verdict.why).into_owned(),
+            _ => "no reason given".to_owned(),
+        }
+    }
+
+    /// The actions that match the typed words.
+    pub fn offers(&self, typed: &str) -> Vec<Offer> {
+        palette::offers(typed, |binding| match binding.scope {
+            KeyScope::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
+            _ => self.usable(binding.action),
+        })
+    }
+
+    /// The rows of the palette.
+    pub fn palette_rows(&self, typed: &str) -> PaletteRows {
+        let all = palette::count();
+        match palette::number(typed) {
+            Some(number) => PaletteRows::Line { number, target: self.numbered(), all },
+            None => PaletteRows::Actions { offers: self.offers(typed), all },
+        }
+    }
+
+    /// Indices of the themes whose names match the typed words.
+    pub fn fitting_themes(&self, typed: &str) -> Vec<usize> {
+        palette::best(typed, self.appearance.themes.iter().map(|(name, _)| [name.as_str()]))
+    }
+}

@@ -1,0 +1,251 @@
+//! Which actions can be used now, and the reasons why not. Hints, the palette and the keys ask here, so that they agree.
+
+use super::Model;
+use super::rows::no_rows;
+use crate::keymap::Action;
+use crate::panes::source::SourceMode;
+use crate::state::Running;
+use crate::views::split::Border;
+use crate::views::{Pane, View};
+use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
+use lab_core::run::experiment::Key;
+use ratatui::layout::Direction;
+
+impl Model {
+    /// Whether an action can be used now; the error is a reason short enough for a hint.
+    pub fn usable(&self, action: Action) -> Result<(), String> {
+        let unreadable = || format!("{} cannot be read", self.setup.file());
+        match action {
+            Action::Keep => self.can_keep(),
+            Action::Discard => self.can_discard(),
+            Action::Rerun => match &self.runs.present {
+                Some(Err(_)) => Err(unreadable()),
+                _ if self.decision.in_progress.is_some() => Err("one moment".to_owned()),
+                _ => Ok(()),
+            },
+            Action::Check => match (&self.runs.present, &self.setup.external) {
+                (Some(Err(_)), _) => Err(unreadable()),
+                (_, Some(_)) => Err("needs the built-in harness".to_owned()),
+                _ => self.is_calm(),
+            },
+            Action::Undo => self.is_calm(),
+            Action::Describe => self.can_describe().map(drop),
+            Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
+            Action::Compare => self.pair().map(drop),
+            Action::Restore => self.can_restore().map(drop),
+            Action::Stop if self.runs.is_idle() && self.decision.held_out.is_none() => {
+                Err("nothing runs".to_owned())
+            }
+            Action::Context => match (self.panes.view, self.panes.source.mode) {
+                (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
+                (View::Source, SourceMode::File) => Err(format!(
+                    "the file is whole: {} shows what changed",
+                    self.appearance.keymap.way(Action::TurnSource)
+                )),
+                (View::Source | View::Results | View::Git, _) => Ok(()),
+            },
+            Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
+            Action::Search => self.can_search(),
+            Action::Copy => self.to_copy().map(drop),
+            Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
+                self.can_move_border(action)
+            }
+            Action::ResetBorders if self.panes.shares.is_empty() => Err("none was moved".to_owned()),
+            // These are always possible, or report themselves what they did not find.
+            Action::Auto
+            | Action::Stop
+            | Action::Edit
+            | Action::Bench
+            | Action::Source
+            | Action::Results
+            | Action::Git
+            | Action::Device
+            | Action::Pause
+            | Action::FocusNext
+            | Action::FocusPrevious
+            | Action::Zoom
+            | Action::Open
+            | Action::Up
+            | Action::Down
+            | Action::HalfUp
+            | Action::HalfDown
+            | Action::Top
+            | Action::Bottom
+            | Action::Close
+            | Action::Palette
+            | Action::Themes
+            | Action::ResetBorders
+            | Action::Mouse
+            | Action::ReloadConfig
+            | Action::Help
+            | Action::Suspend
+            | Action::Redraw
+            | Action::Quit
+            | Action::ScrollLeft
+            | Action::ScrollRight
+            | Action::Freeze
+            | Action::Histograms
+            | Action::Fewer
+            | Action::More
+            | Action::All
+            | Action::LogScale
+            | Action::TurnSource
+            | Action::SwitchBase
+            | Action::NextMark
+            | Action::PreviousMark
+            | Action::NextEdit
+            | Action::PreviousEdit
+            | Action::SortNext
+            | Action::SortReverse
+            | Action::Filter
+            | Action::NextSection
+            | Action::PreviousSection
+            | Action::NextChange
+            | Action::PreviousChange
+            | Action::Accept
+            | Action::Abandon
+            | Action::PreviousChoice
+            | Action::NextChoice
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
+            | Action::Yes
+            | Action::No => Ok(()),
+        }
+    }
+
+    fn can_keep(&self) -> Result<(), String> {
+        self.allowed().keep.map(drop).map_err(in_brief)
+    }
+
+    fn can_discard(&self) -> Result<(), String> {
+        self.is_calm()?;
+        self.runs.last.as_ref().ok_or("needs a verdict")?;
+        self.allowed().discard.map(drop).map_err(in_brief)
+    }
+
+    /// Neither a run nor a decision of this screen is in progress.
+    pub fn is_calm(&self) -> Result<(), String> {
+        self.snapshot().idle().map_err(in_brief)
+    }
+
+    /// What the rules of [`lab_core::decide::policy`] allow now.
+    pub fn allowed(&self) -> Allowed {
+        allowed(&self.snapshot())
+    }
+
+    /// What the rules look at: the last look at the repository, and what the screen knows better.
+    fn snapshot(&self) -> Snapshot {
+        let empty = || Snapshot {
+            kernel: self.setup.kernel.clone(),
+            argument: String::new(),
+            external: self.setup.external.is_some(),
+            incumbent: None,
+            present: Err(format!("{} was not read yet", self.setup.kernel)),
+            obstacle: None,
+            candidate: None,
+            running: None,
+            deciding: false,
+            last_decision: None,
+        };
+        let status = self.repository.status.as_ref();
+        let mut snapshot = status.map_or_else(empty, |status| status.snapshot.clone());
+        if let Some(present) = &self.runs.present {
+            snapshot.set_present(present.clone());
+        }
+        // The last look knows more of the same run than the run's own end: what its held-out check came to.
+        let looked_at = snapshot.candidate.take();
+        snapshot.candidate = self.runs.last.as_ref().map(|last| {
+            let known = looked_at.filter(|candidate| candidate.id == last.start.id);
+            let known = known.unwrap_or_else(|| Candidate::from(&*last.record));
+            Candidate { decided: last.decided, ..known }
+        });
+        snapshot.running = match &self.runs.running {
+            Running::No => None,
+            Running::Asked(..) => Some(RunInProgress::Starting),
+            Running::Live(live) => Some(RunInProgress::Started(live.start.id)),
+        };
+        snapshot.deciding = self.decision.in_progress.is_some();
+        snapshot
+    }
+
+    /// The two experiments to compare, the older first; or what the user has to do first.
+    pub fn pair(&self) -> Result<[Key; 2], String> {
+        let mut keys = self.panes.experiments.table.marked().to_vec();
+        keys.extend(self.shown_key().filter(|key| keys.len() == 1 && !keys.contains(key)));
+        let place = |key: &Key| self.repository.place_of(key);
+        keys.sort_by_key(place);
+        let key = self.appearance.keymap.key(Action::Mark);
+        keys.try_into().map_err(|_| format!("mark two with {key}"))
+    }
+
+    /// The commit whose kernel a restore would put on disk.
+    pub fn can_restore(&self) -> Result<String, String> {
+        let experiment = self.shown().ok_or("no experiment yet")?;
+        let commit = &experiment.row.commit;
+        if !self.setup.is_about(experiment) {
+            return Err(format!("it is about another kernel: `lab restore {commit}` in a shell"));
+        }
+        self.is_calm()?;
+        Ok(commit.clone())
+    }
+
+    /// The commit of the experiment that can be described, and its present description.
+    pub fn can_describe(&self) -> Result<(String, String), String> {
+        let experiment = self.shown().ok_or("no experiment yet")?;
+        let row = &experiment.row;
+        let newest = self.repository.experiments.iter().rev().find(|e| e.row.commit == row.commit);
+        if newest.is_some_and(|newest| !newest.is(&experiment.key())) {
+            return Err(format!("a newer row names {} too: describe that one", row.commit));
+        }
+        self.is_calm()?;
+        Ok((row.commit.clone(), row.description.clone()))
+    }
+
+    /// The pane in which the next match is looked for.
+    pub fn searched(&self) -> Option<Pane> {
+        let is_searched = |pane: &Pane| !self.panes.needle(*pane).is_empty();
+        let log = || Some(Pane::Log).filter(|log| self.panes.shows(*log));
+        Some(self.text_pane()).filter(is_searched).or_else(|| log().filter(is_searched))
+    }
+
+    pub fn can_step_search(&self) -> Result<(), String> {
+        match self.searched() {
+            Some(_) => Ok(()),
+            None => Err(format!("search first, with {}", self.appearance.keymap.way(Action::Search))),
+        }
+    }
+
+    /// Every frame asks this, so panes whose rows must be laid out to be counted are not counted.
+    pub fn can_search(&self) -> Result<(), String> {
+        let pane = self.text_pane();
+        let is_counted = match pane {
+            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => true,
+            Pane::Source | Pane::Experiments | Pane::Graph => true,
+            Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build => false,
+        };
+        match is_counted && self.rows(pane).count == 0 {
+            true => Err(no_rows(pane)),
+            false => Ok(()),
+        }
+    }
+
+    /// The border beside the focused pane that moves in this direction.
+    pub fn border(&self, direction: Direction) -> Option<Border> {
+        let area = self.frame.geometry.area_of(self.panes.focus())?;
+        let borders = &self.frame.geometry.borders;
+        borders.iter().find(|b| b.direction == direction && b.touches(area)).copied()
+    }
+
+    fn can_move_border(&self, action: Action) -> Result<(), String> {
+        let sideways = matches!(action, Action::BorderLeft | Action::BorderRight);
+        let direction = if sideways { Direction::Horizontal } else { Direction::Vertical };
+        let word = if sideways { "left or right of" } else { "above or below" };
+        self.border(direction).map(drop).ok_or_else(|| format!("no border {word} this pane"))
+    }
+}
+
+/// The reason in a few words.
+fn in_brief(why: NotAllowed) -> String {
+    why.hint().to_string()
+}

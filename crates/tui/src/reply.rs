@@ -1,0 +1,109 @@
+//! What the workers answer: one enum for each worker. [`crate::request`] holds the requests.
+
+use crate::highlight::Highlighted;
+use crate::request::Preferences;
+use crate::source::{Source, SourceVersion};
+use crate::theme::Theme;
+use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
+use lab_core::history::History;
+use lab_core::history::details::{Compared, ExperimentDetails};
+use lab_core::project::Project;
+use lab_core::repo::{CommitDetails, GraphEntry, LogEntry};
+use lab_core::run::RunId;
+use lab_core::runner::follow::Batch;
+use lab_core::status::ProjectStatus;
+use lab_core::text::sanitise::LogLine;
+use lab_protocol::report::Report;
+use lab_protocol::telemetry::Reading;
+use std::sync::Arc;
+
+/// A reply of the repository worker.
+#[derive(Debug)]
+pub enum RepositoryReply {
+    Overview(Box<Overview>),
+    Log(Box<RunLog>),
+    /// New lines of the held-out check before a keep.
+    HeldOut(RunId, Batch),
+    /// The result of a keep or a discard.
+    Decided(Result<Decided, Refusal>),
+    /// What undoing the last decision would do, or why it cannot be undone.
+    Undoable(Result<Undoable, String>),
+    Undone(Result<Undone, Refusal>),
+    Described(Result<Described, Refusal>),
+    Restored(Result<RestoredKernel, String>),
+    Trusted(Result<(), String>),
+    /// lab.toml was read again.
+    Project(Result<Arc<Project>, String>),
+}
+
+/// A reply of the view loader.
+#[derive(Debug)]
+pub enum ViewReply {
+    Details(Box<ExperimentDetails>),
+    Comparison(Box<Compared>),
+    Source(Box<Source>),
+    Graph(Result<GraphPage, String>),
+    /// The details of the commit with this full id.
+    Commit(String, Box<Result<CommitDetails, String>>),
+}
+
+/// A reply of the settings worker.
+#[derive(Debug)]
+pub enum SettingsReply {
+    /// config.toml was read, because it changed or because the user `asked`.
+    Preferences { read: Box<Result<Preferences, String>>, asked: bool },
+    /// All themes by name.
+    Themes(Vec<(String, Theme)>),
+}
+
+/// A reply of the telemetry monitor: the state of one GPU, or why it cannot be read.
+#[derive(Clone, Debug)]
+pub struct DeviceReading {
+    pub uuid: String,
+    pub reading: Result<Reading, String>,
+    /// Temperature in °C at which the GPU slows itself down.
+    pub slowdown_c: Option<u32>,
+}
+
+/// A reply of the highlighter: the colours of a text, with that very text.
+#[derive(Debug)]
+pub struct HighlightReply {
+    pub which: SourceVersion,
+    pub text: Arc<[u8]>,
+    pub colours: Highlighted,
+}
+
+/// What one look at disk and git found. Each part stands for itself: a damaged ledger does not hide the commits.
+#[derive(Debug)]
+pub struct Overview {
+    pub status: Result<ProjectStatus, String>,
+    pub history: Result<History, String>,
+    pub log: Result<Vec<LogEntry>, String>,
+}
+
+/// Commits of all branches, newest first.
+#[derive(Debug)]
+pub struct GraphPage {
+    /// The page begins a new walk: earlier pages no longer count.
+    pub is_first: bool,
+    /// There are no older commits.
+    pub is_last: bool,
+    pub entries: Vec<GraphEntry>,
+}
+
+/// A kernel that was put on disk.
+#[derive(Debug)]
+pub struct RestoredKernel {
+    pub restored: Restored,
+    /// Git blob id of the bytes now on disk.
+    pub blob: String,
+}
+
+/// The log of a run, read from its folder.
+#[derive(Debug)]
+pub struct RunLog {
+    pub run: RunId,
+    pub lines: Vec<LogLine>,
+    /// With the diagnostics, which no record holds.
+    pub report: Arc<Report>,
+}

@@ -1,0 +1,225 @@
+//! What the chart shows of the experiments: points for each kind, the best so far, and the range that matters.
+
+use crate::chart::{Axis, Scale};
+use lab_core::config::Goal;
+use lab_core::run::experiment::{Experiment, Status};
+use std::ops::{Range, RangeInclusive};
+
+/// An experiment's place and figure; the first experiment has place 1.
+pub type Points = [(f64, f64)];
+
+/// Points of each kind, in rising order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kinds<P> {
+    pub kept: P,
+    pub discarded: P,
+    /// Without a figure: they stand on the ground line, as their speed says nothing.
+    pub wrong: P,
+    pub crashed: P,
+}
+
+/// All experiments as the chart needs them: made once, and only looked at when it is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChartPoints {
+    kinds: Kinds<Vec<(f64, f64)>>,
+    /// The best passing and kept figure, at each place where it is a better one than before.
+    best: Vec<(f64, f64)>,
+    count: usize,
+    /// What the axis must reach where all of them are shown.
+    reach: Reach,
+}
+
+/// What an axis must reach for all of some figures to be on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reach {
+    least: Option<f64>,
+    /// Where a logarithmic axis begins.
+    least_above_zero: Option<f64>,
+    most: Option<f64>,
+}
+
+impl Reach {
+    fn of(figures: impl Iterator<Item = f64> + Clone) -> Self {
+        Reach {
+            least: figures.clone().reduce(f64::min),
+            least_above_zero: figures.clone().filter(|y| *y > 0.0).reduce(f64::min),
+            most: figures.reduce(f64::max),
+        }
+    }
+
+    fn figures(self) -> impl Iterator<Item = f64> + Clone {
+        [self.least, self.least_above_zero, self.most].into_iter().flatten()
+    }
+}
+
+impl ChartPoints {
+    /// Of experiments from oldest to newest.
+    pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment>, goal: Goal) -> Self {
+        let mut chart = ChartPoints::default();
+        let ChartPoints { kinds, best, count, .. } = &mut chart;
+        for (at, experiment) in experiments.enumerate() {
+            *count = at + 1;
+            let points = match figure(experiment) {
+                Some(value) if experiment.is_kept() => {
+                    if best.last().is_none_or(|(_, best)| goal.prefers(value, *best)) {
+                        best.push((place(at), value));
+                    }
+                    &mut kinds.kept
+                }
+                Some(_) => &mut kinds.discarded,
+                None if experiment.row.status == Status::Crash => &mut kinds.crashed,
+                None => &mut kinds.wrong,
+            };
+            points.push((place(at), figure(experiment).unwrap_or(f64::NEG_INFINITY)));
+        }
+        chart.reach = chart.matters(&(0..chart.count));
+        chart
+    }
+
+    /// The figures of these experiments that matter: of the kept ones and the best so far all, of the discarded ones
+    /// those within Tukey's fences, one and a half times the middle half's spread from its ends (J. W. Tukey,
+    /// Exploratory Data Analysis, 1977), so that one wild attempt does not flatten everything else.
+    pub fn reach(&self, shown: &Range<usize>) -> Reach {
+        // To ask it of all of them at each frame would take longer than to draw them.
+        if *shown == (0..self.count) { self.reach } else { self.matters(shown) }
+    }
+
+    fn matters(&self, shown: &Range<usize>) -> Reach {
+        let Kinds { kept, discarded, .. } = self.kinds(shown);
+        let fences = fences(discarded);
+        let within = discarded.iter().map(|(_, y)| *y).filter(|y| fences.contains(y));
+        // The best among them is a kept one; only the first of them may stand beside an older best.
+        Reach::of(self.best(shown.start).into_iter().chain(kept.iter().map(|(_, y)| *y)).chain(within))
+    }
+
+    /// Those of these experiments.
+    pub fn kinds(&self, shown: &Range<usize>) -> Kinds<&Points> {
+        let Kinds { kept, discarded, wrong, crashed } = &self.kinds;
+        Kinds {
+            kept: within(kept, shown),
+            discarded: within(discarded, shown),
+            wrong: within(wrong, shown),
+            crashed: within(crashed, shown),
+        }
+    }
+
+    /// The best up to this experiment, itself included.
+    pub fn best(&self, at: usize) -> Option<f64> {
+        let known = self.best.partition_point(|(x, _)| *x <= place(at));
+        known.checked_sub(1).and_then(|last| self.best.get(last)).map(|(_, best)| *best)
+    }
+
+    /// The best at the first of these experiments, and wherever it changes among them.
+    pub fn steps(&self, shown: &Range<usize>) -> Vec<(f64, f64)> {
+        let first = self.best(shown.start).map(|best| (place(shown.start), best));
+        let others = within(&self.best, &(shown.start + 1..shown.end));
+        first.into_iter().chain(others.iter().copied()).collect()
+    }
+}
+
+fn within<'p>(points: &'p Points, shown: &Range<usize>) -> &'p Points {
+    let before = |at: usize| points.partition_point(|(x, _)| *x < place(at));
+    let from = before(shown.start);
+    &points[from..before(shown.end).max(from)]
+}
+
+/// A figure that counts: correct, and not of a crash.
+pub fn figure(experiment: &Experiment) -> Option<f64> {
+    experiment.figure().filter(|figure| figure.is_finite())
+}
+
+/// On the x-axis.
+pub fn place(at: usize) -> f64 {
+    (at + 1) as f64
+}
+
+/// The experiment that is nearest to a figure on the x-axis.
+pub fn nearest(figure: f64) -> usize {
+    // What is below zero, or no number, becomes 0.
+    (figure - 1.0).round() as usize
+}
+
+/// Tukey's fences of some figures.
+fn fences(points: &Points) -> RangeInclusive<f64> {
+    let mut figures: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
+    let count = figures.len();
+    if count == 0 {
+        return 0.0..=0.0;
+    }
+    let mut quartile = |at: usize| *figures.select_nth_unstable_by(at, f64::total_cmp).1;
+    let (low, high) = (quartile(count / 4), quartile(count * 3 / 4));
+    let fence = (high - low) * 1.5;
+    low - fence..=high + fence
+}
+
+/// An axis on which all of `must` and of the figures that matter have their place. A level joins where two thirds of
+/// the height are left to the others.
+pub fn range(must: &[f64], others: Reach, reference_lines: &[f64], scale: Scale) -> Axis {
+    let all = || must.iter().copied().chain(others.figures());
+    let axis = Axis::over(all(), scale);
+    let near = reference_lines.iter().filter(|level| (-0.5..=1.5).contains(&axis.share(**level)));
+    Axis::over(all().chain(near.copied()), scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_core::run::experiment::{Correctness, Measured, Row};
+
+    fn experiment(figure: f64, status: Status) -> Experiment {
+        let row = Row {
+            commit: "0123456".into(),
+            throughput_sps: figure,
+            kernel_us: 1.0,
+            correctness: Correctness::Pass,
+            status,
+            description: String::new(),
+        };
+        Experiment {
+            row,
+            run: None,
+            kernel: None,
+            device: None,
+            emulated: false,
+            decided: None,
+            trailers: Vec::new(),
+            measured: Measured::default(),
+        }
+    }
+
+    /// One kept of 105, and these discarded.
+    fn chart(discarded: &[f64]) -> ChartPoints {
+        let others = discarded.iter().map(|figure| experiment(*figure, Status::Discard));
+        let all: Vec<Experiment> = std::iter::once(experiment(105.0, Status::Keep)).chain(others).collect();
+        ChartPoints::of(all.iter(), Goal::Maximize)
+    }
+
+    #[test]
+    fn a_wild_attempt_and_a_far_level_do_not_flatten_the_rest() {
+        let chart = chart(&[100.0, 104.0, 98.0, 101.0, 3.0, 99.0, 103.0, 102.0]);
+        let ends = |reference_lines: &[f64]| {
+            let axis = range(&[], chart.reach(&(0..9)), reference_lines, Scale::Linear);
+            (axis.low().round(), axis.high().round())
+        };
+        assert_eq!(ends(&[]), (98.0, 105.0));
+        assert_eq!(ends(&[1_000.0]), (98.0, 105.0));
+        assert_eq!(ends(&[108.0]), (97.0, 109.0));
+    }
+
+    #[test]
+    fn the_newest_alone_have_fences_of_their_own_beside_the_best_before_them() {
+        let chart = chart(&[100.0, 101.0, 99.0, 100.0, 20.0, 21.0, 19.0, 20.0]);
+        let reach = chart.reach(&(5..9));
+        assert_eq!((reach.least, reach.most), (Some(19.0), Some(105.0)));
+        assert_eq!(reach, chart.matters(&(5..9)));
+        assert_eq!(chart.reach(&(0..9)), chart.matters(&(0..9)));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_begins_with_what_is_above_zero() {
+        let chart = chart(&[0.0, 100.0, 0.0, 90.0]);
+        let axis = |scale| range(&[], chart.reach(&(0..5)), &[], scale);
+        assert_eq!(axis(Scale::Linear).low(), 0.0);
+        assert!((80.0..90.0).contains(&axis(Scale::Log).low()), "{:?}", axis(Scale::Log));
+    }
+}

@@ -1,0 +1,53 @@
+//! The decision that is being carried out, what is remembered around it, and the drafts of messages.
+
+use super::Now;
+use crate::draft::Drafts;
+use lab_core::run::RunId;
+use lab_protocol::report::Report;
+use std::sync::Arc;
+
+/// A request to the repository worker that changes something. Only one is carried out at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deciding {
+    Keep,
+    Discard,
+    /// The last decision is taken back.
+    Undo,
+    /// An older kernel is put on disk; no decision.
+    Restore,
+    /// An experiment's description is rewritten; no decision.
+    Describe,
+}
+
+/// Bytes that the lab put on disk itself: the next look at the repository tells whether they were ever judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpectedBytes {
+    /// A discard put the incumbent back.
+    Incumbent,
+    /// A restore put these bytes on disk: their git blob id.
+    Blob(String),
+}
+
+/// The check on held-out inputs that precedes a keep.
+#[derive(Clone, Debug)]
+pub struct HeldOutCheck {
+    pub began: Now,
+    pub report: Arc<Report>,
+}
+
+#[derive(Debug, Default)]
+pub struct Decision {
+    pub in_progress: Option<Deciding>,
+    /// The decision in progress was made by rule: its refusal opens no dialog.
+    pub by_rule: bool,
+    /// Runs are decided by rule.
+    pub auto: bool,
+    /// The run that has just ended and is to be decided by rule, after the next look at the repository.
+    pub awaiting_rule: Option<RunId>,
+    pub held_out: Option<HeldOutCheck>,
+    pub expected_bytes: Option<ExpectedBytes>,
+    /// A save came while a decision was carried out. It is judged afterwards.
+    pub saved_meanwhile: bool,
+    /// Messages that were typed for a keep or a discard and not used yet.
+    pub drafts: Drafts,
+}

@@ -1,0 +1,152 @@
+//! What git and the ledger hold: the status, the experiments, HEAD's commits, and values derived from the experiments.
+
+use super::chart_points::ChartPoints;
+use super::runs::FinishedRun;
+use super::setup::Setup;
+use lab_core::config::Goal;
+use lab_core::repo::LogEntry;
+use lab_core::run::experiment::{Experiment, Key};
+use lab_core::status::ProjectStatus;
+use std::collections::HashMap;
+
+/// A device's name, as far as it is known, and whether the device is the emulated one.
+pub type DeviceName<'a> = (Option<&'a str>, bool);
+
+#[derive(Debug, Default)]
+pub struct Repository {
+    /// As the last look at the repository found it.
+    pub status: Option<ProjectStatus>,
+    /// The history, oldest first.
+    pub experiments: Vec<Experiment>,
+    cache: HistoryCache,
+    /// HEAD's commits, newest first.
+    pub commits: Vec<LogEntry>,
+    /// What was last found wrong with the ledger.
+    pub ledger_problem: Option<String>,
+    /// The repository was read at least once.
+    pub loaded: bool,
+}
+
+/// Values derived from the history; recomputed when the history or the current kernel or device changes. Neither a key
+/// nor a frame looks at all of ten thousand experiments.
+#[derive(Debug, Default)]
+struct HistoryCache {
+    /// Index of each experiment in the history.
+    places: HashMap<Key, usize>,
+    comparable: Comparable,
+}
+
+/// The experiments that may stand beside the present one, and their figures as the chart shows them.
+#[derive(Debug, Default)]
+pub struct Comparable {
+    /// What they are comparable with. `None` once the history has changed.
+    reference: Option<Reference>,
+    /// Indices into the history, rising.
+    places: Vec<usize>,
+    pub points: ChartPoints,
+}
+
+#[derive(Debug, PartialEq)]
+struct Reference {
+    kernel: String,
+    goal: Goal,
+    device: Option<(Option<String>, bool)>,
+}
+
+impl Comparable {
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The index in the history of the comparable experiment `at`.
+    pub fn place(&self, at: usize) -> Option<usize> {
+        self.places.get(at).copied()
+    }
+
+    /// The position among the comparable experiments of the one at this index of the history.
+    fn position(&self, place: usize) -> Option<usize> {
+        self.places.binary_search(&place).ok()
+    }
+}
+
+impl Repository {
+    /// Takes a history; false where it is the known one.
+    pub fn set_experiments(&mut self, experiments: Vec<Experiment>) -> bool {
+        if experiments == self.experiments {
+            return false;
+        }
+        self.experiments = experiments;
+        self.cache.places = self.experiments.iter().enumerate().map(|(place, e)| (e.key(), place)).collect();
+        self.cache.comparable = Comparable::default();
+        true
+    }
+
+    /// Index of an experiment in the history; the newest, where several have one key.
+    pub fn place_of(&self, key: &Key) -> Option<usize> {
+        self.cache.places.get(key).copied()
+    }
+
+    pub fn experiment(&self, key: &Key) -> Option<&Experiment> {
+        self.experiments.get(self.place_of(key)?)
+    }
+
+    /// The experiments of this kernel on this device. Figures of an emulated device never stand beside a GPU's.
+    pub fn comparable(&self) -> &Comparable {
+        &self.cache.comparable
+    }
+
+    /// The comparable experiment `at`, counted from the oldest.
+    pub fn nth_comparable(&self, at: usize) -> Option<&Experiment> {
+        self.experiments.get(self.comparable().place(at)?)
+    }
+
+    /// Position of the experiment among the comparable ones.
+    pub fn position(&self, key: Option<&Key>) -> Option<usize> {
+        self.cache.comparable.position(self.place_of(key?)?)
+    }
+
+    /// The device that was measured on last. `None` before any measurement.
+    pub fn present_device<'a>(
+        &'a self,
+        last: Option<&'a FinishedRun>,
+        setup: &Setup,
+    ) -> Option<DeviceName<'a>> {
+        let newest = || self.experiments.iter().rev().find(|e| setup.is_about(e));
+        match last {
+            Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
+            _ => newest().map(|e| (e.device.as_deref(), e.emulated)),
+        }
+    }
+
+    /// Recomputes what may stand beside the present kernel where kernel, goal, device or history changed.
+    pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) {
+        let device = self.present_device(last, setup);
+        let is_current = self.cache.comparable.reference.as_ref().is_some_and(|reference| {
+            let theirs = reference.device.as_ref().map(|(name, emulated)| (name.as_deref(), *emulated));
+            reference.kernel == setup.kernel && reference.goal == setup.goal && theirs == device
+        });
+        if is_current {
+            return;
+        }
+        let is_comparable = |e: &Experiment| {
+            setup.is_about(e)
+                && device.is_none_or(|(name, emulated)| {
+                    let same = e.device.is_none() || name.is_none() || e.device.as_deref() == name;
+                    e.emulated == emulated && same
+                })
+        };
+        let all = self.experiments.iter().enumerate().filter(|(_, e)| is_comparable(e));
+        let places: Vec<usize> = all.map(|(place, _)| place).collect();
+        let points = ChartPoints::of(places.iter().map(|place| &self.experiments[*place]), setup.goal);
+        let reference = Reference {
+            kernel: setup.kernel.clone(),
+            goal: setup.goal,
+            device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
+        };
+        self.cache.comparable = Comparable { reference: Some(reference), places, points };
+    }
+}

@@ -1,0 +1,192 @@
+//! The runs that the screen saw: the one in progress, the last verdict, the last check, and the bytes on disk.
+
+use super::Now;
+use crate::request::Spot;
+use crate::source::of_kernel;
+use lab_core::run::experiment::Status;
+use lab_core::run::record::{self, Record};
+use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::run::{Fingerprint, Reason, RunId, RunStart};
+use lab_core::runner::RunEvent;
+use lab_protocol::report::{Report, Severity, Stage};
+use std::sync::Arc;
+
+/// A run that has ended, with its result lines.
+#[derive(Clone, Debug)]
+pub struct FinishedRun {
+    pub start: RunStart,
+    pub verdict: Verdict,
+    pub report: Arc<Report>,
+    /// From the start to the verdict.
+    pub seconds: Option<f64>,
+    pub record: Arc<Record>,
+    /// The device's name as the history has it.
+    pub device: Option<String>,
+    pub decided: Option<Status>,
+}
+
+impl FinishedRun {
+    /// `None` while the run is in progress: its record has no verdict yet.
+    pub fn of(record: Record, report: Arc<Report>) -> Option<Self> {
+        let verdict = record.verdict.clone()?;
+        let kept = Arc::new(record.clone());
+        Some(FinishedRun {
+            verdict,
+            record: kept,
+            report,
+            seconds: record.seconds,
+            device: record.device,
+            decided: decided(record.decision.as_ref()),
+            start: record.start,
+        })
+    }
+
+    fn failed(&self) -> bool {
+        self.verdict.outcome != Outcome::Pass
+    }
+}
+
+/// The decision in a record. It counts once its commit exists.
+pub fn decided(decision: Option<&record::Decision>) -> Option<Status> {
+    decision.filter(|d| d.commit.is_some()).map(|d| d.status)
+}
+
+/// The run in progress.
+#[derive(Clone, Debug)]
+pub struct LiveRun {
+    pub start: Box<RunStart>,
+    pub began: Now,
+    pub report: Arc<Report>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub enum Running {
+    #[default]
+    No,
+    /// The screen asked for a run; its number is not known yet.
+    Asked(Reason, Now),
+    Live(LiveRun),
+}
+
+/// A run whose compiler or tools reported something: its number, its inputs, its report.
+pub type Reporter<'a> = (RunId, &'a Fingerprint, &'a Report);
+
+#[derive(Debug, Default)]
+pub struct Runs {
+    pub running: Running,
+    /// The newest run that this screen heard of. Older runs are history.
+    pub newest: Option<RunId>,
+    /// The last run with a verdict.
+    pub last: Option<FinishedRun>,
+    /// The last `lab check`. It is shown beside the verdict and never replaces it.
+    pub check: Option<FinishedRun>,
+    /// The bytes on disk as last heard of, or why they cannot be read.
+    pub present: Option<Result<Fingerprint, String>>,
+    /// A harness command that the user has not trusted yet.
+    pub untrusted: Option<String>,
+    /// Saves start no run.
+    pub paused: bool,
+}
+
+impl Runs {
+    pub fn is_idle(&self) -> bool {
+        matches!(self.running, Running::No)
+    }
+
+    pub fn live(&self) -> Option<&LiveRun> {
+        match &self.running {
+            Running::Live(live) => Some(live),
+            _ => None,
+        }
+    }
+
+    /// The last run, if it is this one.
+    pub fn last_if(&self, run: RunId) -> Option<&FinishedRun> {
+        self.last.as_ref().filter(|last| last.start.id == run)
+    }
+
+    pub fn last_if_mut(&mut self, run: RunId) -> Option<&mut FinishedRun> {
+        self.last.as_mut().filter(|last| last.start.id == run)
+    }
+
+    /// The check of the bytes on disk. A check of other bytes says nothing about them.
+    pub fn checked(&self) -> Option<&FinishedRun> {
+        let present = self.present.as_ref()?.as_ref().ok()?;
+        self.check.as_ref().filter(|check| check.start.fingerprint == *present)
+    }
+
+    /// The last verdict belongs to other bytes than those on disk.
+    pub fn is_stale(&self) -> bool {
+        match (&self.last, &self.present) {
+            (Some(last), Some(Ok(present))) => last.start.fingerprint != *present,
+            (Some(_), Some(Err(_))) => true,
+            _ => false,
+        }
+    }
+
+    /// UUID of the GPU that the shown run is on. `None` for the emulated device and before any run.
+    pub fn gpu(&self) -> Option<&str> {
+        let of_live = self.live().and_then(|live| live.report.value("device_uuid"));
+        of_live.or_else(|| self.last.as_ref()?.report.value("device_uuid"))
+    }
+
+    /// Takes the state of the bytes on disk; returns an earlier error that no longer holds.
+    pub fn set_present(&mut self, present: Result<Fingerprint, String>) -> Option<String> {
+        let is_readable = present.is_ok();
+        match self.present.replace(present) {
+            Some(Err(why)) if is_readable => Some(why),
+            _ => None,
+        }
+    }
+
+    /// The event is about another run than the present one. Once a newer run is asked for, events of the older one
+    /// are dropped.
+    pub fn is_late(&self, event: &RunEvent) -> bool {
+        let is_live = |id: RunId| self.live().is_some_and(|live| live.start.id == id);
+        match event {
+            RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
+            RunEvent::Progress(id, _) => !is_live(*id),
+            RunEvent::Ended(record) => !is_live(record.start.id),
+            RunEvent::NoStandby { .. } => false,
+            RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
+                !matches!(self.running, Running::Asked(..))
+            }
+        }
+    }
+
+    /// The runs whose messages belong beside the source: the run in progress once its build has ended, else the last
+    /// one; and the last check, unless a newer verdict makes it old.
+    pub fn reporters<'r>(&'r self) -> Vec<Reporter<'r>> {
+        let live = self.live().map(|live| (&*live.start, &*live.report));
+        let is_built = |report: &Report| {
+            !report.diagnostics().is_empty() || report.stage().is_some_and(|stage| stage > Stage::Build)
+        };
+        let choose = |ended: Option<&'r FinishedRun>, check: bool| {
+            let live = live.filter(|(start, report)| start.is_check() == check && is_built(report));
+            live.or_else(|| ended.map(|run| (&run.start, &*run.report)))
+        };
+        let all = [choose(self.last.as_ref(), false), choose(self.current_check(), true)];
+        let all = all.into_iter().flatten().map(|(start, report)| (start.id, &start.fingerprint, report));
+        all.filter(|(.., report)| !report.diagnostics().is_empty()).collect()
+    }
+
+    /// The check of the bytes on disk, or one that is newer than the last verdict.
+    fn current_check(&self) -> Option<&FinishedRun> {
+        let last = self.last.as_ref().map(|last| last.start.id);
+        self.checked().or(self.check.as_ref().filter(|check| Some(check.start.id) > last))
+    }
+
+    /// Where the compiler reported the first error in the kernel's file. An external harness does not say that the
+    /// build failed, but its log shows a compiler's errors.
+    pub fn first_error(&self, kernel: &str) -> Option<Spot> {
+        let failed = |run: &&FinishedRun| run.failed();
+        let run = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
+        let mut errors = run.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
+        errors.find(|d| of_kernel(&d.file, kernel)).map(|d| Spot { line: d.line, column: d.column })
+    }
+
+    /// The run to copy the result of: a check that failed, else the last.
+    pub fn to_copy(&self) -> Option<&FinishedRun> {
+        self.checked().filter(|run| run.failed()).or(self.last.as_ref())
+    }
+}

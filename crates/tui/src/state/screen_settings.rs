@@ -1,0 +1,62 @@
+//! The user's settings, and what was chosen on the screen instead of them: theme, keys, mouse.
+
+use crate::chart::SymbolSet;
+use crate::keymap::Keymap;
+use crate::layout::Layout;
+use crate::request::{Modes, Preferences};
+use crate::settings::{Notify, Settings};
+use crate::theme::Theme;
+use jiff::tz::TimeZone;
+
+#[derive(Debug)]
+pub struct ScreenSettings {
+    pub theme: Theme,
+    /// What charts are drawn with.
+    pub symbols: SymbolSet,
+    /// Times are shown in this zone.
+    pub zone: TimeZone,
+    pub settings: Settings,
+    pub keymap: Keymap,
+    /// The screen hears the mouse.
+    pub mouse: bool,
+    /// The terminal has the focus, as far as it reports.
+    pub focused: bool,
+    /// Every theme by name, once the theme picker asked for them.
+    pub themes: Vec<(String, Theme)>,
+    /// The theme that was chosen on the screen.
+    pub chosen_theme: Option<String>,
+    /// The layout as it was last saved.
+    pub saved_layout: Layout,
+}
+
+impl ScreenSettings {
+    pub fn new(theme: Theme, zone: TimeZone) -> Self {
+        ScreenSettings {
+            theme,
+            symbols: SymbolSet::default(),
+            zone,
+            settings: Settings::default(),
+            keymap: Keymap::built_in(),
+            mouse: false,
+            focused: true,
+            themes: Vec::new(),
+            chosen_theme: None,
+            saved_layout: Layout::default(),
+        }
+    }
+
+    /// Takes the settings over.
+    pub fn adopt(&mut self, preferences: Preferences) {
+        let Preferences { settings, theme, symbols } = preferences;
+        self.keymap = settings.keymap.clone();
+        self.mouse = settings.mouse;
+        self.theme = theme;
+        self.symbols = symbols;
+        self.settings = settings;
+    }
+
+    /// What the terminal is to report besides keys.
+    pub fn modes(&self) -> Modes {
+        Modes { mouse: self.mouse, focus: self.settings.notify != Notify::Off }
+    }
+}

@@ -1,0 +1,50 @@
+//! The project that the screen is opened for.
+
+use crate::text::printable;
+use lab_core::config::{Config, Goal};
+use lab_core::objective::Objective;
+use lab_core::project::Project;
+use lab_core::run::experiment::Experiment;
+
+/// What the screen knows of its project.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub name: String,
+    /// Path of the kernel's file, relative to the repository.
+    pub kernel: String,
+    /// The result line that is optimised, such as `throughput_sps`.
+    pub objective: Objective,
+    pub goal: Goal,
+    /// The command of an external harness, if lab.toml names one.
+    pub external: Option<String>,
+    /// lab.toml asks for decisions by rule.
+    pub auto: bool,
+}
+
+impl Setup {
+    pub fn of(project: &Project) -> Self {
+        Setup {
+            name: printable(&project.name()).into_owned(),
+            kernel: project.kernel_name.clone(),
+            objective: project.config.objective.clone(),
+            goal: project.config.goal,
+            external: project.config.harness.clone(),
+            auto: project.config.auto.decide,
+        }
+    }
+
+    /// The kernel's file without its folder, as sentences name it.
+    pub fn file(&self) -> String {
+        printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel)).into_owned()
+    }
+
+    /// The experiment is about this kernel. Old rows name no kernel: they count as this one's.
+    pub fn is_about(&self, experiment: &Experiment) -> bool {
+        experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.kernel)
+    }
+
+    /// The part of the configuration that a change against the incumbent depends on.
+    pub fn config(&self) -> Config {
+        Config { objective: self.objective.clone(), goal: self.goal, ..Config::default() }
+    }
+}

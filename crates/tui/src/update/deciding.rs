@@ -1,0 +1,290 @@
+//! Keep, discard and undo, by the user or by rule.
+
+use super::ask;
+use crate::draft::Draft;
+use crate::effect::{Effect, Redraw};
+use crate::keymap::Action;
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::request::RepositoryRequest;
+use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
+use crate::status::MessageLevel;
+use crate::text::printable;
+use lab_core::decide::auto::{self, AutoDecision};
+use lab_core::decide::policy::{Discard, Newer};
+use lab_core::decide::{Decided, Refusal, Undoable, Undone};
+use lab_core::history::tested::tested;
+use lab_core::message::{self, Message};
+use lab_core::repo::short;
+use lab_core::run::RunId;
+use lab_core::run::experiment::Status;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::Outcome;
+use lab_core::runner::follow::Batch;
+use std::sync::Arc;
+
+impl Model {
+    /// Opens the dialog for the message of a keep.
+    pub(super) fn describe_keep(&mut self) {
+        let Some(last) = &self.runs.last else { return };
+        let run = last.start.id;
+        self.overlays.push(Overlay::Keep { draft: self.decision.drafts.keep(run, self.tested_of(run)) });
+    }
+
+    /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would be discarded, asks
+    /// first.
+    pub(super) fn describe_discard(&mut self) {
+        let Some(last) = &self.runs.last else { return };
+        let run = last.start.id;
+        let kernel = &self.setup.kernel;
+        let question = match self.allowed().discard {
+            Ok(Discard::Run(_)) => return self.open_discard(run, false),
+            Ok(Discard::Unjudged { unreadable: true, .. }) => {
+                format!("{kernel} cannot be read. Put the incumbent's back? No row is written.")
+            }
+            Ok(Discard::Unjudged { .. }) => format!(
+                "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
+                 but no row is written."
+            ),
+            Ok(Discard::AlsoNewer(run, Newer::Unreadable(_))) => format!(
+                "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
+                 judged is kept in git."
+            ),
+            Ok(Discard::AlsoNewer(run, Newer::Changed(_))) => format!(
+                "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
+            ),
+            Err(why) => return self.say(MessageLevel::Warning, why.to_string()),
+        };
+        self.ask_discard(question);
+    }
+
+    pub(super) fn ask_discard(&mut self, text: String) {
+        let Some(run) = self.runs.last.as_ref().map(|last| last.start.id) else { return };
+        self.ask_question(Overlay::DiscardNewer { run, text });
+    }
+
+    pub(super) fn open_discard(&mut self, run: RunId, confirmed: bool) {
+        let draft = self.decision.drafts.discard(run, self.tested_of(run));
+        self.overlays.push(Overlay::Discard { draft, confirmed });
+    }
+
+    /// The trailer `Tested` of the last run, if it is this one.
+    fn tested_of(&self, run: RunId) -> String {
+        let last = self.runs.last_if(run);
+        last.map(|last| self.tested(&last.record)).unwrap_or_default()
+    }
+
+    fn tested(&self, record: &Record) -> String {
+        tested(record, &self.repository.experiments, &self.setup.config())
+    }
+
+    pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
+        draft.complete();
+        draft.problem = if draft.subject().is_empty() {
+            Some("say what you tried: it becomes the commit's subject".to_owned())
+        } else {
+            self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
+        };
+        if draft.problem.is_some() {
+            self.overlays.push(Overlay::Keep { draft });
+            return Vec::new();
+        }
+        self.decision.in_progress = Some(Deciding::Keep);
+        let request = RepositoryRequest::Keep { run: draft.run, message: draft.message("") };
+        // The draft stays until the keep succeeds: it may still be refused.
+        self.decision.drafts.put_keep(draft);
+        ask(request)
+    }
+
+    pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
+        draft.complete();
+        draft.problem = self.not_any_more(Action::Discard, draft.run).or_else(|| draft.wrong());
+        if draft.problem.is_some() {
+            self.overlays.push(Overlay::Discard { draft, confirmed });
+            return Vec::new();
+        }
+        self.decision.in_progress = Some(Deciding::Discard);
+        let message = draft.message(&self.default_description());
+        let request = RepositoryRequest::Discard { run: draft.run, message, confirmed };
+        self.decision.drafts.put_discard(draft);
+        vec![Effect::Repository(request)]
+    }
+
+    /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
+    fn not_any_more(&self, action: Action, run: RunId) -> Option<String> {
+        let last = self.runs.last.as_ref().map(|last| last.start.id);
+        if last != Some(run) {
+            return Some(
+                "a newer run has judged newer bytes: close this and look again; your words stay".to_owned(),
+            );
+        }
+        self.usable(action).err()
+    }
+
+    /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
+    pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) -> Vec<Effect> {
+        let is_last = self.runs.last.as_ref().is_some_and(|last| last.start.id == run);
+        if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
+            self.frame.redraw = Redraw::No;
+            return Vec::new();
+        }
+        self.panes.log.push(batch.skipped, batch.lines);
+        let began = self.now;
+        let checking =
+            self.decision.held_out.get_or_insert_with(|| HeldOutCheck { began, report: Arc::default() });
+        if let Some(report) = batch.report {
+            checking.report = report;
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
+        let was = self.decision.in_progress.take();
+        let by_rule = std::mem::take(&mut self.decision.by_rule);
+        self.decision.held_out = None;
+        self.selection.details = None;
+        match result {
+            Ok(decided) => {
+                // A decision by rule used no draft.
+                if !by_rule {
+                    self.decision.drafts.clear();
+                }
+                self.say_decided(&decided);
+                self.decision.expected_bytes =
+                    (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
+                if let Some(last) = self.runs.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
+                    last.decided = Some(decided.status);
+                }
+                vec![Effect::Refresh]
+            }
+            Err(refusal) if by_rule => {
+                self.say(MessageLevel::Warning, format!("auto-decide leaves the run to you: {refusal}"));
+                vec![Effect::Refresh]
+            }
+            Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
+                self.ask_discard(question);
+                vec![Effect::Refresh]
+            }
+            Err(refusal) => {
+                self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
+                vec![Effect::Refresh]
+            }
+        }
+    }
+
+    fn say_decided(&mut self, decided: &Decided) {
+        let run = decided.run.map(|run| format!("run {run} ")).unwrap_or_default();
+        let mut text = match decided.status {
+            Status::Keep => format!("{run}kept as {}", short(&decided.commit)),
+            Status::Discard => format!("{run}discarded"),
+            Status::Crash => format!("{run}discarded, a crash"),
+        };
+        for note in &decided.notes {
+            text.push_str(" · ");
+            text.push_str(note);
+        }
+        self.say(MessageLevel::Info, text);
+    }
+
+    /// Asks whether the last decision is to be undone.
+    pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) -> Vec<Effect> {
+        match undoable {
+            Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
+                self.overlays.retain(|overlay| !matches!(overlay, Overlay::Undo { .. }));
+                self.ask_question(Overlay::Undo { run, text: printable(&question).into_owned() });
+            }
+            Ok(_) => {}
+            Err(why) => self.say(MessageLevel::Warning, format!("undo: {why}")),
+        }
+        Vec::new()
+    }
+
+    pub(super) fn undo(&mut self, run: RunId) -> Vec<Effect> {
+        if let Err(why) = self.is_calm() {
+            self.refuse(Deciding::Undo, why);
+            return Vec::new();
+        }
+        self.decision.in_progress = Some(Deciding::Undo);
+        ask(RepositoryRequest::Undo(run))
+    }
+
+    pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) -> Vec<Effect> {
+        self.decision.in_progress = None;
+        self.selection.details = None;
+        match result {
+            Ok(undone) => {
+                if let Some(last) = self.runs.last.as_mut().filter(|last| last.start.id == undone.run) {
+                    last.decided = None;
+                }
+                let (run, word) = (undone.run, undone.status.word());
+                let mut text =
+                    format!("run {run} is undecided again: {word} {} is undone", short(&undone.commit));
+                for note in &undone.notes {
+                    text.push_str(&format!(" · {note}"));
+                }
+                self.say(MessageLevel::Info, text);
+            }
+            Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
+        }
+        vec![Effect::Refresh]
+    }
+
+    pub(super) fn toggle_auto(&mut self) {
+        self.decision.auto = !self.decision.auto;
+        match self.decision.auto {
+            true => self.say(MessageLevel::Info, auto::RULE),
+            false => {
+                let (keep, discard) =
+                    (self.appearance.keymap.way(Action::Keep), self.appearance.keymap.way(Action::Discard));
+                self.say(MessageLevel::Info, format!("auto-decide is off: {keep} keeps, {discard} discards"));
+            }
+        }
+    }
+
+    /// Decides by rule about the run that has just ended, once the repository was looked at after its end.
+    pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
+        let looked_at =
+            self.repository.status.as_ref().and_then(|status| status.last.as_ref()).map(|r| r.start.id);
+        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) == looked_at) else {
+            return Vec::new();
+        };
+        let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);
+        let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
+        let incumbent =
+            self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
+        let message =
+            Message::new(&rule_description(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
+        let ruled = match auto::decide(&record, incumbent) {
+            AutoDecision::Leave(why) => Err(why),
+            // A user with an open dialog is about to decide.
+            _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
+            AutoDecision::Keep => {
+                self.usable(Action::Keep).map(|()| (Deciding::Keep, RepositoryRequest::Keep { run, message }))
+            }
+            AutoDecision::Discard => {
+                let request = RepositoryRequest::Discard { run, message, confirmed: false };
+                self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
+            }
+        };
+        match ruled {
+            Err(why) => {
+                self.say(MessageLevel::Info, format!("auto-decide leaves run {run} to you: {why}"));
+                Vec::new()
+            }
+            Ok((what, request)) => {
+                self.decision.in_progress = Some(what);
+                self.decision.by_rule = true;
+                vec![Effect::Repository(request)]
+            }
+        }
+    }
+}
+
+/// The description of a run that was decided by rule: the rule and its reason.
+fn rule_description(record: &Record) -> String {
+    let verdict = record.verdict.as_ref();
+    match verdict.and_then(|v| v.change).filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass)) {
+        Some(change) => format!("auto: {} vs {}", change.words(), change.against()),
+        None => format!("auto: {}", verdict.map_or("", |v| v.why.as_str())),
+    }
+}

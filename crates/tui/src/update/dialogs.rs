@@ -1,0 +1,148 @@
+//! The keys in dialogs: questions, and lines that are typed.
+
+use super::ask;
+use crate::effect::Effect;
+use crate::keymap::{Action, Key, KeyScope};
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::request::RepositoryRequest;
+use crate::status::MessageLevel;
+use ratatui::crossterm::event::{Event as Raw, KeyEvent};
+use tui_input::Input;
+use tui_input::backend::crossterm::EventHandler;
+
+/// Most letters of a line.
+const LINE: usize = 500;
+
+impl Model {
+    /// Opens a question below the open dialogs: it may come at any time, and text that is being typed must not answer it.
+    pub(super) fn ask_question(&mut self, question: Overlay) {
+        self.overlays.insert(0, question);
+    }
+
+    /// In the help only the keys act that scroll or close it: letters that were meant for a search must decide nothing.
+    pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
+            Some(Action::Up) => *scroll = scroll.saturating_sub(1),
+            Some(Action::Down) => *scroll = scroll.saturating_add(1),
+            Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
+            Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
+            Some(Action::Top) => *scroll = 0,
+            Some(Action::Bottom) => *scroll = usize::MAX,
+            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let answer = self.appearance.keymap.find(KeyScope::Question, key.into());
+        if !matches!(answer, Some(Action::Yes | Action::No)) {
+            return Vec::new();
+        }
+        match (self.overlays.pop(), answer) {
+            (Some(Overlay::Trust { .. }), Some(Action::Yes)) => ask(RepositoryRequest::Trust),
+            (Some(Overlay::Trust { .. }), _) => {
+                let rerun = self.appearance.keymap.way(Action::Rerun);
+                let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
+                self.say(MessageLevel::Warning, text);
+                Vec::new()
+            }
+            (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
+            (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
+            (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
+                self.open_discard(run, true);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match self.appearance.keymap.find(KeyScope::Input, Key::from(key)) {
+            Some(Action::Accept) if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) => {
+                self.accept_pick()
+            }
+            Some(Action::Accept) => self.accept(),
+            Some(action @ (Action::NextField | Action::PreviousField | Action::Fold)) => {
+                match (self.overlays.last_mut().and_then(Overlay::draft), action) {
+                    (Some(draft), Action::Fold) => draft.fold(),
+                    (Some(draft), _) => draft.step(action == Action::NextField),
+                    (None, _) => {}
+                }
+                Vec::new()
+            }
+            Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
+                match self.overlays.last_mut().and_then(Overlay::draft) {
+                    Some(draft) => {
+                        let before = draft.input().value().to_owned();
+                        draft.choose(action == Action::NextChoice);
+                        if draft.input().value() != before {
+                            draft.problem = None;
+                        }
+                    }
+                    None => self.on_pick_key(action),
+                }
+                Vec::new()
+            }
+            Some(Action::Abandon) => {
+                match self.overlays.pop() {
+                    Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
+                    Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
+                    Some(Overlay::Keep { draft }) => self.decision.drafts.put_keep(draft),
+                    Some(Overlay::Discard { draft, .. }) => self.decision.drafts.put_discard(draft),
+                    Some(overlay) => self.abandon_pick(overlay),
+                    None => {}
+                }
+                Vec::new()
+            }
+            _ => self.edit(|input| type_key(input, key)),
+        }
+    }
+
+    /// Changes the line that is typed into.
+    pub(super) fn edit(&mut self, how: impl FnOnce(&mut Input)) -> Vec<Effect> {
+        if let Some(overlay) = self.overlays.last_mut()
+            && let Some(input) = overlay.input()
+        {
+            let before = input.value().to_owned();
+            how(input);
+            if input.value() != before {
+                overlay.clear_problem();
+            }
+            self.retype_pick();
+        }
+        self.typed()
+    }
+
+    fn accept(&mut self) -> Vec<Effect> {
+        match self.overlays.pop() {
+            Some(Overlay::Search { pane, input, .. }) => self.search_for(pane, input.value()),
+            // A filter with an error stays open; a correct one applies already.
+            Some(Overlay::Filter { input, before, problem: Some(problem) }) => {
+                self.overlays.push(Overlay::Filter { input, before, problem: Some(problem) });
+                Vec::new()
+            }
+            Some(Overlay::Keep { draft }) => self.accept_keep(draft),
+            Some(Overlay::Discard { draft, confirmed }) => self.accept_discard(draft, confirmed),
+            Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
+            _ => Vec::new(),
+        }
+    }
+}
+
+pub(super) fn insert(input: &mut Input, letter: char) {
+    if input.value().chars().count() < LINE {
+        input.handle(tui_input::InputRequest::InsertChar(letter));
+    }
+}
+
+fn type_key(input: &mut Input, key: KeyEvent) {
+    let is_full = input.value().chars().count() >= LINE;
+    let before = is_full.then(|| input.clone());
+    input.handle_event(&Raw::Key(key));
+    if let Some(before) = before.filter(|b| b.value().len() < input.value().len()) {
+        *input = before;
+    }
+}

@@ -1,0 +1,286 @@
+//! The keys outside of dialogs, and the actions that they perform.
+
+use super::ask;
+use super::dialogs::insert;
+use crate::effect::Effect;
+use crate::keymap::{Action, KeyScope};
+use crate::model::Model;
+use crate::overlay::{Overlay, PickList};
+use crate::panes::graph::ReadTarget;
+use crate::request::{RepositoryRequest, SettingsRequest};
+use crate::state::Deciding;
+use crate::status::MessageLevel;
+use crate::text::printable;
+use crate::views::{Pane, View};
+use lab_core::run::Reason;
+use lab_core::run::experiment::Experiment;
+use ratatui::crossterm::event::KeyEvent;
+
+impl Model {
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if self.frame.geometry.too_small {
+            return self.on_key_while_too_small(key);
+        }
+        self.message.acknowledge();
+        let (stopped, mut effects) = self.stop_reading();
+        // Esc that stopped the reading closes nothing else.
+        let action = self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into());
+        if !(stopped && action == Some(Action::Close)) {
+            effects.extend(self.on_heard_key(key));
+        }
+        effects
+    }
+
+    fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match self.overlays.last() {
+            Some(Overlay::Help { .. }) => self.on_help_key(key),
+            Some(
+                Overlay::Trust { .. }
+                | Overlay::DiscardNewer { .. }
+                | Overlay::Restore { .. }
+                | Overlay::Undo { .. },
+            ) => self.on_question_key(key),
+            Some(_) => self.on_input_key(key),
+            None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {
+                Some(action) => self.perform(action),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    /// On a screen that is too small to show anything only the keys that leave it act.
+    fn on_key_while_too_small(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
+            Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Pasted text goes into the line that is typed, and nowhere else.
+    pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
+        if self.frame.geometry.too_small {
+            return Vec::new();
+        }
+        // A terminal pastes line ends as carriage returns.
+        let text = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
+        let text = text.collect::<Vec<_>>().join(" ");
+        let text = printable(&text);
+        self.edit(|input| text.chars().for_each(|letter| insert(input, letter)))
+    }
+
+    pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {
+        if let Err(reason) = self.usable(action) {
+            match action {
+                Action::Keep => self.refuse(Deciding::Keep, reason),
+                Action::Discard => self.refuse(Deciding::Discard, reason),
+                _ => self.say(MessageLevel::Warning, format!("{}: {reason}", action.binding().name)),
+            }
+            return Vec::new();
+        }
+        match action {
+            Action::Keep => self.describe_keep(),
+            Action::Discard => self.describe_discard(),
+            Action::Undo => return ask(RepositoryRequest::Undoable),
+            Action::Auto => self.toggle_auto(),
+            Action::Rerun => return self.start(Reason::Rerun),
+            Action::Stop | Action::Close if self.decision.held_out.is_some() => {
+                return vec![Effect::StopKeep];
+            }
+            Action::Check => return self.start(Reason::Check),
+            Action::Stop => return vec![Effect::KillRun],
+            Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
+            Action::Pause => return self.toggle_pause(),
+            Action::Bench => return self.show(View::Bench),
+            Action::Source => return self.show(View::Source),
+            Action::Results => return self.show(View::Results),
+            Action::Git => return self.show(View::Git),
+            Action::Device => return self.show(View::Device),
+            Action::FocusNext => self.panes.step_focus(true),
+            Action::FocusPrevious => self.panes.step_focus(false),
+            Action::Open if self.panes.focus() == Pane::Experiments => return self.open_details(),
+            Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
+            Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
+            Action::Up => return self.scroll(-1),
+            Action::Down => return self.scroll(1),
+            Action::HalfUp => return self.scroll(-self.half_page()),
+            Action::HalfDown => return self.scroll(self.half_page()),
+            Action::Top => return self.jump(false),
+            Action::Bottom => return self.jump(true),
+            Action::Search => self.open_search(),
+            Action::NextMatch => return self.step_search(true),
+            Action::PreviousMatch => return self.step_search(false),
+            Action::Freeze => {
+                self.panes.set_focus(Pane::Log);
+                self.panes.log.toggle_freeze();
+            }
+            Action::ScrollLeft => self.scroll_side(-8),
+            Action::ScrollRight => self.scroll_side(8),
+            Action::Context => return self.widen(),
+            Action::NextChange => self.step_change(true),
+            Action::PreviousChange => self.step_change(false),
+            Action::Fewer => self.zoom_history(true),
+            Action::More => self.zoom_history(false),
+            Action::All => self.panes.history.newest = None,
+            Action::Histograms => {
+                self.panes.set_focus(Pane::Correctness);
+                self.panes.correctness.histograms = !self.panes.correctness.histograms;
+            }
+            Action::LogScale => self.panes.history.toggle_scale(),
+            Action::SortNext => return self.sort_by_next(),
+            Action::SortReverse => return self.turn_order(),
+            Action::Filter => self.open_filter(),
+            Action::Mark => self.mark(),
+            Action::Compare => return self.compare(),
+            Action::Restore => self.ask_restore(),
+            Action::Describe => self.ask_words(),
+            Action::NextSection => self.panes.experiment.step_section(true),
+            Action::PreviousSection => self.panes.experiment.step_section(false),
+            Action::Close if self.end_search() => {}
+            Action::Close if self.panes.view == View::Results && self.close_in_results() => {
+                return self.load_details();
+            }
+            Action::TurnSource => self.panes.source.turn(),
+            Action::SwitchBase => self.switch_base(),
+            Action::NextMark => self.step_mark(true),
+            Action::PreviousMark => self.step_mark(false),
+            Action::NextEdit => self.step_edit(true),
+            Action::PreviousEdit => self.step_edit(false),
+            Action::Close => self.close(),
+            Action::Palette => self.overlays.push(Overlay::Palette(PickList::default())),
+            Action::Copy => return self.copy(),
+            Action::Themes => return self.open_themes(),
+            Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
+                self.move_border(action);
+            }
+            Action::ResetBorders => self.panes.shares.clear(),
+            Action::Mouse => self.toggle_mouse(),
+            Action::ReloadConfig => return vec![Effect::Settings(SettingsRequest::Reload)],
+            Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::Redraw => return vec![Effect::Repaint],
+            Action::Quit => return vec![Effect::KillRun, Effect::Quit],
+            // These act in dialogs only.
+            Action::Accept
+            | Action::Abandon
+            | Action::NextField
+            | Action::PreviousField
+            | Action::Fold
+            | Action::PreviousChoice
+            | Action::NextChoice
+            | Action::Yes
+            | Action::No => {}
+        }
+        Vec::new()
+    }
+
+    /// Shows why an action is not possible. The dialog takes the keys until it is closed.
+    pub(super) fn refuse(&mut self, what: Deciding, text: String) {
+        let title = match what {
+            Deciding::Keep => "Keep: not now",
+            Deciding::Discard => "Discard: not now",
+            Deciding::Restore => "Restore: not now",
+            Deciding::Undo => "Undo: not now",
+            Deciding::Describe => "Describe: not now",
+        };
+        self.overlays.push(Overlay::Refused { title, text });
+    }
+
+    fn toggle_pause(&mut self) -> Vec<Effect> {
+        self.runs.paused = !self.runs.paused;
+        if self.runs.paused {
+            let rerun = self.appearance.keymap.way(Action::Rerun);
+            self.say(MessageLevel::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
+            return Vec::new();
+        }
+        self.say(MessageLevel::Info, "watching again");
+        let unjudged =
+            matches!(self.runs.present, Some(Ok(_))) && (self.runs.last.is_none() || self.runs.is_stale());
+        let idle = self.runs.is_idle();
+        if unjudged && idle { self.start_once_decided(Reason::Saved) } else { Vec::new() }
+    }
+
+    fn half_page(&self) -> isize {
+        isize::try_from(self.frame.geometry.focused_rows / 2).unwrap_or(isize::MAX).max(1)
+    }
+
+    pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
+        self.panes.view = view;
+        let mut effects = self.load_shown();
+        effects.extend(self.open_graph());
+        effects
+    }
+
+    pub(super) fn scroll(&mut self, by: isize) -> Vec<Effect> {
+        match self.panes.focus() {
+            Pane::Correctness => self.panes.correctness.scroll(by),
+            Pane::History => return self.step_comparable(by),
+            Pane::Commits => {
+                self.panes.commits.select(by, self.repository.commits.len());
+                let holds = self
+                    .repository
+                    .commits
+                    .get(self.panes.commits.selected)
+                    .and_then(|c| c.experiment.as_deref());
+                if let Some(key) = holds.map(Experiment::key) {
+                    return self.select(Some(key));
+                }
+            }
+            Pane::Log => self.panes.log.scroll(by),
+            Pane::Experiments => {
+                return self.step_row(by);
+            }
+            Pane::Experiment => self.panes.experiment.scroll(by),
+            Pane::Source => self.panes.source.move_by(by),
+            Pane::Graph => return self.step_graph(by),
+            Pane::Commit => self.panes.commit.scroll(by),
+            Pane::Gauges => self.panes.gauges.scroll(by),
+            Pane::Build => self.panes.build.scroll(by),
+        }
+        Vec::new()
+    }
+
+    fn scroll_side(&mut self, by: isize) {
+        let left = match self.panes.focus() {
+            Pane::Commit => &mut self.panes.commit.left,
+            Pane::Experiment => &mut self.panes.experiment.left,
+            Pane::Source => &mut self.panes.source.left,
+            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
+            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build => return,
+        };
+        *left = left.saturating_add_signed(by).min(2_000);
+    }
+
+    /// Shows more or fewer lines around the changes of diffs.
+    fn widen(&mut self) -> Vec<Effect> {
+        self.panes.around = self.panes.around.next();
+        self.say(MessageLevel::Info, format!("diffs show {}", self.panes.around.words()));
+        let mut effects = self.load_shown();
+        effects.extend(self.load_commit());
+        effects
+    }
+
+    fn zoom_history(&mut self, closer: bool) {
+        let count = self.repository.comparable().len();
+        self.panes.history.zoom(closer, count);
+    }
+
+    fn jump(&mut self, bottom: bool) -> Vec<Effect> {
+        match self.panes.focus() {
+            Pane::Log if bottom => self.panes.log.to_bottom(),
+            Pane::Log => self.panes.log.to_top(),
+            Pane::Graph if bottom => return self.read_to(ReadTarget::Row(usize::MAX)),
+            _ if bottom => return self.scroll(1_000_000),
+            _ => return self.scroll(-1_000_000),
+        }
+        Vec::new()
+    }
+
+    /// Closes one thing, the topmost first.
+    fn close(&mut self) {
+        if self.panes.view == View::Bench && self.selection.key.is_some() {
+            self.selection.key = None;
+        } else {
+            self.panes.set_zoom(false);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What the screen makes of a look at the repository: the status, the history, the commits; and of a changed project.
+
+use crate::effect::Effect;
+use crate::model::Model;
+use crate::reply::Overview;
+use crate::request::RepositoryRequest;
+use crate::state::runs::decided;
+use crate::state::{ExpectedBytes, FinishedRun, Setup};
+use crate::status::MessageLevel;
+use crate::table::TableContext;
+use lab_core::project::Project;
+use lab_core::run::experiment::Experiment;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Fingerprint, Reason};
+use lab_core::status::ProjectStatus;
+use std::sync::Arc;
+
+impl Model {
+    pub(super) fn on_overview(&mut self, overview: Overview) -> Vec<Effect> {
+        let first = !std::mem::replace(&mut self.repository.loaded, true);
+        match overview.history {
+            Ok(history) => {
+                self.set_history(history.experiments);
+                let problem = history.problems.first();
+                if let Some(problem) =
+                    problem.filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
+                {
+                    self.say(MessageLevel::Warning, problem.clone());
+                }
+                self.repository.ledger_problem = problem.cloned();
+            }
+            Err(why) => self.say(MessageLevel::Error, format!("the history cannot be read: {why}")),
+        }
+        match overview.log {
+            Ok(log) => self.repository.commits = log,
+            Err(why) => self.say(MessageLevel::Error, format!("git log: {why}")),
+        }
+        let head = self.repository.status.as_ref().map(|status| status.head.clone());
+        let mut effects = match overview.status {
+            Ok(status) => self.on_status(status, first),
+            Err(why) => {
+                self.say(MessageLevel::Error, why);
+                Vec::new()
+            }
+        };
+        // HEAD moved: the graph has other commits.
+        if head.is_some() && head.as_ref() != self.repository.status.as_ref().map(|status| &status.head) {
+            effects.extend(self.open_graph());
+        }
+        effects.extend(self.load_details());
+        effects
+    }
+
+    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
+        let is_idle = self.runs.is_idle();
+        // The look began before the last run had ended: its verdict is older than the one that is shown. Another look
+        // follows the end of each run.
+        if is_idle && status.ended < self.runs.newest {
+            return Vec::new();
+        }
+        // During a run the watcher knows better what is on disk: this look may be older than its last event.
+        if is_idle {
+            self.set_present(status.present().cloned().map_err(str::to_owned));
+            if let Err(why) = status.present() {
+                self.say(MessageLevel::Error, why);
+            }
+        }
+        let mut effects = Vec::new();
+        // The verdict of the present bytes, else the last one. After a discard that is the incumbent's; when the screen opens
+        // it may be of an earlier screen or of a `lab run` beside this one.
+        let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
+        // A run that was ended early has no result: a screen that opens judges its bytes again.
+        let has_no_result = first && status.judged.as_ref().is_some_and(has_no_result);
+        let shown = shown.filter(|_| !has_no_result);
+        if let Some(record) = shown {
+            match self.runs.last.as_mut().filter(|known| known.start.id == record.start.id) {
+                Some(known) => known.decided = decided(record.decision.as_ref()),
+                None if is_idle => {
+                    self.runs.newest = self.runs.newest.max(Some(record.start.id));
+                    self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
+                    effects.push(Effect::Repository(RepositoryRequest::Log(record.start.id)));
+                }
+                None => {}
+            }
+        }
+        // A check of an earlier screen, or a `lab check` beside this one.
+        let known = self.runs.check.as_ref().map(|check| check.start.id);
+        if let Some(record) = status.check.as_ref().filter(|r| is_idle && known != Some(r.start.id)) {
+            self.runs.newest = self.runs.newest.max(Some(record.start.id));
+            self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
+            effects.push(Effect::Repository(RepositoryRequest::Log(record.start.id)));
+        }
+        // Where other bytes were saved meanwhile, the watcher reports them.
+        let is_incumbent = status.blob().is_some() && status.blob() == status.snapshot.incumbent.as_deref();
+        let are_expected = match &self.decision.expected_bytes {
+            Some(ExpectedBytes::Incumbent) => is_incumbent,
+            Some(ExpectedBytes::Blob(blob)) => status.blob() == Some(blob),
+            None => false,
+        };
+        let unjudged = (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
+        self.repository.status = Some(status);
+        if self.decision.in_progress.is_some() {
+            return effects;
+        }
+        self.decision.expected_bytes = None;
+        // A run in progress may be of older bytes: the look after its end takes care of the save.
+        let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
+        if unjudged && first {
+            effects.extend(self.start(Reason::Opened));
+        } else if unjudged && are_expected && !self.runs.paused {
+            effects.extend(self.start(Reason::Restored));
+        } else if unjudged && saved && !self.runs.paused {
+            effects.extend(self.start(Reason::Saved));
+        } else if is_idle {
+            effects.extend(self.decide_by_rule());
+        }
+        effects
+    }
+
+    /// Takes the state of the bytes on disk. A message that the kernel cannot be read goes once it can be read.
+    pub(super) fn set_present(&mut self, present: Result<Fingerprint, String>) {
+        if let Some(why) = self.runs.set_present(present) {
+            self.message.take_back(&why);
+        }
+    }
+
+    /// Takes a history, and arranges the table where it or what it is shown for changed.
+    fn set_history(&mut self, experiments: Vec<Experiment>) {
+        let is_new = self.repository.set_experiments(experiments);
+        if is_new {
+            self.mark_graph();
+        }
+        let setup = &self.setup;
+        let device = self.repository.present_device(self.runs.last.as_ref(), setup);
+        let (device, emulated) = device.unwrap_or_default();
+        let here = TableContext { kernel: &setup.kernel, device, emulated, goal: setup.goal };
+        let table = &mut self.panes.experiments.table;
+        if is_new || !table.is_for(&here) {
+            table.set_history(&self.repository.experiments, here);
+        }
+    }
+
+    pub(super) fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
+        match result {
+            Ok(project) => {
+                let setup = Setup::of(&project);
+                // The user's switch stands until lab.toml changes.
+                if setup.auto != self.setup.auto {
+                    self.decision.auto = setup.auto;
+                }
+                self.setup = setup;
+                if self.runs.paused {
+                    return vec![Effect::Refresh];
+                }
+                self.start_once_decided(Reason::Saved)
+            }
+            Err(why) => {
+                self.say(MessageLevel::Error, why);
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn on_trusted(&mut self, result: Result<(), String>) -> Vec<Effect> {
+        match result {
+            Ok(()) => {
+                self.runs.untrusted = None;
+                self.start_once_decided(Reason::Opened)
+            }
+            Err(why) => {
+                self.say(MessageLevel::Error, why);
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The run was void, or its lab ended before it did.
+fn has_no_result(record: &Record) -> bool {
+    let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
+    is_void || record.ending.is_none()
+}

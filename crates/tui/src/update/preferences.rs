@@ -1,0 +1,108 @@
+//! The user's settings, the saved layout, and notifications.
+
+use crate::effect::Effect;
+use crate::format;
+use crate::layout::Layout;
+use crate::model::Model;
+use crate::request::{Preferences, SettingsRequest};
+use crate::settings::Notify;
+use crate::state::{FinishedRun, Now, Setup};
+use crate::status::MessageLevel;
+use lab_core::run::RunId;
+use lab_core::run::verdict::Outcome;
+use std::time::Duration;
+
+impl Model {
+    /// Takes the settings of config.toml. A file with an error changes nothing.
+    pub(super) fn on_preferences(&mut self, read: Result<Preferences, String>, asked: bool) -> Vec<Effect> {
+        let preferences = match read {
+            Ok(preferences) => preferences,
+            Err(why) => {
+                self.say(MessageLevel::Error, format!("{why}; the settings stay as they were"));
+                return Vec::new();
+            }
+        };
+        let is_new = preferences.settings != self.appearance.settings;
+        if is_new || asked {
+            self.say(
+                MessageLevel::Info,
+                if is_new { "config.toml is read" } else { "config.toml says nothing new" },
+            );
+        }
+        if !is_new {
+            return Vec::new();
+        }
+        // A changed setting replaces what was chosen on the screen. A theme that is only previewed was not chosen.
+        let appearance = &self.appearance;
+        let (new, old) = (&preferences.settings, &appearance.settings);
+        let has_other_colours = (&new.color, new.paint) != (&old.color, old.paint);
+        let keeps_theme = appearance.chosen_theme.is_some() && new.theme == old.theme;
+        let theme = keeps_theme.then(|| self.theme_before().clone());
+        let mouse = (new.mouse == old.mouse).then_some(appearance.mouse);
+        if !keeps_theme {
+            self.appearance.chosen_theme = None;
+        }
+        self.appearance.adopt(preferences);
+        self.appearance.mouse = mouse.unwrap_or(self.appearance.mouse);
+        self.hold_theme(theme.unwrap_or_else(|| self.appearance.theme.clone()));
+        // The listed themes are needed again in the new number of colours.
+        let lists = has_other_colours && (keeps_theme || !self.appearance.themes.is_empty());
+        if lists { vec![Effect::Settings(SettingsRequest::ListThemes)] } else { Vec::new() }
+    }
+
+    pub(super) fn toggle_mouse(&mut self) {
+        self.appearance.mouse = !self.appearance.mouse;
+        self.panes.dragged = None;
+        let word = if self.appearance.mouse {
+            "heard: Shift selects text as before"
+        } else {
+            "the terminal's own again"
+        };
+        self.say(MessageLevel::Info, format!("the mouse is {word}"));
+    }
+
+    /// Saves the layout where it changed; not while a border moves.
+    pub(super) fn save_layout(&mut self) -> Option<Effect> {
+        let appearance = &mut self.appearance;
+        let mouse = (appearance.mouse != appearance.settings.mouse).then_some(appearance.mouse);
+        let saved = &appearance.saved_layout;
+        let is_saved = saved.view == self.panes.view
+            && saved.shares == self.panes.shares
+            && saved.theme == appearance.chosen_theme
+            && saved.mouse == mouse;
+        if is_saved || self.panes.dragged.is_some() {
+            return None;
+        }
+        appearance.saved_layout = Layout {
+            view: self.panes.view,
+            shares: self.panes.shares.clone(),
+            theme: appearance.chosen_theme.clone(),
+            mouse,
+        };
+        let layout = Box::new(appearance.saved_layout.clone());
+        Some(Effect::Settings(SettingsRequest::SaveLayout(layout)))
+    }
+
+    /// Notifies a user whose terminal does not have the focus that a long run has ended.
+    pub(super) fn notify(&self, run: RunId, began: Now) -> Option<Effect> {
+        let settings = &self.appearance.settings;
+        let is_long = self.now.saturating_sub(began) >= Duration::from_secs_f64(settings.notify_after_s);
+        if self.appearance.focused || !is_long || settings.notify == Notify::Off {
+            return None;
+        }
+        // A check that was ended left no verdict: there is nothing to notify of.
+        let ended = [&self.runs.last, &self.runs.check].into_iter().flatten();
+        let run = ended.into_iter().find(|ended| ended.start.id == run)?;
+        let figure = figure_of(run, &self.setup);
+        let text = format!("{}: run {} {}{figure}", self.setup.name, run.start.id, run.verdict.word());
+        Some(Effect::Notify(settings.notify, text))
+    }
+}
+
+/// ` 165,210 sps` of a run that passed, else nothing.
+fn figure_of(run: &FinishedRun, setup: &Setup) -> String {
+    let passed = run.verdict.outcome == Outcome::Pass;
+    let Some(measure) = run.verdict.objective.filter(|_| passed) else { return String::new() };
+    let emulated = if run.verdict.emulated { " emulated" } else { "" };
+    format!(" {} {}{emulated}", format::count(measure.value), format::unit(&setup.objective))
+}

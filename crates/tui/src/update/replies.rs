@@ -1,0 +1,57 @@
+//! The replies of the workers: each worker's replies are handled in one match.
+
+use crate::effect::{Effect, Redraw};
+use crate::model::Model;
+use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
+use crate::views::Pane;
+
+impl Model {
+    pub(super) fn on_repository(&mut self, reply: RepositoryReply) -> Vec<Effect> {
+        match reply {
+            RepositoryReply::Overview(overview) => self.on_overview(*overview),
+            RepositoryReply::Log(log) => self.on_run_log(*log),
+            RepositoryReply::HeldOut(run, batch) => self.on_held_out(run, batch),
+            RepositoryReply::Decided(result) => self.on_decided(result),
+            RepositoryReply::Undoable(undoable) => self.on_undoable(undoable),
+            RepositoryReply::Undone(result) => self.on_undone(result),
+            RepositoryReply::Described(result) => self.on_described(result),
+            RepositoryReply::Restored(result) => self.on_restored(result),
+            RepositoryReply::Trusted(result) => self.on_trusted(result),
+            RepositoryReply::Project(result) => self.on_project(result),
+        }
+    }
+
+    /// A reply to an older request is dropped: what is shown now was asked for later.
+    pub(super) fn on_view(&mut self, reply: ViewReply) -> Vec<Effect> {
+        match reply {
+            ViewReply::Details(details) => self.on_details(*details),
+            ViewReply::Comparison(comparison) => self.on_comparison(*comparison),
+            ViewReply::Source(source) => self.on_source(*source),
+            ViewReply::Graph(page) => self.on_graph(page),
+            ViewReply::Commit(id, details) => self.on_commit(id, *details),
+        }
+    }
+
+    pub(super) fn on_settings(&mut self, reply: SettingsReply) -> Vec<Effect> {
+        match reply {
+            SettingsReply::Preferences { read, asked } => self.on_preferences(*read, asked),
+            SettingsReply::Themes(themes) => self.on_themes(themes),
+        }
+    }
+
+    pub(super) fn on_telemetry(&mut self, reading: DeviceReading) -> Vec<Effect> {
+        if !self.device.take(reading, self.now) {
+            self.frame.redraw = Redraw::No;
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_highlighted(&mut self, reply: HighlightReply) -> Vec<Effect> {
+        let HighlightReply { which, text, colours } = reply;
+        let is_shown = self.panes.source.take_colours(which, &text, colours);
+        if !is_shown || !self.panes.shows(Pane::Source) {
+            self.frame.redraw = Redraw::No;
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,201 @@
+//! The view Results: the table's order and filter, and what is done with an experiment.
+
+use super::ask;
+use crate::effect::Effect;
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::reply::RestoredKernel;
+use crate::request::{RepositoryRequest, ViewRequest};
+use crate::state::{Deciding, ExpectedBytes};
+use crate::status::MessageLevel;
+use crate::table::{Column, Filter};
+use crate::text::printable;
+use crate::views::Pane;
+use lab_core::decide::{Described, Refusal};
+use lab_core::repo::short;
+use lab_core::run::experiment::Experiment;
+use tui_input::Input;
+
+impl Model {
+    pub(super) fn sort_by_next(&mut self) -> Vec<Effect> {
+        self.panes.experiments.table.sort_by_next(&self.repository.experiments, self.setup.goal);
+        self.load_details()
+    }
+
+    pub(super) fn sort_by_head(&mut self, column: Column) -> Vec<Effect> {
+        self.panes.experiments.table.sort_by_head(column, &self.repository.experiments, self.setup.goal);
+        self.load_details()
+    }
+
+    pub(super) fn turn_order(&mut self) -> Vec<Effect> {
+        self.panes.experiments.table.reverse(&self.repository.experiments);
+        self.load_details()
+    }
+
+    pub(super) fn open_filter(&mut self) {
+        self.panes.set_focus(Pane::Experiments);
+        let before = self.panes.experiments.table.filter().text().to_owned();
+        let input = Input::new(before.clone());
+        self.overlays.push(Overlay::Filter { input, before, problem: None });
+    }
+
+    pub(super) fn mark(&mut self) {
+        if let Some(key) = self.shown_key() {
+            self.panes.experiments.table.mark(key);
+        }
+    }
+
+    pub(super) fn compare(&mut self) -> Vec<Effect> {
+        let Ok(keys) = self.pair() else { return Vec::new() };
+        self.selection.comparing = Some(keys.clone());
+        self.panes.experiment.reset();
+        self.panes.set_focus(Pane::Experiment);
+        self.panes.set_zoom(true);
+        vec![Effect::View(ViewRequest::Compare(keys, self.panes.around))]
+    }
+
+    pub(super) fn ask_restore(&mut self) {
+        let Ok(commit) = self.can_restore() else { return };
+        let kernel = &self.setup.kernel;
+        let tried = self.shown().map_or("", |e| e.row.description.as_str());
+        let text = format!(
+            "Put the kernel of {commit} ({tried}) on disk, as {kernel}? What is there now is kept in git, and nothing \
+             is committed."
+        );
+        let text = printable(&text).into_owned();
+        self.overlays.push(Overlay::Restore { commit, text });
+    }
+
+    /// The user agreed to a restore. A run may have started while the question was open.
+    pub(super) fn restore(&mut self, commit: String) -> Vec<Effect> {
+        if let Err(why) = self.is_calm() {
+            self.refuse(Deciding::Restore, why);
+            return Vec::new();
+        }
+        self.decision.in_progress = Some(Deciding::Restore);
+        ask(RepositoryRequest::Restore(commit))
+    }
+
+    pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) -> Vec<Effect> {
+        self.decision.in_progress = None;
+        match result {
+            Ok(RestoredKernel { restored, blob }) => {
+                let kernel = self.setup.kernel.clone();
+                let commit = short(&restored.commit);
+                let mut text = match restored.changed {
+                    true => format!("{kernel} is now that of {commit}"),
+                    false => format!("{kernel} is that of {commit} already"),
+                };
+                if let Some(saved) = restored.saved.as_deref().map(short) {
+                    text.push_str(&format!(" · what was on disk is kept as {saved} (`lab restore {saved}`)"));
+                }
+                self.say(MessageLevel::Info, text);
+                self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
+            }
+            Err(why) => self.refuse(Deciding::Restore, why),
+        }
+        vec![Effect::Refresh]
+    }
+
+    pub(super) fn ask_words(&mut self) {
+        let Ok((commit, words)) = self.can_describe() else { return };
+        self.overlays.push(Overlay::Describe { commit, input: Input::new(words), problem: None });
+    }
+
+    pub(super) fn accept_description(&mut self, commit: String, input: Input) -> Vec<Effect> {
+        let description = input.value().trim().to_owned();
+        let empty = description.is_empty().then(|| "say in a few words what was tried".to_owned());
+        if let Some(problem) = empty.or_else(|| self.is_calm().err()) {
+            self.overlays.push(Overlay::Describe { commit, input, problem: Some(problem) });
+            return Vec::new();
+        }
+        self.decision.in_progress = Some(Deciding::Describe);
+        ask(RepositoryRequest::Describe { commit, description })
+    }
+
+    pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {
+        self.decision.in_progress = None;
+        self.selection.details = None;
+        match result {
+            Ok(Described { row, notes, .. }) => {
+                let mut text = format!("{} is now '{}'", row.commit, row.description);
+                for note in &notes {
+                    text.push_str(&format!(" · {note}"));
+                }
+                self.say(MessageLevel::Info, text);
+            }
+            Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
+        }
+        vec![Effect::Refresh]
+    }
+
+    /// The line that is typed into has changed.
+    pub(super) fn typed(&mut self) -> Vec<Effect> {
+        match self.overlays.last() {
+            Some(Overlay::Filter { input, .. }) => {
+                let text = input.value().to_owned();
+                self.filter_by(&text)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Filters the table. A filter with an error leaves the rows as they are.
+    pub(super) fn filter_by(&mut self, text: &str) -> Vec<Effect> {
+        let read = Filter::parse(text);
+        if let Some(Overlay::Filter { problem, .. }) = self.overlays.last_mut() {
+            *problem = read.as_ref().err().cloned();
+        }
+        let Ok(filter) = read else { return Vec::new() };
+        self.panes.experiments.table.filter_by(filter, &self.repository.experiments);
+        // An experiment without a row cannot stay selected.
+        if self.selection.key.is_some() && self.selected_row().is_none() {
+            self.selection.key = None;
+        }
+        self.load_details()
+    }
+
+    /// Moves the selection by so many rows. Without a selection it begins at the topmost row.
+    pub(super) fn step_row(&mut self, by: isize) -> Vec<Effect> {
+        let Some(last) = self.panes.experiments.table.len().checked_sub(1) else { return Vec::new() };
+        let row = self.selected_row().unwrap_or(0).saturating_add_signed(by).min(last);
+        let key = self
+            .panes
+            .experiments
+            .table
+            .order()
+            .get(row)
+            .and_then(|place| self.repository.experiments.get(*place))
+            .map(Experiment::key);
+        self.selection.comparing = None;
+        self.panes.experiment.reset();
+        self.select(key)
+    }
+
+    /// Shows the details alone.
+    pub(super) fn open_details(&mut self) -> Vec<Effect> {
+        if self.shown().is_none() {
+            return Vec::new();
+        }
+        self.panes.set_focus(Pane::Experiment);
+        self.panes.set_zoom(true);
+        self.load_details()
+    }
+
+    /// Goes back from the details to the table, then from the filter to all rows; false where there is neither.
+    pub(super) fn close_in_results(&mut self) -> bool {
+        if self.panes.focus() == Pane::Experiment {
+            if self.selection.comparing.take().is_some() {
+                self.panes.experiment.reset();
+            }
+            self.panes.set_focus(Pane::Experiments);
+            self.panes.set_zoom(false);
+            return true;
+        }
+        let filtered = !self.panes.experiments.table.filter().is_empty() && !self.panes.zoom();
+        if filtered {
+            self.panes.experiments.table.filter_by(Filter::default(), &self.repository.experiments);
+        }
+        filtered
+    }
+}

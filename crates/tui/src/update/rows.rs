@@ -1,0 +1,54 @@
+//! Goes to a row of a pane: by a search, or by its number in the palette.
+
+use crate::effect::Effect;
+use crate::model::Model;
+use crate::panes::graph::ReadTarget;
+use crate::views::Pane;
+
+impl Model {
+    /// Goes to a row of the pane and focuses the pane: a list selects the row, a text marks it.
+    pub(super) fn go_to_row(&mut self, pane: Pane, at: usize) -> Vec<Effect> {
+        let pane = pane.text();
+        self.panes.set_focus(pane);
+        match pane {
+            // A list selects the row as the keys would.
+            Pane::Commits | Pane::Graph | Pane::Experiments => {
+                return self.scroll(at as isize - self.row_at(pane) as isize);
+            }
+            Pane::Log | Pane::Correctness | Pane::History => self.panes.log.go_to(at),
+            Pane::Source => self.panes.source.go_to(at),
+            Pane::Experiment => self.panes.experiment.text.go_to(at),
+            Pane::Commit => self.panes.commit.text.go_to(at),
+            Pane::Gauges => self.panes.gauges.go_to(at),
+            Pane::Build => self.panes.build.go_to(at),
+        }
+        Vec::new()
+    }
+
+    /// Removes the mark from the pane's text. The selection of a list stays.
+    pub(super) fn unmark(&mut self, pane: Pane) {
+        match pane {
+            Pane::Log | Pane::Correctness | Pane::History => self.panes.log.unmark(),
+            Pane::Experiment => self.panes.experiment.text.unmark(),
+            Pane::Commit => self.panes.commit.text.unmark(),
+            Pane::Gauges => self.panes.gauges.unmark(),
+            Pane::Build => self.panes.build.unmark(),
+            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Source => {}
+        }
+    }
+
+    /// Goes to the row with this number, counted from 1, or to the last one. In Source it is the line's number, also in a
+    /// diff.
+    pub(super) fn go_to_number(&mut self, number: usize) -> Vec<Effect> {
+        let Ok((pane, count)) = self.numbered() else { return Vec::new() };
+        match pane {
+            Pane::Source => {
+                self.panes.source.go_to_line(number.max(1));
+                Vec::new()
+            }
+            // The graph may have to read more commits first.
+            Pane::Graph => self.read_to(ReadTarget::Row(number.max(1) - 1)),
+            _ => self.go_to_row(pane, number.clamp(1, count) - 1),
+        }
+    }
+}

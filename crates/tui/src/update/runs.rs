@@ -1,0 +1,144 @@
+//! Runs and saves.
+
+use super::ask;
+use crate::effect::{Effect, Redraw};
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::reply::RunLog;
+use crate::request::RepositoryRequest;
+use crate::state::{FinishedRun, LiveRun, Running};
+use crate::status::MessageLevel;
+use lab_core::inputs::Inputs;
+use lab_core::run::Reason;
+use lab_core::run::verdict::Outcome;
+use lab_core::runner::{Batch, RunEvent};
+use lab_core::watch::WatchEvent;
+use lab_protocol::report::Report;
+use std::sync::Arc;
+
+impl Model {
+    pub(super) fn start(&mut self, reason: Reason) -> Vec<Effect> {
+        self.start_on(reason, None)
+    }
+
+    /// Starts a run of these inputs; without them the runner reads the files.
+    fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) -> Vec<Effect> {
+        self.runs.running = Running::Asked(reason, self.now);
+        vec![Effect::StartRun(reason, inputs)]
+    }
+
+    /// Starts a run, unless a decision is carried out: the look after the decision starts one for the bytes then on disk.
+    pub(super) fn start_once_decided(&mut self, reason: Reason) -> Vec<Effect> {
+        if self.decision.in_progress.is_some() {
+            self.decision.saved_meanwhile = true;
+            return vec![Effect::Refresh];
+        }
+        self.start(reason)
+    }
+
+    pub(super) fn on_run(&mut self, event: RunEvent) -> Vec<Effect> {
+        if self.runs.is_late(&event) {
+            self.frame.redraw = Redraw::No;
+            return Vec::new();
+        }
+        match event {
+            RunEvent::Started(start) => {
+                self.runs.newest = Some(start.id);
+                self.panes.log.start(start.id);
+                self.panes.correctness.to_top();
+                let report = Arc::new(Report::default());
+                self.runs.running = Running::Live(LiveRun { start, began: self.now, report });
+                Vec::new()
+            }
+            RunEvent::Progress(_, batch) => {
+                self.on_batch(batch);
+                Vec::new()
+            }
+            RunEvent::Ended(record) => {
+                // The user waits for the verdict: it is drawn at once.
+                self.frame.redraw = Redraw::AtOnce;
+                let (began, report) = match std::mem::take(&mut self.runs.running) {
+                    // The followed log has the diagnostics, which no record holds.
+                    Running::Live(live) => (live.began, live.report),
+                    _ => (self.now, Arc::new(record.report())),
+                };
+                let run = record.start.id;
+                self.decision.awaiting_rule = Some(run).filter(|_| !record.start.is_check());
+                let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
+                match record.start.is_check() {
+                    // A check that was ended has no findings.
+                    true if void => {}
+                    true => self.runs.check = FinishedRun::of(*record, report),
+                    false => self.runs.last = FinishedRun::of(*record, report).or(self.runs.last.take()),
+                }
+                [Effect::Refresh].into_iter().chain(self.notify(run, began)).collect()
+            }
+            RunEvent::NotStarted { why, .. } => {
+                self.runs.running = Running::No;
+                self.say(MessageLevel::Error, why);
+                vec![Effect::Refresh]
+            }
+            RunEvent::NoStandby { why } => {
+                self.say(MessageLevel::Warning, why);
+                Vec::new()
+            }
+            RunEvent::NeedsTrust { command, .. } => {
+                self.runs.running = Running::No;
+                self.runs.untrusted = Some(command.clone());
+                self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
+                self.ask_question(Overlay::Trust { command });
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_batch(&mut self, batch: Batch) {
+        self.panes.log.push(batch.skipped, batch.lines);
+        if let (Running::Live(live), Some(report)) = (&mut self.runs.running, batch.report) {
+            live.report = report;
+        }
+    }
+
+    pub(super) fn on_run_log(&mut self, loaded: RunLog) -> Vec<Effect> {
+        if let Some(check) = self.runs.check.as_mut().filter(|check| check.start.id == loaded.run) {
+            check.report = loaded.report;
+            return Vec::new();
+        }
+        let idle = self.runs.is_idle();
+        if let Some(last) = self.runs.last.as_mut().filter(|last| idle && last.start.id == loaded.run) {
+            last.report = loaded.report;
+            self.panes.log.start(loaded.run);
+            self.panes.log.push(0, loaded.lines);
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_watch(&mut self, event: WatchEvent) -> Vec<Effect> {
+        match event {
+            WatchEvent::Problem(why) => {
+                self.say(MessageLevel::Warning, why);
+                vec![Effect::Refresh]
+            }
+            WatchEvent::RepositoryChanged => vec![Effect::Refresh],
+            WatchEvent::Changed { config: true, inputs, .. } => {
+                self.set_present(Ok(inputs.fingerprint.clone()));
+                ask(RepositoryRequest::Reopen)
+            }
+            WatchEvent::Changed { inputs, .. } => {
+                let fingerprint = inputs.fingerprint.clone();
+                let known = match (&self.runs.running, &self.runs.last) {
+                    (Running::Live(live), _) => live.start.fingerprint == fingerprint,
+                    (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
+                    _ => false,
+                };
+                self.set_present(Ok(fingerprint));
+                // No run begins while a decision is carried out; the look after it takes care of this save.
+                self.decision.saved_meanwhile |= self.decision.in_progress.is_some() && !self.runs.paused;
+                if known || self.runs.paused || self.decision.in_progress.is_some() {
+                    return vec![Effect::Refresh];
+                }
+                self.start_on(Reason::Saved, Some(inputs))
+            }
+        }
+    }
+}

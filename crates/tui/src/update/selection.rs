@@ -1,0 +1,80 @@
+//! The selected experiment, and the details that are loaded for it.
+
+use crate::effect::{Effect, Redraw};
+use crate::model::Model;
+use crate::request::ViewRequest;
+use crate::views::Pane;
+use lab_core::history::details::{Compared, ExperimentDetails};
+use lab_core::run::experiment::{Experiment, Key};
+
+impl Model {
+    /// Selects an experiment, or none, and loads its details where a pane shows them.
+    pub(super) fn select(&mut self, key: Option<Key>) -> Vec<Effect> {
+        self.selection.key = key;
+        self.load_details()
+    }
+
+    /// Moves the selection by so many comparable experiments, from oldest to newest. Without a selection it begins at the
+    /// newest.
+    pub(super) fn step_comparable(&mut self, by: isize) -> Vec<Effect> {
+        let Some(newest) = self.repository.comparable().len().checked_sub(1) else { return Vec::new() };
+        let at = self.repository.position(self.selection.key.as_ref()).unwrap_or(newest);
+        self.select_comparable(at.saturating_add_signed(by).min(newest))
+    }
+
+    /// Selects a comparable experiment, counted from the oldest.
+    pub(super) fn select_comparable(&mut self, at: usize) -> Vec<Effect> {
+        self.select(self.repository.nth_comparable(at).map(Experiment::key))
+    }
+
+    /// Loads what the present view shows of experiments.
+    pub(super) fn load_shown(&mut self) -> Vec<Effect> {
+        let mut effects = self.load_details();
+        effects.extend(self.load_comparison());
+        effects
+    }
+
+    pub(super) fn load_details(&self) -> Vec<Effect> {
+        let around = self.panes.around;
+        let is_loaded = self.details().is_some_and(|details| details.around == around.lines());
+        match self.shown() {
+            Some(experiment) if !is_loaded && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::View(ViewRequest::Details(experiment.key(), around))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn load_comparison(&self) -> Vec<Effect> {
+        let around = self.panes.around;
+        let is_loaded = self.selection.comparison().is_some_and(|both| both.around == around.lines());
+        match &self.selection.comparing {
+            Some(keys) if !is_loaded && self.panes.shows(Pane::Experiment) => {
+                vec![Effect::View(ViewRequest::Compare(keys.clone(), around))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn on_details(&mut self, details: ExperimentDetails) -> Vec<Effect> {
+        if self.shown().is_some_and(|shown| shown.is(&details.key)) {
+            let again = self.selection.details.as_ref().is_some_and(|known| known.key == details.key);
+            self.panes.experiment.take_details(&details, again);
+            self.selection.details = Some(details);
+        } else {
+            self.frame.redraw = Redraw::No;
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_comparison(&mut self, comparison: Compared) -> Vec<Effect> {
+        if self.selection.comparing.as_ref() != Some(&comparison.keys) {
+            self.frame.redraw = Redraw::No;
+            return Vec::new();
+        }
+        let again = self.selection.comparison().is_some();
+        self.panes.experiment.take_comparison(&comparison, again);
+        self.selection.comparison = Some(comparison);
+        Vec::new()
+    }
+}

@@ -1,0 +1,97 @@
+//! The view Source: when the kernel is read for it, whose messages stand in it, and its keys.
+
+use crate::effect::{Effect, Redraw};
+use crate::model::Model;
+use crate::request::{HighlightRequest, Spot, ViewRequest};
+use crate::source::{Baseline, Source, SourceMessages, SourceRequest};
+use crate::state::runs::Reporter;
+use crate::status::MessageLevel;
+use crate::views::Pane;
+use lab_core::run::experiment::Experiment;
+
+impl Model {
+    /// Loads the kernel where the shown text, or what it is compared with, is out of date.
+    pub(super) fn load_source(&mut self) -> Option<Effect> {
+        if !self.panes.shows(Pane::Source) {
+            return None;
+        }
+        self.place_messages();
+        let request = self.wanted_source();
+        if self.panes.source.request.as_ref() == Some(&request) {
+            return None;
+        }
+        self.panes.source.request = Some(request.clone());
+        Some(Effect::View(ViewRequest::Source(request)))
+    }
+
+    fn wanted_source(&self) -> SourceRequest {
+        let selected = self.selection.key.clone().filter(|_| self.panes.source.against_selected);
+        let present = self.runs.present.as_ref().and_then(|present| present.as_ref().ok());
+        let is_older = |reporter: &&Reporter| Some(reporter.1) != present;
+        SourceRequest {
+            baseline: selected.map_or(Baseline::Incumbent, Baseline::Experiment),
+            runs: self.runs.reporters().iter().filter(is_older).map(|(run, ..)| *run).collect(),
+            present: present.cloned(),
+            head: self.repository.status.as_ref().and_then(|status| status.head.commit.clone()),
+            around: self.panes.around,
+        }
+    }
+
+    /// Puts new messages of compilers and tools at their lines.
+    fn place_messages(&mut self) {
+        let reporters = self.runs.reporters();
+        let runs: Vec<_> =
+            reporters.iter().map(|(run, _, report)| (*run, report.diagnostics().len())).collect();
+        if self.panes.source.has_placed(&runs) {
+            return;
+        }
+        let Some(source) = self.panes.source.source() else { return };
+        let messages = SourceMessages::of(source, reporters, &self.setup.kernel);
+        self.panes.source.place(runs, messages);
+    }
+
+    pub(super) fn on_source(&mut self, source: Source) -> Vec<Effect> {
+        if self.panes.source.request.as_ref() != Some(&source.request) {
+            self.frame.redraw = Redraw::No;
+            return Vec::new();
+        }
+        self.panes.source.take(source);
+        let texts = self.panes.source.texts();
+        texts.map(|(which, text)| Effect::Highlight(HighlightRequest { which, text })).collect()
+    }
+
+    /// Compares with the selected experiment, or with the incumbent again.
+    pub(super) fn switch_base(&mut self) {
+        if self.selected().is_none() {
+            // The table shows its topmost experiment as the selected one until another is selected.
+            self.selection.key = self.topmost().map(Experiment::key);
+            self.panes.source.against_selected = false;
+        }
+        if self.selection.key.is_none() {
+            self.say(MessageLevel::Warning, "no experiment to compare with yet");
+            return;
+        }
+        self.panes.source.against_selected = !self.panes.source.against_selected;
+    }
+
+    pub(super) fn step_mark(&mut self, forward: bool) {
+        if !self.panes.source.step_mark(forward) {
+            self.say(MessageLevel::Info, "no message, and nothing changed");
+        }
+    }
+
+    pub(super) fn step_edit(&mut self, forward: bool) {
+        if !self.panes.source.step_change(forward) {
+            self.say(MessageLevel::Info, "nothing changed");
+        }
+    }
+
+    /// Where the editor opens: at the cursor in Source, else at the first error.
+    pub(super) fn editor_spot(&self) -> Option<Spot> {
+        let at_cursor = self.panes.source.line().filter(|_| self.panes.focus() == Pane::Source);
+        let Some(line) = at_cursor else { return self.runs.first_error(&self.setup.kernel) };
+        // The cursor has no column, but a message at its line has one.
+        let message = self.panes.source.messages_at(line as usize - 1).first();
+        Some(Spot { line, column: message.and_then(|message| message.column) })
+    }
+}

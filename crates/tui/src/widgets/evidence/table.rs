@@ -1,0 +1,59 @@
+//! `workload:` lines as a table: one column for each key, in the order in which the keys first appear.
+
+use crate::text::{fit, pad, pad_left, printable, width};
+use crate::theme::Theme;
+use lab_protocol::report::number;
+use ratatui::text::{Line, Span};
+
+pub fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in rows.iter().flatten() {
+        if !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let cell = |row: &[(&str, &str)], key: &str| {
+        row.iter().find(|(k, _)| *k == key).map(|(_, v)| printable(v).into_owned()).unwrap_or_default()
+    };
+    let widths: Vec<usize> = keys
+        .iter()
+        .map(|key| rows.iter().map(|row| width(&cell(row, key))).max().unwrap_or(0).max(width(key)).min(24))
+        .collect();
+    // Numbers are aligned right, words left.
+    let is_figure =
+        |key: &str| rows.iter().all(|row| number(&cell(row, key)).is_some() || cell(row, key).is_empty());
+    let set = |text: &str, at: usize| {
+        if is_figure(keys[at]) { pad_left(text, widths[at]) } else { pad(text, widths[at]) }
+    };
+    let join = |cells: Vec<String>| fit(&format!("  {}", cells.join("  ")), columns).into_owned();
+    let head = join(keys.iter().enumerate().map(|(at, key)| set(key, at)).collect());
+    let mut out = vec![Line::styled(head, theme.quiet())];
+    for row in rows {
+        let text = join(keys.iter().enumerate().map(|(at, key)| set(&cell(row, key), at)).collect());
+        let has_failed = row.iter().any(|(_, value)| *value == "fail");
+        let style = if has_failed { theme.bad() } else { theme.text() };
+        out.push(Line::from(Span::styled(text, style)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_a_missing_cell_stays_empty() {
+        let rows = vec![
+            vec![("shape", "1x8"), ("us", "4.2")],
+            vec![("shape", "128x4096"), ("us", "17.25"), ("ok", "fail")],
+        ];
+        let text: Vec<String> = lines(&rows, 60, &Theme::plain())
+            .iter()
+            .map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect::<String>())
+            .collect();
+        assert_eq!(text, ["  shape        us  ok  ", "  1x8         4.2      ", "  128x4096  17.25  fail"]);
+    }
+}

@@ -1,0 +1,27 @@
+//! A line that is typed into.
+
+use crate::text::{slice, width};
+use crate::theme::Theme;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use tui_input::Input;
+
+/// Draws the part of the line around the cursor, and puts the terminal's cursor into it.
+pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, theme: &Theme) {
+    let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
+    let from = input.visual_scroll(room);
+    let shown = slice(input.value(), from, room).into_owned();
+    frame.render_widget(
+        Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]),
+        area,
+    );
+    let column = width(prompt) + input.visual_cursor().saturating_sub(from);
+    frame.set_cursor_position(cursor(area, column));
+}
+
+/// The cell of the cursor, which stays inside `area`.
+fn cursor(area: Rect, columns: usize) -> Position {
+    let column = u16::try_from(columns).unwrap_or(u16::MAX);
+    Position::new(area.x.saturating_add(column).min(area.right().saturating_sub(1)), area.y)
+}

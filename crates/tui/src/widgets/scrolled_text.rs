@@ -1,0 +1,116 @@
+//! A text in a pane without a cursor: which rows are visible, and the row that a search or a number went to.
+
+use crate::diff::JumpTarget;
+
+/// The width before the pane was drawn for the first time.
+const COLUMNS: usize = 80;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ScrolledText {
+    first: usize,
+    /// The row that a search found or whose number was typed. Scrolling forgets it.
+    marked: Option<usize>,
+    /// Size of the area at the last frame.
+    columns: usize,
+    height: usize,
+}
+
+impl Default for ScrolledText {
+    fn default() -> Self {
+        ScrolledText { first: 0, marked: None, columns: COLUMNS, height: 0 }
+    }
+}
+
+impl ScrolledText {
+    /// The first visible row.
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    /// The marked row, else the first visible one.
+    pub fn at(&self) -> usize {
+        self.marked.unwrap_or(self.first)
+    }
+
+    pub fn marked(&self) -> Option<usize> {
+        self.marked
+    }
+
+    pub fn unmark(&mut self) {
+        self.marked = None;
+    }
+
+    /// The width that the text is wrapped to.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Scrolls by so many rows. [`ScrolledText::fit`] keeps the result within the text.
+    pub fn scroll(&mut self, by: isize) {
+        self.show(self.first.saturating_add_signed(by));
+    }
+
+    /// Puts this row on top.
+    pub fn show(&mut self, row: usize) {
+        self.first = row;
+        self.marked = None;
+    }
+
+    /// Goes to a row and marks it. A row that was not visible comes to the upper part of the area.
+    pub fn go_to(&mut self, row: usize) {
+        let is_in_sight = (self.first..self.first + self.height).contains(&row);
+        if !is_in_sight {
+            self.first = row.saturating_sub(self.height / 4);
+        }
+        self.marked = Some(row);
+    }
+
+    /// Goes to the next of `stops` (in rising order) or to the previous one; back from the first to the beginning. A head is
+    /// put on top, any other row is marked.
+    pub fn step(&mut self, stops: &[JumpTarget], forward: bool) {
+        let at = self.at();
+        let next = match forward {
+            true => stops.iter().find(|stop| stop.row > at),
+            false => stops.iter().rfind(|stop| stop.row < at),
+        };
+        match next {
+            Some(stop) if stop.is_head => self.show(stop.row),
+            Some(stop) => self.go_to(stop.row),
+            None if forward => {}
+            None => self.show(0),
+        }
+    }
+
+    /// The text as it fits into an area of so many columns and rows when it has `count` rows at this width.
+    #[must_use]
+    pub fn fit(self, columns: usize, height: usize, count: usize) -> Self {
+        // A text that is wrapped to another width has other rows.
+        let marked = self.marked.filter(|row| columns == self.columns && *row < count);
+        ScrolledText { first: self.first.min(count.saturating_sub(height)), marked, columns, height }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_gone_to_is_in_sight_and_marked_until_the_text_is_scrolled() {
+        let mut text = ScrolledText::default();
+        let fit = |text: &mut ScrolledText, columns, count| {
+            *text = text.fit(columns, 20, count);
+            text.first()
+        };
+        assert_eq!(fit(&mut text, 80, 100), 0);
+        text.go_to(7);
+        assert_eq!((fit(&mut text, 80, 100), text.marked()), (0, Some(7)), "it was visible already");
+        text.go_to(50);
+        assert_eq!((fit(&mut text, 80, 100), text.at()), (45, 50));
+        text.go_to(99);
+        assert_eq!((fit(&mut text, 80, 100), text.at()), (80, 99));
+        text.scroll(-1);
+        assert_eq!((fit(&mut text, 80, 100), text.at()), (79, 79));
+        text.go_to(90);
+        assert_eq!((fit(&mut text, 40, 200), text.marked()), (79, None), "wrapped to another width");
+    }
+}

@@ -1,0 +1,38 @@
+//! The box of a dialog.
+
+use crate::theme::Theme;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+use ratatui::widgets::{Block, BorderType, Clear, Padding};
+
+/// Columns of a dialog, where the screen has them.
+pub const COLUMNS: u16 = 84;
+
+/// Draws a box of at most so many columns and rows into the upper middle of `area`. Returns the area inside.
+pub fn draw_window(
+    frame: &mut Frame,
+    area: Rect,
+    title: &str,
+    (columns, rows): (u16, usize),
+    theme: &Theme,
+) -> Rect {
+    let columns = area.width.saturating_sub(4).min(columns);
+    let rows = (rows as u16 + 2).min(area.height);
+    let place = Rect {
+        x: area.x + (area.width - columns) / 2,
+        y: area.y + (area.height - rows) / 3,
+        width: columns,
+        height: rows,
+    };
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(theme.rule(true))
+        .style(theme.text())
+        .title(Span::styled(format!(" {title} "), theme.title(true)))
+        .padding(Padding::horizontal(1));
+    let inner = block.inner(place);
+    frame.render_widget(Clear, place);
+    frame.render_widget(block, place);
+    inner
+}

@@ -1,0 +1,158 @@
+//! The host's C++ compiler: which one it is, its options, and the headers that it has precompiled.
+
+use super::cannot_write;
+use super::sanitizer::Sanitizer;
+use crate::api::DeviceError;
+use crate::cpu::headers;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+/// How device code is compiled.
+const FLAGS: &[&str] = &[
+    "-std=c++20",
+    "-O2",
+    "-march=native",
+    "-fPIC",
+    // A multiplication and an addition become an FMA only where the source says so.
+    "-ffp-contract=off",
+    "-fno-exceptions",
+    // CUDA kernels access memory through pointers of other types, and let integers wrap.
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    // Without this option g++ may remove an endless loop, and the thread runs on into the next function.
+    "-fno-finite-loops",
+    "-fvisibility=hidden",
+    "-fno-diagnostics-show-caret",
+    "-fdiagnostics-color=never",
+    "-Wno-unknown-pragmas",
+    "-Wno-attributes",
+];
+
+/// g++ only. With unique symbols, the variables of one module would be those of another.
+const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
+
+/// A C++20 compiler on this machine.
+pub struct HostCompiler {
+    pub command: OsString,
+    /// Such as `g++ 12.2.0`.
+    pub version: String,
+    pub clang: bool,
+}
+
+impl HostCompiler {
+    /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs.
+    pub fn find(named: Option<OsString>) -> Result<HostCompiler, DeviceError> {
+        let reason = match named.filter(|name| !name.is_empty()) {
+            Some(name) => match HostCompiler::run_version(&name) {
+                Ok(compiler) => return Ok(compiler),
+                Err(reason) => format!("CXX names '{}', and this compiler {reason}", name.display()),
+            },
+            None => {
+                let mut candidates = ["g++", "clang++", "c++"].iter();
+                match candidates.find_map(|name| HostCompiler::run_version(&OsString::from(name)).ok()) {
+                    Some(compiler) => return Ok(compiler),
+                    None => String::from("no C++ compiler is here: none of g++, clang++, c++ can be run"),
+                }
+            }
+        };
+        Err(DeviceError::Unavailable(format!(
+            "the cpu device needs a C++20 compiler, and {reason}. Install one (Debian, Ubuntu: apt install g++) or \
+             set CXX to its path."
+        )))
+    }
+
+    /// Runs `command --version`. The error completes "this compiler …".
+    fn run_version(command: &OsString) -> Result<HostCompiler, String> {
+        let output = Command::new(command)
+            .arg("--version")
+            .output()
+            .map_err(|error| format!("cannot be run ({error})"))?;
+        if !output.status.success() {
+            return Err(format!("cannot tell its version ({})", output.status));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let clang = text.contains("clang");
+        let first = text.lines().next().unwrap_or_default();
+        let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+        let number = first.split_whitespace().rev().find(is_number).unwrap_or(first);
+        let version = format!("{} {number}", if clang { "clang++" } else { "g++" });
+        Ok(HostCompiler { command: command.clone(), version, clang })
+    }
+
+    /// Runs the compiler. The output holds its diagnostics, in English.
+    pub fn run(&self, arguments: &[OsString]) -> Result<Output, DeviceError> {
+        let result = Command::new(&self.command).args(arguments).env("LC_ALL", "C").output();
+        result.map_err(|error| {
+            DeviceError::Unavailable(format!(
+                "cannot run the C++ compiler {}: {error}. Install it again or set CXX to another.",
+                self.command.display()
+            ))
+        })
+    }
+
+    /// The options for device code.
+    pub fn flags(&self, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
+        let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
+        let sanitizer = sanitizer.map_or(&[][..], |sanitizer| sanitizer.flags(self.clang));
+        FLAGS.iter().chain(gnu).chain(sanitizer).map(OsString::from).collect()
+    }
+
+    /// Returns the folder with the cpu device's headers and the precompiled header. Writes and compiles them at the
+    /// first use.
+    pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf, DeviceError> {
+        let flags = self.flags(sanitizer);
+        let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));
+        // Within a process, one thread makes them and the others wait.
+        static MAKING: Mutex<()> = Mutex::new(());
+        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        if folder.join("ready").is_file() {
+            return Ok(folder);
+        }
+        let cannot_write = |error: io::Error| cannot_write(cache, &error);
+        std::fs::create_dir_all(cache).map_err(cannot_write)?;
+        // They are made in another folder and moved as a whole, because other processes may make them too.
+        let temporary =
+            tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(cache).map_err(cannot_write)?;
+        headers::write(temporary.path()).map_err(cannot_write)?;
+        let mut arguments = flags;
+        arguments.extend(["-x", "c++-header"].map(OsString::from));
+        arguments.push(temporary.path().join("lab_cpu.h").into());
+        arguments.push("-o".into());
+        arguments
+            .push(temporary.path().join(if self.clang { "lab_cpu.h.pch" } else { "lab_cpu.h.gch" }).into());
+        let output = self.run(&arguments)?;
+        if !output.status.success() {
+            return Err(DeviceError::Unavailable(format!(
+                "{} cannot compile the cpu device's headers. Install g++ 11, clang++ 14 or a later version, which \
+                 support C++20. The compiler says:\n{}",
+                self.version,
+                String::from_utf8_lossy(&output.stderr).trim_end()
+            )));
+        }
+        std::fs::write(temporary.path().join("ready"), "").map_err(cannot_write)?;
+        let temporary = temporary.keep();
+        match std::fs::rename(&temporary, &folder) {
+            Ok(()) => {}
+            // Another process was first.
+            Err(_) if folder.join("ready").is_file() => {
+                std::fs::remove_dir_all(&temporary).map_err(cannot_write)?;
+            }
+            Err(error) => return Err(cannot_write(error)),
+        }
+        Ok(folder)
+    }
+
+    /// A hash of everything that the precompiled header depends on, in hex.
+    fn headers_hash(&self, flags: &[OsString]) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(headers::hash().as_bytes());
+        hasher.update(self.version.as_bytes());
+        for flag in flags {
+            hasher.update(flag.as_encoded_bytes()).update(&[0]);
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+}

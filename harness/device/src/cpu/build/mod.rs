@@ -1,0 +1,166 @@
+//! The [`Builder`] of the cpu device: rewrites `kernel.cu` and its local includes to C++, and has the host compiler
+//! build a shared object from them, with precompiled headers.
+
+mod compiler;
+mod sanitizer;
+mod sources;
+
+pub use compiler::HostCompiler;
+pub use sanitizer::{ADDRESS_SANITIZER, THREAD_SANITIZER};
+
+use super::headers;
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::build_cache;
+use sanitizer::Sanitizer;
+use sources::Sources;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+impl Builder for HostCompiler {
+    fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn identity(&self) -> String {
+        // The instruction sets: with -march=native, an image is valid only for processors that have them, and
+        // several machines may share a cache folder. The variables: the compiler looks for headers in their
+        // folders.
+        let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
+        format!("{} {:?} {folders:?} {}", self.version, self.command, instruction_sets())
+    }
+
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        self.headers(&request.cache_dir, Sanitizer::of(&request.options)).is_ok()
+    }
+
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+        let started = Instant::now();
+        let sanitizer = Sanitizer::of(&request.options);
+        let headers = self.headers(&request.cache_dir, sanitizer)?;
+        let cannot_write = |error: io::Error| cannot_write(&request.cache_dir, &error);
+        let folder = tempfile::Builder::new().prefix("cpu-unit-").tempdir_in(&request.cache_dir);
+        let folder = folder.map_err(cannot_write)?;
+        let folder = folder.path();
+
+        let source = match std::fs::read(&request.source) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => {
+                let log = format!("{}:1:1: error: cannot be read: {error}\n", request.shown_as);
+                return Ok(Built::failed(log, started));
+            }
+        };
+        let mut sources = Sources::new(request, folder);
+        let unit = write_unit(request, &source, &mut sources, folder).map_err(cannot_write)?;
+        let image = folder.join("kernel.so");
+        let mut arguments = self.flags(sanitizer);
+        arguments.extend(self.include_options(request, folder, &headers));
+        // Without this option the debug information holds the current folder, and an image from the cache would
+        // hold the folder in which it was first built.
+        if let Ok(current) = std::env::current_dir() {
+            let mut map = OsString::from("-fdebug-prefix-map=");
+            map.push(current);
+            map.push("=.");
+            arguments.push(map);
+        }
+        let is_host_option =
+            |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
+        arguments.extend(request.options.iter().filter(is_host_option).map(OsString::from));
+        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the
+        // module keeps the entry points in `lab_cpu/races.h`.
+        let link_later = sanitizer == Some(Sanitizer::Thread);
+        let object = folder.join("kernel.o");
+        arguments.extend([if link_later { "-c" } else { "-shared" }, "-x", "c++"].map(OsString::from));
+        arguments.push(unit.into());
+        arguments.push("-o".into());
+        arguments.push(if link_later { object.clone() } else { image.clone() }.into());
+        let mut output = self.run(&arguments)?;
+        if link_later && output.status.success() {
+            let messages = std::mem::take(&mut output.stderr);
+            output = self.run(&["-shared".into(), object.into(), "-o".into(), image.clone().into()])?;
+            output.stderr.splice(0..0, messages);
+        }
+        let log = sources.with_columns(&String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() {
+            return Ok(Built::failed(log, started));
+        }
+        // The image gets a name that no other build uses, because a loaded image must not be written to.
+        let images = build_cache::folder(&request.cache_dir);
+        let path = images.join(folder.file_name().unwrap_or_default()).with_extension("so");
+        std::fs::create_dir_all(&images)
+            .and_then(|()| std::fs::rename(&image, &path))
+            .map_err(cannot_write)?;
+        Ok(Built { image: Some(Image { path }), ..Built::failed(log, started) })
+    }
+}
+
+impl HostCompiler {
+    /// The options for headers: the precompiled one, then the folders in the order in which they are searched.
+    fn include_options(&self, request: &BuildRequest, unit: &Path, headers: &Path) -> Vec<OsString> {
+        let (option, header) =
+            if self.clang { ("-include-pch", "lab_cpu.h.pch") } else { ("-include", "lab_cpu.h") };
+        let mut options = vec![option.into(), headers.join(header).into()];
+        let own = request.source.parent().into_iter();
+        let folders = [unit, headers].into_iter().chain(own);
+        for folder in folders.chain(request.include_dirs.iter().map(PathBuf::as_path)) {
+            options.push("-I".into());
+            options.push(folder.into());
+        }
+        options
+    }
+}
+
+/// Writes the rewritten source and its headers to the build's folder. Returns the path of the source.
+fn write_unit(
+    request: &BuildRequest,
+    source: &str,
+    sources: &mut Sources,
+    folder: &Path,
+) -> io::Result<PathBuf> {
+    let lab = sources.text(headers::LAB_H, "lab.h", None)?;
+    std::fs::write(folder.join("lab.h"), lab)?;
+    std::fs::write(folder.join("lab_problem.h"), &request.problem_header)?;
+    let mut text = String::new();
+    for (name, value) in &request.defines {
+        text += &format!("#define {name} {value}\n");
+    }
+    text += &sources.text(source, &request.shown_as, request.source.parent())?;
+    let path = folder.join("kernel.cpp");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}
+
+/// Whether only the GPU's compiler knows an option: options in lab.toml are for both devices.
+fn is_nvcc_only(option: &str) -> bool {
+    const PREFIXES: [&str; 13] = [
+        "--gpu-architecture",
+        "-arch",
+        "-gencode",
+        "--use_fast_math",
+        "-use_fast_math",
+        "--maxrregcount",
+        "-maxrregcount",
+        "-lineinfo",
+        "--generate-line-info",
+        "-Xptxas",
+        "--ptxas-options",
+        "-G",
+        "--extra-device-vectorization",
+    ];
+    PREFIXES.iter().any(|prefix| option.starts_with(prefix)) || option.starts_with("-std=")
+}
+
+/// The instruction sets of this machine's processor, as Linux lists them. Empty where they cannot be read.
+fn instruction_sets() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let is_list = |line: &&str| line.starts_with("flags") || line.starts_with("Features");
+    text.lines().find(is_list).unwrap_or_default().to_owned()
+}
+
+fn cannot_write(folder: &Path, error: &io::Error) -> DeviceError {
+    DeviceError::Unavailable(format!(
+        "cannot write the cpu device's build to {}: {error}. Free disk space or make the folder writable.",
+        folder.display()
+    ))
+}

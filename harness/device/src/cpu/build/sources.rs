@@ -1,0 +1,91 @@
+//! Rewriting the files of one build: the source and the local files that it includes.
+
+use crate::api::BuildRequest;
+use crate::cpu::rewrite::{self, Edit, Refusal};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The rewritten files of one build. A local include becomes a file in the build's folder.
+pub struct Sources<'r> {
+    request: &'r BuildRequest,
+    folder: &'r Path,
+    /// The name in the folder of each local include, by its real path.
+    known: HashMap<PathBuf, String>,
+    /// Each with the path that diagnostics show.
+    refusals: Vec<(String, Refusal)>,
+    /// Files that were rewritten so far.
+    count: usize,
+}
+
+impl<'r> Sources<'r> {
+    /// `folder` is the build's folder.
+    pub fn new(request: &'r BuildRequest, folder: &'r Path) -> Sources<'r> {
+        Sources { request, folder, known: HashMap::new(), refusals: Vec::new(), count: 0 }
+    }
+
+    /// Returns the rewritten text of a file, and writes the local files that it includes. `folder` is the file's
+    /// own folder, or `None` for a file that includes no local files.
+    pub fn text(&mut self, source: &str, shown_as: &str, folder: Option<&Path>) -> io::Result<String> {
+        self.count += 1;
+        let rewritten = rewrite::rewrite(source, shown_as, self.count);
+        let mut edits = rewritten.edits;
+        self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
+        for include in rewritten.includes {
+            let Some(path) = self.resolve(&include.name, folder) else { continue };
+            let shown = match Path::new(shown_as).parent() {
+                Some(parent) if folder.is_some_and(|f| path.starts_with(f)) => {
+                    parent.join(&include.name).display().to_string()
+                }
+                _ => path.display().to_string(),
+            };
+            if let Some(name) = self.include(&path, &shown)? {
+                edits.push(Edit { start: include.start, end: include.end, text: rewrite::quoted(&name) });
+            }
+        }
+        Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+    }
+
+    /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in the text of the
+    /// pragma.
+    pub fn with_columns(&self, log: &str) -> String {
+        let mut rest: Vec<_> = self.refusals.iter().collect();
+        let mut out = String::with_capacity(log.len());
+        for line in log.lines() {
+            let refusal = rest.iter().position(|(path, refusal)| {
+                line.starts_with(&format!("{path}:{}:", refusal.line)) && line.ends_with(refusal.reason)
+            });
+            match refusal.map(|at| rest.remove(at)) {
+                Some((path, Refusal { line, column, reason })) => {
+                    out += &format!("{path}:{line}:{column}: error: {reason}\n");
+                }
+                None => {
+                    out += line;
+                    out.push('\n');
+                }
+            }
+        }
+        out
+    }
+
+    /// Finds a local include.
+    fn resolve(&self, name: &str, folder: Option<&Path>) -> Option<PathBuf> {
+        let folders = folder.into_iter().chain(self.request.include_dirs.iter().map(PathBuf::as_path));
+        folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+    }
+
+    /// Returns the name of a local include in the build's folder. `None` where the file cannot be read as text: the
+    /// compiler then reads it unchanged, or says why it cannot.
+    fn include(&mut self, path: &Path, shown_as: &str) -> io::Result<Option<String>> {
+        let Ok(real) = path.canonicalize() else { return Ok(None) };
+        if let Some(name) = self.known.get(&real) {
+            return Ok(Some(name.clone()));
+        }
+        let Ok(source) = std::fs::read_to_string(&real) else { return Ok(None) };
+        let name = format!("include_{}.h", self.known.len());
+        self.known.insert(real, name.clone());
+        let text = self.text(&source, shown_as, path.parent())?;
+        std::fs::write(self.folder.join(&name), text)?;
+        Ok(Some(name))
+    }
+}

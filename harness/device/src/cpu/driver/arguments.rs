@@ -1,0 +1,63 @@
+//! A kernel's arguments, and the check against its parameters.
+
+use crate::api::{Arg, DeviceError};
+use crate::cpu::abi::EntryRecord;
+use std::ffi::c_void;
+
+/// Copies of a kernel's arguments, each at an address that is aligned for every type of a parameter.
+pub struct Arguments {
+    /// The bytes that `addresses` point to.
+    _lines: Vec<AlignedLine>,
+    addresses: Vec<*mut c_void>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct AlignedLine([u8; 64]);
+
+impl Arguments {
+    pub fn new(args: &[Arg]) -> Arguments {
+        let lines_of = |arg: &Arg| arg.len().div_ceil(64).max(1);
+        let mut lines = vec![AlignedLine([0; 64]); args.iter().map(lines_of).sum()];
+        let mut rest = lines.as_mut_slice();
+        let mut addresses = Vec::with_capacity(args.len());
+        for arg in args {
+            let (own, others) = rest.split_at_mut(lines_of(arg));
+            for (line, bytes) in own.iter_mut().zip(arg.chunks(64)) {
+                line.0[..bytes.len()].copy_from_slice(bytes);
+            }
+            addresses.push(own.as_mut_ptr().cast());
+            rest = others;
+        }
+        Arguments { _lines: lines, addresses }
+    }
+
+    /// The array of addresses, valid as long as `self`.
+    pub fn addresses(&mut self) -> *mut *mut c_void {
+        self.addresses.as_mut_ptr()
+    }
+}
+
+/// Fails where the arguments do not have the sizes of the kernel's parameters.
+pub fn check(name: &str, record: &EntryRecord, args: &[Arg]) -> Result<(), DeviceError> {
+    const REMEDY: &str = "Compare its signature with the problem's.";
+    if record.arguments as usize != args.len() {
+        return Err(DeviceError::Kernel(format!(
+            "kernel '{name}' takes {} arguments, and the problem passes {}. {REMEDY}",
+            record.arguments,
+            args.len()
+        )));
+    }
+    for (i, arg) in args.iter().enumerate() {
+        // SAFETY: `sizes` is an array with one size for each parameter, and `i` is below their number.
+        let size = unsafe { *record.sizes.add(i) } as usize;
+        if size != arg.len() {
+            return Err(DeviceError::Kernel(format!(
+                "kernel '{name}': its parameter {} takes {size} bytes, and the problem passes {}. {REMEDY}",
+                i + 1,
+                arg.len()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The limits of a launch: those of the GPUs that the lab is for (compute capability 9.0).
+
+use crate::api::{DeviceError, Shape};
+use crate::cpu::shared::LIMIT;
+
+/// Threads that one multiprocessor holds at once.
+const THREADS_PER_SM: u32 = 2048;
+/// Blocks that one multiprocessor holds at once.
+const BLOCKS_PER_SM: u32 = 32;
+/// Bytes of shared memory of one multiprocessor.
+const SHARED_PER_SM: u32 = 228 * 1024;
+/// Bytes of shared memory that a launch reserves for each block.
+const SHARED_RESERVED: u32 = 1024;
+
+/// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
+/// which is known only when a block has used it.
+pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
+    if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
+        return 0;
+    }
+    let by_threads = THREADS_PER_SM / threads.next_multiple_of(32);
+    let by_shared = SHARED_PER_SM / (shared_bytes + SHARED_RESERVED);
+    by_threads.min(by_shared).min(BLOCKS_PER_SM)
+}
+
+/// Fails where the launch is not possible. `resident` is how many blocks of this shape the device holds at once.
+pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError> {
+    let refuse =
+        |text: String| Err(DeviceError::Kernel(format!("kernel '{name}' cannot be launched: {text}")));
+    let [x, y, z] = shape.block;
+    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    if threads == 0 || threads > 1024 || z > 64 {
+        return refuse(format!(
+            "a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z}). Change launch.block."
+        ));
+    }
+    let [x, y, z] = shape.grid;
+    if x == 0 || y == 0 || z == 0 || x > i32::MAX as u32 || y > 65535 || z > 65535 {
+        return refuse(format!(
+            "a grid has 1 to (2147483647,65535,65535) blocks, not ({x},{y},{z}). Change launch.grid."
+        ));
+    }
+    if shape.shared_bytes > LIMIT {
+        return refuse(format!(
+            "a block has {LIMIT} bytes of shared memory at most, not {}. Lower launch.shared_bytes.",
+            shape.shared_bytes
+        ));
+    }
+    let blocks = u64::from(x) * u64::from(y) * u64::from(z);
+    if shape.cooperative && blocks > resident {
+        return refuse(format!(
+            "{blocks} blocks cannot be resident at once; a cooperative launch of this shape has {resident} at most. Ask for fewer in launch.grid."
+        ));
+    }
+    Ok(())
+}

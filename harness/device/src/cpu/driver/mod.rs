@@ -1,0 +1,216 @@
+//! The cpu device's [`Driver`]: host memory, modules that are shared objects, and launches on a pool of workers.
+#![allow(unsafe_code)]
+
+mod arguments;
+mod limits;
+mod module;
+
+use super::launch::Launch;
+use super::races::RaceDetector;
+use super::scheduler::Worker;
+use super::shared::LIMIT;
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use arguments::Arguments;
+use module::Module;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::env::VarError;
+use std::path::Path;
+use std::time::Instant;
+
+/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block
+/// per multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
+const SMS: u32 = 16;
+
+/// The emulated device.
+pub struct CpuDriver {
+    info: DeviceInfo,
+    workers: Vec<Worker>,
+    /// By number. `None` for a module that was unloaded.
+    modules: Vec<Option<Module>>,
+    /// The live allocations by their address.
+    memory: BTreeMap<u64, Layout>,
+}
+
+impl CpuDriver {
+    pub fn open() -> Result<CpuDriver, DeviceError> {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let sms = match std::env::var("LAB_CPU_SMS") {
+            Ok(text) => text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| bad_sms(&text))?,
+            Err(VarError::NotPresent) => SMS,
+            Err(VarError::NotUnicode(text)) => return Err(bad_sms(&text.to_string_lossy())),
+        };
+        crate::cpu::signal::install();
+        let info = DeviceInfo {
+            name: format!("cpu (emulated, {threads} {})", if threads == 1 { "thread" } else { "threads" }),
+            emulated: true,
+            sms,
+            arch: String::new(),
+            max_shared_bytes: LIMIT,
+            l2_bytes: 0,
+            uuid: String::new(),
+            driver: String::from("none (emulated)"),
+        };
+        let workers = (0..threads).map(|_| Worker::new()).collect();
+        Ok(CpuDriver { info, workers, modules: Vec::new(), memory: BTreeMap::new() })
+    }
+
+    fn module(&self, module: u32) -> Result<&Module, DeviceError> {
+        let found = self.modules.get(module as usize).and_then(Option::as_ref);
+        found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))
+    }
+
+    /// Fails where these bytes are not all inside one allocation.
+    fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
+        let inside = self.memory.range(..=address).next_back().is_some_and(|(start, layout)| {
+            let offset = (address - start) as usize;
+            bytes <= layout.size() && offset <= layout.size() - bytes
+        });
+        inside.then_some(()).ok_or_else(|| {
+            DeviceError::Driver(format!("{bytes} bytes at {address:#x} are not allocated on the cpu device"))
+        })
+    }
+}
+
+fn bad_sms(text: &str) -> DeviceError {
+    DeviceError::Unavailable(format!(
+        "LAB_CPU_SMS is '{text}', and it must be a number from 1 to 1024. Correct it or unset it."
+    ))
+}
+
+impl Driver for CpuDriver {
+    fn info(&self) -> DeviceInfo {
+        self.info.clone()
+    }
+
+    fn load(&mut self, image: &Path) -> Result<u32, DeviceError> {
+        self.modules.push(Some(Module::load(image)?));
+        Ok((self.modules.len() - 1) as u32)
+    }
+
+    fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+        self.module(module)?;
+        self.modules[module as usize] = None;
+        Ok(())
+    }
+
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+        Ok(self.module(module)?.find(name).map(|index| Entry { module, index: index as u32 }))
+    }
+
+    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+        self.module(entry.module)?;
+        Ok(limits::resident_blocks(threads, shared_bytes))
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        let out_of_memory = || {
+            DeviceError::Driver(format!(
+                "could not get {bytes} bytes of memory for the cpu device. End another process or make the problem smaller."
+            ))
+        };
+        let layout = Layout::from_size_align(bytes.max(1), 256).map_err(|_| out_of_memory())?;
+        // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody wrote reads
+        // initialised memory.
+        let address = unsafe { alloc_zeroed(layout) } as u64;
+        if address == 0 {
+            return Err(out_of_memory());
+        }
+        self.memory.insert(address, layout);
+        Ok(address)
+    }
+
+    fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+        let layout = self.memory.remove(&address).ok_or_else(|| {
+            DeviceError::Driver(format!("{address:#x} is not the start of an allocation on the cpu device"))
+        })?;
+        // SAFETY: `alloc` allocated the address with this layout. It was removed from the map, so it is freed once.
+        unsafe { dealloc(address as *mut u8, layout) };
+        Ok(())
+    }
+
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.check(address, bytes.len())?;
+        // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only its address, so
+        // `bytes` lies elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.check(address, bytes.len())?;
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No reference to an
+        // allocation exists, only its address, so `bytes` lies elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.check(address, bytes)?;
+        for word in 0..bytes / 4 {
+            // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the range.
+            unsafe { (address as *mut u32).add(word).write_unaligned(pattern) };
+        }
+        Ok(())
+    }
+
+    fn launch(
+        &mut self,
+        entry: Entry,
+        shape: &Shape,
+        args: &[Arg],
+        order: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
+        let module = self.module(entry.module)?;
+        let (name, record) = module
+            .entry(entry.index as usize)
+            .ok_or_else(|| DeviceError::Driver(format!("module {} has no such kernel", entry.module)))?;
+        arguments::check(name, record, args)?;
+        let threads = shape.block.iter().fold(1, |product: u32, n| product.saturating_mul(*n));
+        let per_sm = limits::resident_blocks(threads, shape.shared_bytes);
+        limits::check(name, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
+
+        let mut arguments = Arguments::new(args);
+        let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        let instrumented = module.instrumented;
+        let most = if instrumented.is_some() { 1 } else { self.workers.len() as u64 };
+        let workers = most.min(blocks) as u32;
+        let mut launch =
+            Launch::new(name, record.call, arguments.addresses(), shape, order, module.shared_slots, workers);
+        launch.races =
+            instrumented.map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
+        let self_slot = module.self_slot();
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            let (first, others) = self.workers.split_at_mut(1);
+            for (number, worker) in (1..workers).zip(others) {
+                let launch = &launch;
+                // SAFETY: `self_slot` is called on the OS thread that runs the worker, and its module is loaded
+                // until the scope ends. The arguments have the sizes of the kernel's parameters and live as long.
+                // Each worker gets its own number below `workers`. The kernel itself may do anything: it runs in a
+                // worker process, whose answers the judge checks.
+                scope.spawn(move || unsafe { Worker::run(worker, launch, self_slot(), number) });
+            }
+            // SAFETY: as for the other workers; this one gets number 0.
+            unsafe { Worker::run(&mut first[0], &launch, self_slot(), 0) };
+        });
+        let seconds = started.elapsed().as_secs_f64();
+        if let Some(module) = self.modules[entry.module as usize].as_ref() {
+            module.flush();
+        }
+        if let Some(races) = launch.races.take() {
+            races.into_inner().write_log()?;
+        }
+        launch.failure().map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
+    }
+}
+
+impl Drop for CpuDriver {
+    fn drop(&mut self) {
+        for (address, layout) in std::mem::take(&mut self.memory) {
+            // SAFETY: `alloc` allocated the address with this layout, and the map was taken, so it is freed once.
+            unsafe { dealloc(address as *mut u8, layout) };
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Rewrites CUDA C++ to C++: the few constructs that no header can define.
+//!
+//! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and the scheduler's
+//! reports have the user's line numbers, and the preprocessor still decides what is compiled:
+//! - A `__shared__` declaration becomes a local struct and references into the block's shared memory.
+//! - Behind the body of each `extern "C" __global__` function, and of each `LAB_LAUNCH`, a registration is added.
+//! - A construct that this device cannot run becomes a `#pragma GCC error`.
+
+mod kernels;
+mod pass;
+mod shared_memory;
+mod unsupported;
+
+use super::lex::lex;
+use pass::Pass;
+
+/// An `#include` of a source, which the builder resolves.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Include {
+    /// Byte range in the source of the name with its quotes or brackets.
+    pub start: usize,
+    pub end: usize,
+    /// Without quotes or brackets.
+    pub name: String,
+}
+
+/// A replacement of the source's bytes `start..end`.
+#[derive(Debug)]
+pub struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+}
+
+/// How to rewrite a source.
+pub struct Rewritten {
+    pub edits: Vec<Edit>,
+    pub includes: Vec<Include>,
+    pub refusals: Vec<Refusal>,
+}
+
+/// A construct that this device cannot run. Line and column count from 1. The compiler reports it where it compiles
+/// it, but not with the right column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub line: usize,
+    pub column: usize,
+    pub reason: &'static str,
+}
+
+/// Applies edits to the source they were made for. Where two overlap, the first one is applied.
+pub fn apply(source: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| (edit.start, edit.end));
+    let mut out = String::with_capacity(source.len() + 1024);
+    let mut done = 0;
+    for edit in edits.iter().filter(|edit| edit.end <= source.len()) {
+        if edit.start < done {
+            continue;
+        }
+        out.push_str(&source[done..edit.start]);
+        out.push_str(&edit.text);
+        done = edit.end;
+    }
+    out.push_str(&source[done..]);
+    out
+}
+
+/// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names unique over the
+/// files of one build.
+pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
+    let tokens = lex(source);
+    let mut pass = Pass::new(source, shown_as, unit, &tokens);
+    pass.run();
+    Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
+}
+
+/// Returns a text as a C string literal.
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

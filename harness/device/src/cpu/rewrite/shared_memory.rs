@@ -1,0 +1,127 @@
+//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each block has its own
+//! memory for them, and the declared names become references into it.
+
+use super::pass::Pass;
+use super::quoted;
+use crate::cpu::lex::TokenKind;
+
+impl Pass<'_> {
+    /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on with.
+    pub(super) fn shared_declaration(&mut self, at: usize) -> usize {
+        let start = self.declaration_start(at);
+        let Some(end) = self.end_of_declaration(at) else { return at + 1 };
+        let declared: Vec<usize> = (start..end).collect();
+        let is_extern = declared.iter().any(|i| self.word(*i) == "extern");
+        let names = self.declared_names(start, end);
+        if names.is_empty() {
+            return at + 1;
+        }
+        match is_extern {
+            true => self.extern_shared(start, end, &names[0]),
+            false if self.outside() => {
+                let token = self.tokens[at];
+                let reason = "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel";
+                let refusal = self.refuse(token.start, reason);
+                self.edit(token.start, token.end, refusal);
+            }
+            false => {
+                self.shared_declarations += 1;
+                let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
+                let mut after = String::from(" };");
+                for member in &names {
+                    after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
+                }
+                self.edit(self.tokens[start].start, self.tokens[start].start, format!("struct {name} {{ "));
+                for i in declared {
+                    if matches!(self.word(i), "__shared__" | "static") {
+                        self.edit(self.tokens[i].start, self.tokens[i].end, "");
+                    }
+                }
+                self.edit(self.tokens[end].end, self.tokens[end].end, after);
+            }
+        }
+        end + 1
+    }
+
+    /// The index of the declaration's semicolon. `None` where it has none.
+    fn end_of_declaration(&self, at: usize) -> Option<usize> {
+        let mut next = at;
+        while next < self.tokens.len() {
+            match self.tokens[next].kind {
+                TokenKind::Punct(b';') => return Some(next),
+                TokenKind::Punct(b'(' | b'[' | b'{') => next = self.closing(next),
+                TokenKind::Punct(b')' | b'}') | TokenKind::Directive => return None,
+                _ => {}
+            }
+            next += 1;
+        }
+        None
+    }
+
+    /// The names that `T a[2], b;` declares: between two commas, the last word before a bracket.
+    fn declared_names(&self, start: usize, end: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut last = None;
+        let mut in_extents = false;
+        let mut angles = 0usize;
+        let mut at = start;
+        while at <= end {
+            match self.tokens[at].kind {
+                TokenKind::Punct(b'<') => angles += 1,
+                TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
+                TokenKind::Punct(b'[') => {
+                    in_extents |= angles == 0;
+                    at = self.closing(at);
+                }
+                TokenKind::Punct(b'(' | b'{') => at = self.closing(at),
+                TokenKind::Punct(b',' | b';') if angles == 0 => {
+                    names.extend(last.take());
+                    in_extents = false;
+                }
+                TokenKind::Word if angles == 0 && !in_extents => {
+                    let word = self.word(at);
+                    if !matches!(word, "__align__" | "alignas" | "__attribute__") {
+                        last = Some(word.to_owned());
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        names
+    }
+
+    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory. Outside
+    /// functions, where a reference would be bound once for all blocks, rewrites it to a macro.
+    fn extern_shared(&mut self, start: usize, end: usize, name: &str) {
+        let mut kind = String::new();
+        let mut extents = String::new();
+        let mut at = start;
+        while at < end {
+            let token = self.tokens[at];
+            match self.word(at) {
+                "extern" | "__shared__" | "static" => {}
+                "__align__" | "alignas" | "__attribute__" => at = self.closing(at + 1),
+                word if word == name && self.punct(at + 1, b'[') => {
+                    extents = self.source[token.end..self.tokens[end].start].replace('\n', " ");
+                    break;
+                }
+                _ => {
+                    kind += token.text(self.source);
+                    kind.push(' ');
+                }
+            }
+            at += 1;
+        }
+        let (first, last) = (self.tokens[start].start, self.tokens[end].end);
+        let newlines = self.source[first..last].matches('\n').count();
+        let address = format!("*reinterpret_cast<{kind}(*){extents}>(lab_cpu_dynamic())");
+        let text = if self.outside() {
+            let line = self.source[..last].matches('\n').count() + 1;
+            format!("\n#define {name} ({address})\n#line {line} {}\n", quoted(self.shown_as))
+        } else {
+            format!("{kind}(&{name}){extents} = {address};{}", "\n".repeat(newlines))
+        };
+        self.edit(first, last, text);
+    }
+}

@@ -1,0 +1,94 @@
+//! One kernel of a loaded module: its function handle, and what the driver knows about it.
+
+use super::refusal::KernelAttributes;
+use crate::api::DeviceError;
+use crate::cuda::devices::{check, version};
+use crate::cuda::ffi;
+use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute};
+use std::ffi::c_int;
+
+/// Dynamic and static shared memory, in bytes, that a launch may use without opting in.
+const SHARED_BYTES_WITHOUT_OPT_IN: u32 = 48 * 1024;
+
+pub struct Kernel {
+    pub module: u32,
+    pub function: CUfunction,
+    pub attributes: KernelAttributes,
+}
+
+impl Kernel {
+    /// Reads the attributes, which also loads the kernel's code, so that no launch spends time on it.
+    ///
+    /// # Safety
+    /// `function` came from the driver, and its module stays loaded as long as the methods of the kernel are called.
+    pub unsafe fn new(module: u32, function: CUfunction, name: &str) -> Result<Kernel, DeviceError> {
+        let read = |attribute| -> Result<u32, DeviceError> {
+            let mut value = 0;
+            // SAFETY: `value` is a live integer to write to. The caller promises that the function's module is
+            // loaded.
+            let code = unsafe { ffi::cuFuncGetAttribute(&mut value, attribute, function) };
+            check(code, &format!("read the attributes of {name}"))?;
+            Ok(value as u32)
+        };
+        let attributes = KernelAttributes {
+            name: name.to_owned(),
+            registers: read(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            threads: read(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            static_shared_bytes: read(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            // SAFETY: the caller promises that the function's module is loaded.
+            parameters: unsafe { parameters(function) },
+        };
+        Ok(Kernel { module, function, attributes })
+    }
+
+    /// Opts in to more shared memory than every launch may use, where this much needs it.
+    pub fn allow_shared(&self, shared_bytes: u32) -> Result<(), DeviceError> {
+        let total = shared_bytes.saturating_add(self.attributes.static_shared_bytes);
+        if total <= SHARED_BYTES_WITHOUT_OPT_IN {
+            return Ok(());
+        }
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: whoever made the kernel promised that its module is loaded.
+        let code = unsafe { ffi::cuFuncSetAttribute(self.function, attribute, shared_bytes as c_int) };
+        check(code, &format!("give {} {shared_bytes} bytes of shared memory", self.attributes.name))
+    }
+
+    /// Returns how many blocks of this many threads are resident on one multiprocessor at once.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+        self.allow_shared(shared_bytes)?;
+        let mut blocks = 0;
+        // SAFETY: `blocks` is a live integer to write to. Whoever made the kernel promised that its module is loaded.
+        let code = unsafe {
+            ffi::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.function,
+                threads as c_int,
+                shared_bytes as usize,
+            )
+        };
+        check(code, &format!("compute how many blocks of {} fit", self.attributes.name))?;
+        Ok(blocks as u32)
+    }
+}
+
+/// The sizes of a kernel's parameters in bytes. `None` where the driver supports less than CUDA 12.4 and cannot
+/// tell them.
+///
+/// # Safety
+/// The function's module is loaded.
+unsafe fn parameters(function: CUfunction) -> Option<Vec<usize>> {
+    if version().ok()? < (12, 4) {
+        return None;
+    }
+    let mut sizes = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: `offset` and `size` are live integers to write to. The caller promises that the module is loaded.
+        match unsafe { ffi::cuFuncGetParamInfo(function, sizes.len(), &mut offset, &mut size) } {
+            ffi::CUDA_SUCCESS => sizes.push(size),
+            // The driver returns this for an index behind the last parameter.
+            ffi::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The CUDA device: memory, modules and launches through the driver API. Everything runs on one stream and is
+//! waited for, so an error belongs to the call that reports it.
+#![allow(unsafe_code)]
+
+mod arguments;
+mod cubin;
+mod kernel;
+mod memory;
+mod open;
+mod refusal;
+mod staging;
+
+use super::devices::check;
+use super::ffi;
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape};
+use arguments::Arguments;
+use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
+use kernel::Kernel;
+use memory::Allocations;
+use refusal::DeviceLimits;
+use staging::Staging;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_int, c_void};
+use std::path::Path;
+
+unsafe extern "C" {
+    /// The C library's `fflush`: the driver writes the output of a kernel's `printf` through the C library.
+    fn fflush(stream: *mut c_void) -> c_int;
+}
+
+/// One device with its primary context, which is current on the thread that opened it. The driver's handles keep
+/// the struct on that thread: a struct with raw pointers is not `Send`. Open one device on a thread.
+pub struct CudaDriver {
+    device: CUdevice,
+    info: DeviceInfo,
+    limits: DeviceLimits,
+    stream: CUstream,
+    started: CUevent,
+    ended: CUevent,
+    modules: BTreeMap<u32, CUmodule>,
+    kernels: Vec<Kernel>,
+    next_module: u32,
+    allocations: Allocations,
+    /// `None` only before the context is open, and after it is closed.
+    staging: Option<Staging>,
+}
+
+impl CudaDriver {
+    fn wait(&self, action: &str) -> Result<(), DeviceError> {
+        // SAFETY: the stream was created in this context, and both live as long as `self`.
+        check(unsafe { ffi::cuStreamSynchronize(self.stream) }, action)
+    }
+
+    fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
+        let kernel = self.kernels.get(entry.index as usize);
+        kernel
+            .filter(|kernel| kernel.module == entry.module && self.modules.contains_key(&kernel.module))
+            .ok_or_else(|| not_loaded(entry.module))
+    }
+
+    /// Returns why this launch is not possible; `None` where it is.
+    fn refusal(&self, kernel: &Kernel, shape: &Shape, args: &[Arg]) -> Result<Option<String>, DeviceError> {
+        let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
+        let refusal = refusal::of_arguments(&kernel.attributes, &sizes)
+            .or_else(|| refusal::of_launch(&self.limits, &kernel.attributes, shape));
+        if refusal.is_some() || !shape.cooperative {
+            return Ok(refusal);
+        }
+        let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
+        Ok(refusal::of_cooperative_launch(&self.limits, &kernel.attributes, shape, blocks))
+    }
+}
+
+fn not_loaded(module: u32) -> DeviceError {
+    DeviceError::Driver(format!("module {module} is not loaded any more"))
+}
+
+impl Driver for CudaDriver {
+    fn info(&self) -> DeviceInfo {
+        self.info.clone()
+    }
+
+    fn load(&mut self, image: &Path) -> Result<u32, DeviceError> {
+        let path = image.display();
+        let bytes =
+            std::fs::read(image).map_err(|e| DeviceError::Driver(format!("cannot read {path}: {e}")))?;
+        if !cubin::is_complete(&bytes) {
+            return Err(DeviceError::Driver(format!(
+                "could not load {path}: its {} bytes are no complete cubin. Remove the file and build again.",
+                bytes.len()
+            )));
+        }
+        let mut module = std::ptr::null_mut();
+        // SAFETY: `module` is a live handle to write to. The driver reads as far as the cubin's headers say, and
+        // `is_complete` has checked that the file holds that much; its content comes from NVRTC.
+        let code = unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
+        check(code, &format!("load {path} on {} ({})", self.info.arch, self.info.driver))?;
+        let number = self.next_module;
+        self.next_module += 1;
+        self.modules.insert(number, module);
+        Ok(number)
+    }
+
+    fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+        while self.kernels.pop_if(|kernel| kernel.module == module).is_some() {}
+        match self.modules.remove(&module) {
+            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded once, and
+            // `kernel` refuses the module's functions from now on. No launch runs: each is waited for.
+            Some(handle) => check(unsafe { ffi::cuModuleUnload(handle) }, "unload a module"),
+            None => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+        let Some(handle) = self.modules.get(&module) else { return Err(not_loaded(module)) };
+        let known =
+            self.kernels.iter().position(|kernel| kernel.module == module && kernel.attributes.name == name);
+        if let Some(index) = known {
+            return Ok(Some(Entry { module, index: index as u32 }));
+        }
+        let Ok(c_name) = CString::new(name) else { return Ok(None) };
+        let mut function = std::ptr::null_mut();
+        // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends with a NUL.
+        let code = unsafe { ffi::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
+        if code == ffi::CUDA_ERROR_NOT_FOUND {
+            return Ok(None);
+        }
+        check(code, &format!("find the kernel {name}"))?;
+        // SAFETY: the driver returned the function just now, and `kernel` refuses it once its module is unloaded.
+        let kernel = unsafe { Kernel::new(module, function, name)? };
+        self.kernels.push(kernel);
+        Ok(Some(Entry { module, index: self.kernels.len() as u32 - 1 }))
+    }
+
+    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+        let kernel = self.kernel(entry)?;
+        let shape = Shape { grid: [1; 3], block: [threads, 1, 1], shared_bytes, cooperative: false };
+        match refusal::of_launch(&self.limits, &kernel.attributes, &shape) {
+            Some(_) => Ok(0),
+            None => kernel.resident_blocks(threads, shared_bytes),
+        }
+    }
+
+    fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
+        let kernel = self.kernel(entry)?;
+        let blocks_per_sm = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
+        Ok(Some(Occupancy { blocks_per_sm, threads_per_sm: self.limits.threads_per_sm }))
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.allocations.alloc(bytes)
+    }
+
+    fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+        self.allocations.free(address)
+    }
+
+    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
+        let action = "wipe the memory behind the buffers";
+        for (address, bytes) in self.allocations.padding() {
+            // SAFETY: the range is inside a live allocation, and it begins at a multiple of 4 bytes.
+            let code = unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) };
+            check(code, action)?;
+        }
+        self.wait(action)
+    }
+
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.allocations.check(address, bytes.len())?;
+        let action = format!("copy {} bytes to the device", bytes.len());
+        // SAFETY: the range is inside a live allocation. The driver has read pageable host memory, such as `bytes`,
+        // when the call returns.
+        let code =
+            unsafe { ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream) };
+        check(code, &action)?;
+        self.wait(&action)
+    }
+
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.allocations.check(address, bytes.len())?;
+        let action = format!("copy {} bytes from the device", bytes.len());
+        // SAFETY: the range is inside a live allocation. The driver has written pageable host memory, such as
+        // `bytes`, when the call returns.
+        let code = unsafe {
+            ffi::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream)
+        };
+        check(code, &action)?;
+        self.wait(&action)
+    }
+
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+        self.allocations.check(address, expected.len())?;
+        let Some(staging) = &mut self.staging else {
+            return Err(DeviceError::Driver("the device is closed".into()));
+        };
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current.
+        unsafe { staging.first_difference(self.stream, address, expected) }
+    }
+
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.allocations.check(address, bytes)?;
+        let action = format!("fill {bytes} bytes of device memory");
+        // SAFETY: the range is inside a live allocation. The driver refuses an address that is not a multiple of 4.
+        check(unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &action)?;
+        self.wait(&action)
+    }
+
+    fn launch(
+        &mut self,
+        entry: Entry,
+        shape: &Shape,
+        args: &[Arg],
+        _order: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
+        let kernel = self.kernel(entry)?;
+        if let Some(reason) = self.refusal(kernel, shape, args)? {
+            return Err(DeviceError::Kernel(reason));
+        }
+        kernel.allow_shared(shape.shared_bytes)?;
+        let action = format!(
+            "run {} (grid {:?}, block {:?}, {} bytes of shared memory)",
+            kernel.attributes.name, shape.grid, shape.block, shape.shared_bytes
+        );
+        let mut arguments = Arguments::new(args, kernel.attributes.parameters.is_some());
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
+        let parameters = arguments.pointers();
+        let mut milliseconds = 0.0;
+        // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads
+        // the arguments before the launch call returns, and no more of them than there are: see `Arguments::new`. A
+        // null stream makes `fflush` flush all. `milliseconds` is a live float to write to. The kernel itself may
+        // do anything, on some machines even to this process's memory: it runs in a worker process, whose answers
+        // the judge checks.
+        unsafe {
+            check(ffi::cuEventRecord(self.started, stream), &action)?;
+            let code = if shape.cooperative {
+                ffi::cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters)
+            } else {
+                let extra = std::ptr::null_mut();
+                ffi::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra)
+            };
+            check(code, &action)?;
+            check(ffi::cuEventRecord(self.ended, stream), &action)?;
+            let waited = self.wait(&action);
+            // The kernel's output is now in the buffer of the C library. It must leave the process even if the
+            // launch failed.
+            fflush(std::ptr::null_mut());
+            waited?;
+            check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
+        }
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+}
+
+impl Drop for CudaDriver {
+    fn drop(&mut self) {
+        // Before the context: its memory belongs to the context.
+        self.staging = None;
+        // SAFETY: `open` retained the context once, and it is released once. The release frees all memory, modules,
+        // events and the stream, which nothing uses after this. If a kernel has broken the context, the release
+        // fails, and nothing is left to do about that.
+        unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}

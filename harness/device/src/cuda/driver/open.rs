@@ -1,0 +1,102 @@
+//! Opening a CUDA device: its limits, its properties, its context, and what every launch uses.
+
+use super::refusal::DeviceLimits;
+use super::{Allocations, CudaDriver, Staging};
+use crate::api::{DeviceError, DeviceInfo};
+use crate::cuda::devices::{self, check};
+use crate::cuda::ffi;
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUstream_flags};
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint};
+
+impl CudaDriver {
+    /// Opens the device with this ordinal and makes it current on this thread.
+    pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
+        let names = devices::devices()?;
+        let Some(name) = names.get(ordinal as usize) else { return Err(no_such_device(ordinal, &names)) };
+        let device = devices::device(ordinal as c_int)?;
+        let limits = limits(device)?;
+        let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let info = DeviceInfo {
+            name: name.clone(),
+            emulated: false,
+            sms: limits.sms,
+            arch: format!("sm_{major}{minor}"),
+            max_shared_bytes: limits.shared_bytes,
+            l2_bytes: u64::from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            uuid: devices::uuid(device)?,
+            driver: devices::driver_version(devices::version()?),
+        };
+        let mut context = std::ptr::null_mut();
+        // SAFETY: `context` is a live handle to write to. `drop` releases the context.
+        let code = unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) };
+        check(code, &format!("open cuda:{ordinal} ({name})"))?;
+        let mut opened = CudaDriver {
+            device,
+            info,
+            limits,
+            stream: std::ptr::null_mut(),
+            started: std::ptr::null_mut(),
+            ended: std::ptr::null_mut(),
+            modules: BTreeMap::new(),
+            kernels: Vec::new(),
+            next_module: 0,
+            allocations: Allocations::default(),
+            staging: None,
+        };
+        // SAFETY: the context was retained above. The other pointers are to live handles to write to.
+        unsafe {
+            check(ffi::cuCtxSetCurrent(context), "make the device current")?;
+            let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+            check(ffi::cuStreamCreate(&mut opened.stream, flags), "create a stream")?;
+            check(ffi::cuEventCreate(&mut opened.started, 0), "create an event")?;
+            check(ffi::cuEventCreate(&mut opened.ended, 0), "create an event")?;
+        }
+        opened.staging = Some(Staging::new()?);
+        Ok(opened)
+    }
+}
+
+fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
+    DeviceError::Unavailable(match names.len() {
+        0 => "the NVIDIA driver is here, but there is no CUDA device. Check `nvidia-smi` and \
+              CUDA_VISIBLE_DEVICES, or set device = \"cpu\" in lab.toml."
+            .into(),
+        count => format!(
+            "there is no device cuda:{ordinal}: this machine has cuda:0 to cuda:{} ({}). \
+             CUDA_VISIBLE_DEVICES may hide others.",
+            count - 1,
+            names.join(", ")
+        ),
+    })
+}
+
+fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
+    use Attribute::*;
+    let ask = |name| attribute(device, name);
+    Ok(DeviceLimits {
+        threads: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        block: [
+            ask(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+            ask(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+            ask(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+        ],
+        grid: [
+            ask(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+            ask(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+            ask(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+        ],
+        shared_bytes: ask(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        sms: ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        threads_per_sm: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+    })
+}
+
+fn attribute(device: CUdevice, name: Attribute) -> Result<u32, DeviceError> {
+    let mut value = 0;
+    // SAFETY: `value` is a live integer to write to.
+    let code = unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) };
+    check(code, "read the device's limits")?;
+    Ok(value as u32)
+}

@@ -1,0 +1,118 @@
+//! Comparing device memory with expected bytes, a chunk at a time: while one chunk is compared, the next one is
+//! being copied. The chunks are copied to page-locked memory, which is several times as fast as a copy to other
+//! memory.
+#![allow(unsafe_code)]
+
+use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
+use crate::cuda::devices::check;
+use crate::cuda::ffi;
+use cudarc::driver::sys::{CUevent, CUstream};
+use std::ffi::c_void;
+
+const ACTION: &str = "compare device memory";
+
+/// A chunk to compare: its offset in the memory, the expected bytes, and the buffer that it is copied to.
+type Chunk<'a> = (usize, &'a [u8], usize);
+
+/// Two buffers in host memory that are filled in turns.
+pub struct Staging {
+    buffers: [Buffer; 2],
+}
+
+struct Buffer {
+    /// [`COMPARE_CHUNK_BYTES`] of page-locked memory.
+    memory: *mut c_void,
+    /// Recorded after a copy into the memory.
+    copied: CUevent,
+}
+
+impl Staging {
+    /// Allocates the buffers in the context that is current.
+    pub fn new() -> Result<Self, DeviceError> {
+        let mut staging = Staging {
+            buffers: [(); 2].map(|()| Buffer { memory: std::ptr::null_mut(), copied: std::ptr::null_mut() }),
+        };
+        for buffer in &mut staging.buffers {
+            // SAFETY: both pointers are to live handles to write to. Where one of the calls fails, `drop` frees
+            // what the others have made.
+            unsafe {
+                let code = ffi::cuMemAllocHost_v2(&mut buffer.memory, COMPARE_CHUNK_BYTES);
+                check(code, "get page-locked memory")?;
+                std::ptr::write_bytes(buffer.memory.cast::<u8>(), 0, COMPARE_CHUNK_BYTES);
+                check(ffi::cuEventCreate(&mut buffer.copied, 0), "create an event")?;
+            }
+        }
+        Ok(staging)
+    }
+
+    /// Returns the offset of the first byte at which memory at `address` differs from `expected`.
+    ///
+    /// # Safety
+    /// The memory is allocated, and the stream is live and belongs to the context in which the buffers were made.
+    pub unsafe fn first_difference(
+        &mut self,
+        stream: CUstream,
+        address: u64,
+        expected: &[u8],
+    ) -> Result<Option<usize>, DeviceError> {
+        let offsets = (0..).step_by(COMPARE_CHUNK_BYTES);
+        let buffers = [0, 1].into_iter().cycle();
+        let chunks = offsets.zip(expected.chunks(COMPARE_CHUNK_BYTES)).zip(buffers);
+        let mut chunks = chunks.map(|((offset, expected), buffer)| (offset, expected, buffer));
+        let mut current = chunks.next();
+        // SAFETY: the caller's promise. No copy into this buffer is under way.
+        unsafe { self.copy(stream, address, current)? };
+        let mut found = None;
+        while let Some((offset, expected, buffer)) = current {
+            current = chunks.next().filter(|_| found.is_none());
+            // SAFETY: the caller's promise. This is the other buffer, whose last copy was waited for one round ago.
+            unsafe { self.copy(stream, address, current)? };
+            let buffer = &self.buffers[buffer];
+            // SAFETY: the event and the memory live as long as `self`. A chunk is no longer than the memory, which
+            // is initialised. After the event the copy has ended, and the next one into this buffer begins in the
+            // next round, when `actual` is gone.
+            let actual = unsafe {
+                check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
+                std::slice::from_raw_parts(buffer.memory.cast::<u8>(), expected.len())
+            };
+            if found.is_none() && actual != expected {
+                found = actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Begins the copy of a chunk into its buffer.
+    ///
+    /// # Safety
+    /// As [`Staging::first_difference`], and nothing reads or writes the buffer until the copy was waited for.
+    unsafe fn copy(
+        &mut self,
+        stream: CUstream,
+        address: u64,
+        chunk: Option<Chunk>,
+    ) -> Result<(), DeviceError> {
+        let Some((offset, expected, buffer)) = chunk else { return Ok(()) };
+        let (address, buffer) = (address + offset as u64, &self.buffers[buffer]);
+        // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A chunk is no longer
+        // than the buffer, which lives until `drop`; freeing it there waits for the copy.
+        unsafe {
+            check(ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, expected.len(), stream), ACTION)?;
+            check(ffi::cuEventRecord(buffer.copied, stream), ACTION)
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        for buffer in &self.buffers {
+            // SAFETY: each handle was made once and is freed once, or it is null, which the driver refuses.
+            // `cuMemFreeHost` waits for copies that are under way. If a kernel has broken the context, both calls
+            // fail, and nothing is left to do about that.
+            unsafe {
+                ffi::cuMemFreeHost(buffer.memory);
+                ffi::cuEventDestroy_v2(buffer.copied);
+            }
+        }
+    }
+}
