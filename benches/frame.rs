@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
 use lab_core::config::Goal;
 use lab_core::history::History;
-use lab_core::repo::{GraphEntry, LogEntry};
+use lab_core::repo::{GraphEntry, LogEntry, text_diff};
 use lab_core::run::Fingerprint;
 use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
 use lab_tui::diff::Diff;
@@ -17,7 +18,7 @@ use lab_tui::keymap::Key;
 use lab_tui::model::Model;
 use lab_tui::reply::{GraphPage, HighlightReply, Overview, RepositoryReply, ViewReply};
 use lab_tui::request::{HighlightRequest, ViewRequest};
-use lab_tui::source::{Asked, Base, Present, Source, Text};
+use lab_tui::source::{Base, Present, Source, SourceRequest, SourceText};
 use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
 use ratatui::Terminal;
@@ -65,11 +66,11 @@ fn main() {
         walk(name, keys, &mut model, &mut screen);
     }
     let wishes = press(&mut model, '2');
-    let asked = wishes.into_iter().find_map(|effect| match effect {
-        Effect::View(ViewRequest::Source(asked)) => Some(asked),
+    let request = wishes.into_iter().find_map(|effect| match effect {
+        Effect::View(ViewRequest::Source(request)) => Some(request),
         _ => None,
     });
-    let source = source(asked.expect("the source is asked for"));
+    let source = source(request.expect("the source is asked for"));
     let mut colours = Vec::new();
     tell(
         "a source, read",
@@ -122,18 +123,18 @@ fn take(model: &mut Model, event: Event) -> Vec<Effect> {
 }
 
 /// Every tenth line is another than the base's.
-fn source(asked: Asked) -> Source {
+fn source(request: SourceRequest) -> Source {
     let text = |changed: &str| {
         let line = |n: usize| {
             let value = if n.is_multiple_of(10) { changed } else { "1.0f" };
             format!("    float value_{n} = __expf({value}) * {n}.5f; // line {n} of a long kernel\n")
         };
-        Text::new((1..=SOURCE_LINES).map(line).collect::<String>())
+        SourceText::new((1..=SOURCE_LINES).map(line).collect::<String>())
     };
     let (base, present) = (text("2.0f"), text("3.0f"));
     Source {
-        asked,
-        diff: Arc::new(Diff::of(base.whole(), present.whole())),
+        request,
+        diff: Arc::new(Diff::parse(&text_diff(base.whole(), present.whole(), 3).expect("a diff"))),
         present: Ok(Present { text: present, fingerprint: Fingerprint("f".into()) }),
         base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
         since: Vec::new(),

@@ -9,9 +9,9 @@ use jiff::tz::TimeZone;
 use lab::screen::view_loader::PAGE;
 use lab_core::history::History;
 use lab_core::project::Project;
-use lab_core::repo::{self, Marks};
+use lab_core::repo::{self, Marks, Repo};
 use lab_core::run::experiment::Experiment;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, status};
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, UserInput};
@@ -42,32 +42,32 @@ fn main() -> Result<()> {
     let project = Project::open(&folder, None).context("the repository that was made")?;
     let index = project.lab_dir.join("runs/index.jsonl");
     let _ = std::fs::remove_file(&index);
-    timed("shelf, without an index", || Ok(Shelf::open(&project)))?;
+    timed("run index, without its file", || Ok(RunIndex::open(&project)))?;
 
-    median("shelf, from the index", || Ok(Shelf::open(&project)))?;
-    let mut shelf = Shelf::open(&project);
-    median("shelf, again", || {
-        shelf.refresh();
+    median("run index, from its file", || Ok(RunIndex::open(&project)))?;
+    let mut index = RunIndex::open(&project);
+    median("index, again", || {
+        index.refresh();
         Ok(())
     })?;
-    let all = history::look(&project, &mut shelf);
+    let all = history::look(&Repo::open(&project)?, &project, &mut index);
     anyhow::ensure!(all.experiments.len() == experiments && all.problems.is_empty(), "{:?}", all.problems);
-    median("history", || Ok(history::look(&project, &mut shelf)))?;
-    median("status", || status::look(&project, &shelf))?;
+    median("history", || Ok(history::look(&Repo::open(&project)?, &project, &mut index)))?;
+    median("status", || status::look(&Repo::open(&project)?, &project, &index))?;
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
-    median("log, its first 500", || repo::log_page(&project, &marks, None, 500))?;
-    median("graph, its first 500", || repo::Graph::open(&project)?.page(&marks, 500))?;
-    let mut graph = repo::Graph::open(&project)?;
+    median("log, its first 500", || repo::log_page(&Repo::open(&project)?, &marks, None, 500))?;
+    median("graph, its first 500", || repo::Graph::open(&Repo::open(&project)?)?.page(&marks, 500))?;
+    let mut graph = repo::Graph::open(&Repo::open(&project)?)?;
     timed("graph, its first 100,000", || graph.page(&marks, 100_000).map(drop))?;
     timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
     to_the_end(&project, all.experiments)?;
-    median("details of a commit", || repo::commit_details(&project, "HEAD", 3))?;
+    median("details of a commit", || repo::commit_details(&Repo::open(&project)?, "HEAD", 3))?;
     median("all of it, from nothing", || {
-        let mut shelf = Shelf::open(&project);
-        let history = history::look(&project, &mut shelf);
-        let log = repo::log_page(&project, &Marks::of(&history.experiments), None, 500)?;
-        Ok((status::look(&project, &shelf)?, log))
+        let (repo, mut index) = (Repo::open(&project)?, RunIndex::open(&project));
+        let history = history::look(&repo, &project, &mut index);
+        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, 500)?;
+        Ok((status::look(&repo, &project, &index)?, log))
     })
 }
 
@@ -79,7 +79,7 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     let facts = Overview { status: Err("not looked at".to_owned()), history, log: Ok(Vec::new()) };
     let _ = update(&mut model, Event::Repository(RepositoryReply::Overview(Box::new(facts))), Duration::ZERO);
     let (before, began) = (resident(), Instant::now());
-    let mut graph = repo::Graph::open(project)?;
+    let mut graph = repo::Graph::open(&Repo::open(project)?)?;
     let (mut pages, mut slowest) = (0, Duration::ZERO);
     loop {
         let entries = graph.page(&Marks::of(&[]), PAGE)?;

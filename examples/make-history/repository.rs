@@ -8,7 +8,7 @@ use lab_core::run::experiment::{Correctness, Row, Status};
 use lab_core::run::record::{Decision, InputFile, Record};
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{ledger, repo};
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -59,7 +59,7 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     write_records(folder, &commits_by_mark(&marks)?)?;
     fs::remove_file(&marks)?;
     // The lab that decided so much has an index of it.
-    Shelf::open(&Project::open(folder, None)?);
+    RunIndex::open(&Project::open(folder, None)?);
     Ok(())
 }
 

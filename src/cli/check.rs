@@ -11,7 +11,7 @@ use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
-use lab_core::store::Records;
+use lab_core::store::RunStore;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::Report;
@@ -90,7 +90,7 @@ fn report(project: &Project, options: &Options, record: &Record, verdict: &Verdi
 }
 
 fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> Value {
-    let log = Records::new(&project.lab_dir).log(record.start.id);
+    let log = RunStore::new(&project.lab_dir).log(record.start.id);
     let text = std::fs::read_to_string(&log).unwrap_or_default();
     let found: Vec<Value> = Report::read(&text)
         .diagnostics()

@@ -3,18 +3,18 @@
 use super::{Kernel, complain, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested as trailers;
-use lab_core::message::{self, Key, Message, Trailer};
+use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
-use lab_core::repo::{self, short};
+use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
 use lab_core::run::record::Record;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
-use lab_core::store::index::Shelf;
+use lab_core::store::RunIndex;
 use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Keep {
         // meanwhile.
         let default = || {
             let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &Shelf::open(&project), present.as_ref()).map(|run| run.start.id)
+            decide::default_run(&project, &RunIndex::open(&project), present.as_ref()).map(|run| run.start.id)
         };
         let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &self.message, run);
@@ -75,15 +75,16 @@ impl Trailers {
         if self.no_tested {
             return message;
         }
-        let mut shelf = Shelf::open(project);
-        let record = run.and_then(|id| shelf.records().read(id).ok());
-        let experiments = history::look(project, &mut shelf).experiments;
+        let mut index = RunIndex::open(project);
+        let record = run.and_then(|id| index.store().read(id).ok());
+        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut index));
+        let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
         let tested = record
             .filter(decide::is_undecided)
             .map(|r| trailers::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
-        message.with_default(Key::Tested, &tested)
+        message.with_default(TrailerKey::Tested, &tested)
     }
 }
 
@@ -96,14 +97,14 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
     let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
-    let incumbent = repo::incumbent(project).unwrap_or_default();
+    let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
-        Auto::Keep => match checked_keep(project, run, &message) {
+        AutoDecision::Keep => match checked_keep(project, run, &message) {
             Ok(kept) => drop(report(project, kept)),
             Err(error) => complain(&format!("{error:#}")),
         },
-        Auto::Discard => drop(report(project, decide::discard(project, run, &message, false))),
-        Auto::Leave(why) => say(&format!("  left undecided: {why}")),
+        AutoDecision::Discard => drop(report(project, decide::discard(project, run, &message, false))),
+        AutoDecision::Leave(why) => say(&format!("  left undecided: {why}")),
     }
 }
 
@@ -114,8 +115,11 @@ fn checked_keep(
 ) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
     super::interrupt::end_on_signals(control.clone())?;
-    let mut asked =
-        Asked { control: &control, program: own_program(), tell: &mut |_, batch| super::say_batch(&batch) };
+    let mut asked = RunContext {
+        control: &control,
+        program: own_program(),
+        tell: &mut |_, batch| super::say_batch(&batch),
+    };
     Ok(decide::keep(project, run, message, &mut asked))
 }
 

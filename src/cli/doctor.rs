@@ -3,9 +3,8 @@
 use super::{here, say, screen};
 use crate::screen::settings_files;
 use anyhow::Result;
-use lab_core::project::Project;
-use lab_core::project::trust;
-use lab_core::repo;
+use lab_core::project::{self, Project, trust};
+use lab_core::repo::{self, Repo};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
 use lab_protocol::Target;
@@ -90,7 +89,7 @@ fn git() -> Finding {
 }
 
 fn repository(folder: &Path) -> Finding {
-    match repo::work_tree(folder) {
+    match project::work_tree(folder) {
         Ok(root) => well("repository", root.display().to_string()),
         Err(error) => {
             let text = format!("{error:#}");
@@ -118,12 +117,12 @@ fn project(folder: &Path) -> Finding {
     };
     let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(&project), repo::obstacle(&project)) {
+    match (trust::check(&project), Repo::open(&project)) {
         (Ok(trust::Trust::Needed { .. }), _) => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(Some(obstacle))) => {
+        (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => {
             ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())
         }
         _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(

@@ -4,9 +4,8 @@ use super::{here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lab_core::config::{Config, FILE};
-use lab_core::project::trust;
-use lab_core::project::{quote, sources_in};
-use lab_core::repo;
+use lab_core::project::{self, sources_in, trust};
+use lab_core::text::shell::quote;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ struct Harness {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let folder = here()?.canonicalize().context("the current folder is gone")?;
-    repo::work_tree(&folder)?;
+    project::work_tree(&folder)?;
     let file = folder.join(FILE);
     if file.exists() {
         bail!("{} exists already and was not changed; `lab trust` allows its harness to run", file.display());
@@ -188,11 +187,5 @@ mod tests {
         let all: Vec<&str> = settings.collect();
         let all = Config::parse(&all.join("\n"), FILE).expect("every commented line is valid");
         assert_eq!((all.time_limit_s, all.output_limit_mib), (60.0, 64));
-    }
-
-    #[test]
-    fn a_path_is_quoted_for_the_shell() {
-        assert_eq!(quote("sub/harness.py"), "sub/harness.py");
-        assert_eq!(quote("it's here.py"), r"'it'\''s here.py'");
     }
 }

@@ -4,11 +4,12 @@ use super::{Kernel, complain, here, open, say, say_json};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
+use lab_core::history;
 use lab_core::project::Project;
+use lab_core::repo::{self, Repo};
 use lab_core::run::experiment::Experiment;
-use lab_core::status::{self, Status};
-use lab_core::store::index::Shelf;
-use lab_core::{history, repo};
+use lab_core::status::{self, ProjectStatus};
+use lab_core::store::RunIndex;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -35,23 +36,24 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
         meant => meant?,
     };
-    if let Some(done) = decide::mend(&project)? {
+    if let Some(done) = decide::resume(&project)? {
         complain(&done);
     }
     if options.append_missing {
         let added = decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut shelf = Shelf::open(&project);
-    let mut history = history::look(&project, &mut shelf);
+    let mut index = RunIndex::open(&project);
+    let repo = Repo::open(&project)?;
+    let mut history = history::look(&repo, &project, &mut index);
     let everything = history.experiments.len();
     // A row without a record may belong to any kernel.
     let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
-    let status = status::look(&project, &shelf)?;
+    let status = status::look(&repo, &project, &index)?;
     if options.json {
-        let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&project, e)).collect();
+        let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&repo, e)).collect();
         let undecided = undecided(&status);
         say_json(&json!({
             "head": status.head.label(),
@@ -81,7 +83,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn undecided(status: &Status) -> Option<u64> {
+fn undecided(status: &ProjectStatus) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 
@@ -98,13 +100,13 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
 }
 
-fn as_json(project: &Project, experiment: &Experiment) -> Value {
+fn as_json(repo: &Repo, experiment: &Experiment) -> Value {
     let row = &experiment.row;
     let correct = row.correctness.passed();
     // Without a record, the commit itself may hold the trailers.
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None => repo::trailers_of(project, &row.commit).unwrap_or_default(),
+        None => repo::trailers_of(repo, &row.commit).unwrap_or_default(),
     };
     json!({
         "commit": row.commit,

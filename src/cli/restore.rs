@@ -4,9 +4,9 @@ use super::{here, open, say};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_core::decide;
-use lab_core::history::resolve_kernel;
+use lab_core::history::resolve_kernel::resolve_kernel;
 use lab_core::project::Project;
-use lab_core::repo::short;
+use lab_core::repo::{Repo, short};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,8 +24,8 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let (project, other) = match &options.kernel {
         Some(kernel) => {
             let project = open(Some(kernel))?;
-            let other =
-                resolve_kernel::kernel(&project, commit)?.filter(|kernel| *kernel != project.kernel_name);
+            let other = resolve_kernel(&Repo::open(&project)?, &project, commit)?;
+            let other = other.filter(|kernel| *kernel != project.kernel_name);
             (project, other)
         }
         None => (of_experiment(commit)?, None),
@@ -51,7 +51,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 /// Opens the project of the experiment's kernel; if the commit is no experiment, that of the present kernel.
 fn of_experiment(commit: &str) -> Result<Project> {
     let any = Project::of_any(&here()?)?;
-    match resolve_kernel::kernel(&any, commit)? {
+    match resolve_kernel(&Repo::open(&any)?, &any, commit)? {
         Some(kernel) => Project::open(&any.root, Some(Path::new(&kernel)))
             .with_context(|| format!("{commit} is about {kernel}")),
         None => open(None),

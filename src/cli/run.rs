@@ -13,8 +13,8 @@ use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise as supervisor;
-use lab_core::store::Records;
-use lab_core::store::index::{Brief, Shelf};
+use lab_core::store::RunStore;
+use lab_core::store::{RunIndex, RunSummary};
 use lab_core::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -162,8 +162,8 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
 /// decision would be about the newer run.
 fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
-    let newer = |b: &Brief| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
-    if Shelf::runs(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
+    let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
+    if RunIndex::search(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
 }
 
 /// Returns the verdict as JSON. Latency and throughput are null unless the run is correct.
@@ -199,7 +199,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         "caveats": verdict.caveats,
         "gates": gates,
         "seconds": record.seconds,
-        "log": Records::new(&project.lab_dir).log(record.start.id),
+        "log": RunStore::new(&project.lab_dir).log(record.start.id),
         "exit_code": verdict.exit() as u8,
     });
     if *objective == Objective::Throughput {

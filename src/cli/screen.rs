@@ -7,9 +7,9 @@ use crate::screen::{self, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
 use lab_core::project::screen_lock;
-use lab_core::repo;
+use lab_core::repo::{self, Repo};
 use lab_protocol::Exit;
-use lab_tui::chart::Glyphs;
+use lab_tui::chart::SymbolSet;
 use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
@@ -39,7 +39,10 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Res
     let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
-    if kernel.is_some() && !project.kernel.exists() && repo::incumbent(&project)?.is_none() {
+    if kernel.is_some()
+        && !project.kernel.exists()
+        && repo::incumbent(&Repo::open(&project)?, &project)?.is_none()
+    {
         bail!(
             "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
              `lab --help` lists the commands",
@@ -128,8 +131,8 @@ pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance,
 /// The preferences in this terminal; `wish` overrides the settings.
 fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
     let Appearance { theme, .. } = choose(&settings, wish)?;
-    let glyphs = Glyphs::choose(settings.ascii, env);
-    Ok(Preferences { settings, theme, glyphs })
+    let symbols = SymbolSet::choose(settings.ascii, env);
+    Ok(Preferences { settings, theme, symbols })
 }
 
 fn read_settings(config: Option<&Path>) -> Result<Settings, String> {

@@ -3,14 +3,13 @@
 use super::{here, say};
 use anyhow::{Context, Result};
 use lab_core::config::{Config, FILE};
-use lab_core::project::trust;
-use lab_core::repo;
+use lab_core::project::{self, trust};
 use std::process::ExitCode;
 
 /// Works without a kernel: trust belongs to lab.toml alone.
 pub fn main() -> Result<ExitCode> {
     let from = here()?;
-    let root = repo::work_tree(&from)?;
+    let root = project::work_tree(&from)?;
     let from = from.canonicalize().context("the current folder is gone")?;
     let file = Config::find(&from, &root)
         .with_context(|| format!("no {FILE} here or above: `lab init` writes one"))?;

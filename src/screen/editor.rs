@@ -1,5 +1,6 @@
 //! Finds the user's editor and builds the command that opens a file at a line.
 
+use lab_core::text::signal;
 use lab_tui::request::Spot;
 use lab_tui::settings::editor::PLACEHOLDERS;
 use std::io;
@@ -78,7 +79,7 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
         )),
         Ok((Some(code), _)) => Err(format!("the editor '{editor}' ended with exit code {code}")),
         Ok((None, signal)) => {
-            Err(format!("the editor '{editor}' was ended by signal {}", signal.unwrap_or_default()))
+            Err(format!("the editor '{editor}' was ended by {}", signal::name(signal.unwrap_or_default())))
         }
         Err(why) => Err(format!("the editor '{editor}' did not start: {why}")),
     }

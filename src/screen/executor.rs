@@ -12,7 +12,7 @@ use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::reply::HighlightReply;
 use lab_tui::request::{HighlightRequest, RepositoryRequest, TelemetryRequest};
-use lab_tui::source::Which;
+use lab_tui::source::SourceVersion;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -24,7 +24,7 @@ pub struct Executor {
     views: ViewLoader,
     telemetry: TelemetryMonitor,
     settings: SettingsWorker,
-    highlighter: HighlightWorker<Which>,
+    highlighter: HighlightWorker<SourceVersion>,
 }
 
 impl Executor {

@@ -46,7 +46,8 @@ pub fn write(layout: &Layout, file: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_tui::view_id::{Split, View};
+    use lab_tui::views::View;
+    use lab_tui::views::split::Split;
 
     #[test]
     fn a_written_layout_is_read_again_and_damage_is_reported() {

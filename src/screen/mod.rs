@@ -34,7 +34,7 @@ use lab_tui::reply::RepositoryReply;
 use lab_tui::request::Preferences;
 use lab_tui::request::Spot;
 use lab_tui::state::{Now, Setup};
-use lab_tui::status::Level;
+use lab_tui::status::MessageLevel;
 use lab_tui::{open, update, view};
 use rustix::process::{Signal, kill_current_process_group};
 use std::io;
@@ -75,7 +75,7 @@ pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<En
     model.adopt(user.preferences);
     model.restore_layout(user.layout);
     if let Some(problem) = user.problem {
-        model.say(Level::Warning, problem);
+        model.say(MessageLevel::Warning, problem);
     }
     let guard = Guard::enter()?;
     let mut screen = Screen {

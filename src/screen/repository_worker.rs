@@ -5,16 +5,16 @@ use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
 use lab_core::project::trust;
-use lab_core::repo::Marks;
+use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
-use lab_core::runner::held_out::Asked;
+use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec as order;
-use lab_core::store::Records;
-use lab_core::store::index::Shelf;
-use lab_core::watch::{self, Put, Watcher};
+use lab_core::store::RunIndex;
+use lab_core::store::RunStore;
+use lab_core::watch::{self, Watcher, Written};
 use lab_core::{decide, history, repo, status};
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
@@ -63,11 +63,11 @@ impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<Keep>>::default();
-        let shelf = Shelf::new(&project);
-        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), shelf };
+        let index = RunIndex::new(&project);
+        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
-            if let Err(why) = decide::mend(&worker.project) {
+            if let Err(why) = decide::resume(&worker.project) {
                 let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(in_one_line(why))));
             }
             // Before the first look, so that a save between the two is not missed.
@@ -137,7 +137,7 @@ struct Worker {
     watcher: Option<Watcher>,
     keep: Arc<Mutex<Keep>>,
     /// The index of all runs. A look reads only what changed since the last one.
-    shelf: Shelf,
+    index: RunIndex,
 }
 
 impl Worker {
@@ -156,24 +156,17 @@ impl Worker {
     fn answer(&mut self, request: RepositoryRequest) -> RepositoryReply {
         let project = &*self.project;
         match request {
-            RepositoryRequest::Look => {
-                self.shelf.refresh();
-                let history = history::look(project, &mut self.shelf);
-                let log = repo::log_page(project, &Marks::of(&history.experiments), None, COMMITS);
-                RepositoryReply::Overview(Box::new(Overview {
-                    status: status::look(project, &self.shelf).map_err(in_one_line),
-                    log: log.map_err(in_one_line),
-                    history: Ok(history),
-                }))
-            }
+            RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
             RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
             RepositoryRequest::Keep { run, message } => RepositoryReply::Decided(self.keep(run, &message)),
             RepositoryRequest::Discard { run, message, confirmed } => {
                 RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
             RepositoryRequest::Undoable => {
-                self.shelf.refresh();
-                RepositoryReply::Undoable(decide::undoable(project, &self.shelf))
+                self.index.refresh();
+                let repo = Repo::open(project).map_err(Refusal::from);
+                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.index));
+                RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
             RepositoryRequest::Describe { commit, description } => {
@@ -189,11 +182,30 @@ impl Worker {
         }
     }
 
+    /// Looks at disk and git with one repository handle.
+    fn look(&mut self) -> Overview {
+        let repo = match Repo::open(&self.project) {
+            Ok(repo) => repo,
+            Err(error) => {
+                let why = in_one_line(error);
+                return Overview { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+            }
+        };
+        self.index.refresh();
+        let history = history::look(&repo, &self.project, &mut self.index);
+        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
+        Overview {
+            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
+            log: log.map_err(in_one_line),
+            history: Ok(history),
+        }
+    }
+
     fn reopen(&mut self) -> RepositoryReply {
         match Project::open(&self.opening.from, self.opening.kernel.as_deref()) {
             Ok(project) => {
                 self.project = Arc::new(project);
-                self.shelf = Shelf::new(&self.project);
+                self.index = RunIndex::new(&self.project);
                 self.watch();
                 RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
@@ -210,7 +222,7 @@ impl Worker {
             }
             keep.running = Some(control.clone());
         }
-        let mut asked = Asked {
+        let mut asked = RunContext {
             control: &control,
             program: order::own_program(),
             tell: &mut |run, batch| {
@@ -227,7 +239,7 @@ impl Worker {
         let project = Arc::clone(&self.project);
         let act = move || {
             let decided = decide::discard(&project, Some(run), &message, confirmed);
-            let put = decided.is_ok().then(|| repo::bytes_of(&project, "HEAD").ok()).flatten();
+            let put = decided.is_ok().then(|| bytes_of(&project, "HEAD").ok()).flatten();
             (decided, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -240,7 +252,7 @@ impl Worker {
             let undone = decide::undo(&project, Some(run));
             // Undoing a keep puts nothing on disk.
             let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
-            let put = from.and_then(|undone| repo::bytes_of(&project, &undone.commit).ok());
+            let put = from.and_then(|undone| bytes_of(&project, &undone.commit).ok());
             (undone, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -251,8 +263,9 @@ impl Worker {
         let project = Arc::clone(&self.project);
         let put_back = move || {
             let restored = decide::restore(&project, &commit)?;
-            let bytes = repo::bytes_of(&project, &restored.commit)?;
-            let blob = repo::blob_id(&project, &project.kernel_name, &bytes)?;
+            let repo = Repo::open(&project)?;
+            let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
+            let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
             Ok((RestoredKernel { restored, blob }, bytes))
         };
         let act = move || match put_back() {
@@ -266,17 +279,17 @@ impl Worker {
     /// has stopped.
     fn without_a_save<T: Send + 'static>(
         &self,
-        act: impl FnOnce() -> (T, Put) + Send + 'static,
+        act: impl FnOnce() -> (T, Written) + Send + 'static,
     ) -> Option<T> {
         match &self.watcher {
-            Some(watcher) => watcher.expect(act),
+            Some(watcher) => watcher.without_event(act),
             None => Some(act().0),
         }
     }
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
     fn load_log(&self, run: RunId) -> RunLog {
-        let records = Records::new(&self.project.lab_dir);
+        let records = RunStore::new(&self.project.lab_dir);
         let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.
@@ -285,6 +298,11 @@ impl Worker {
         }
         RunLog { run, lines, report: Arc::new(report) }
     }
+}
+
+/// The kernel of a commit, in the form that it has on disk.
+fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
+    repo::bytes_of(&Repo::open(project)?, project, commit)
 }
 
 /// The error and its causes, in one line.

@@ -3,42 +3,55 @@
 
 use anyhow::Context;
 use lab_core::project::Project;
-use lab_core::repo::short;
-use lab_core::store::Records;
+use lab_core::repo::{Repo, short};
+use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
-use lab_tui::diff::Diff;
-use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
+use lab_tui::diff::{ContextLines, Diff};
+use lab_tui::source::{Base, Baseline, Present, Source, SourceRequest, SourceText};
 use std::sync::Arc;
 
-pub fn read(project: &Project, asked: Asked) -> Source {
+pub fn read(project: &Project, request: SourceRequest) -> Source {
     let present = inputs::read(project).map_err(|error| error.to_string()).map(|read| Present {
-        text: Text::new(String::from_utf8_lossy(read.kernel())),
+        text: SourceText::new(String::from_utf8_lossy(read.kernel())),
         fingerprint: read.fingerprint.clone(),
     });
-    let base = base(project, &asked.against).map_err(|error| format!("{error:#}"));
-    let diff = match (&base, &present) {
-        (Ok(base), Ok(present)) => Diff::with(base.text.whole(), present.text.whole(), asked.around),
-        _ => Diff::default(),
+    let context = request.around.lines();
+    let base = base(project, &request.baseline).and_then(|base| {
+        let Ok(present) = &present else { return Ok((base, Diff::default())) };
+        let diff = diff(&base.text, &present.text, context)?;
+        Ok((base, diff))
+    });
+    let (base, diff) = match base {
+        Ok((base, diff)) => (Ok(base), diff),
+        Err(error) => (Err(format!("{error:#}")), Diff::default()),
     };
-    let records = Records::new(&project.lab_dir);
+    let records = RunStore::new(&project.lab_dir);
     let mut since = Vec::new();
     if let Ok(present) = &present {
-        for run in &asked.runs {
+        for run in &request.runs {
             let judged = std::fs::read(records.folder(*run).join("kernel.cu")).ok();
-            let diff = judged.map(|bytes| Diff::of(&String::from_utf8_lossy(&bytes), present.text.whole()));
+            let judged = judged.map(|bytes| SourceText::new(String::from_utf8_lossy(&bytes)));
+            // Without this diff the run's messages stay at the lines that the compiler named.
+            let diff = judged
+                .and_then(|judged| self::diff(&judged, &present.text, ContextLines::default().lines()).ok());
             since.extend(diff.filter(|diff| !diff.is_empty()).map(|diff| (*run, diff)));
         }
     }
-    Source { present, base, diff: Arc::new(diff), since, asked }
+    Source { present, base, diff: Arc::new(diff), since, request }
 }
 
-fn base(project: &Project, against: &Against) -> anyhow::Result<Base> {
-    let (name, commit) = match against {
-        Against::Incumbent => {
-            let head = repo::head(project)?.commit.context("HEAD holds no commit yet")?;
+fn diff(old: &SourceText, new: &SourceText, context: u32) -> anyhow::Result<Diff> {
+    Ok(Diff::parse(&repo::text_diff(old.whole(), new.whole(), context)?))
+}
+
+fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
+    let repo = Repo::open(project)?;
+    let (name, commit) = match baseline {
+        Baseline::Incumbent => {
+            let head = repo::head(&repo)?.commit.context("HEAD holds no commit yet")?;
             (format!("incumbent {}", short(&head)), head)
         }
-        Against::Experiment(key) => (format!("experiment {}", key.commit), key.commit.clone()),
+        Baseline::Experiment(key) => (format!("experiment {}", key.commit), key.commit.clone()),
     };
-    Ok(Base { name, text: Text::new(repo::show(project, &commit)?) })
+    Ok(Base { name, text: SourceText::new(repo::show(&repo, project, &commit)?) })
 }

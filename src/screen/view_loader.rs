@@ -3,9 +3,9 @@
 //! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;
-use lab_core::history::details as whole;
+use lab_core::history::details;
 use lab_core::project::Project;
-use lab_core::repo::{self, Graph, Marks};
+use lab_core::repo::{self, Graph, Marks, Repo};
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
@@ -82,22 +82,23 @@ fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> 
     match request {
         ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
         ViewRequest::Details(key, around) => {
-            ViewReply::Details(Box::new(whole::whole(project, &key, around.lines())))
+            ViewReply::Details(Box::new(details::experiment_details(project, &key, around.lines())))
         }
         ViewRequest::Compare(keys, around) => {
-            ViewReply::Comparison(Box::new(whole::compare(project, keys, around.lines())))
+            ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
         ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
         ViewRequest::Commit(id, around) => {
-            let details = repo::commit_details(project, &id, around.lines()).map_err(in_words);
-            ViewReply::Commit(id, Box::new(details))
+            let details = Repo::open(project);
+            let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));
+            ViewReply::Commit(id, Box::new(details.map_err(in_words)))
         }
     }
 }
 
 fn begin(project: &Project, walk: &mut Option<Graph>) -> anyhow::Result<GraphPage> {
-    *walk = Some(Graph::open(project)?);
+    *walk = Some(Graph::open(&Repo::open(project)?)?);
     page(walk, true)
 }
 
@@ -118,18 +119,18 @@ fn in_words(error: anyhow::Error) -> String {
 mod tests {
     use super::*;
     use lab_core::run::experiment::Key;
-    use lab_tui::diff::Around;
+    use lab_tui::diff::ContextLines;
 
     #[test]
     fn only_the_latest_wish_of_a_kind_is_answered() {
         let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(ViewRequest::Details(key(commit), Around::Near)).expect("the inbox is here");
+            send.send(ViewRequest::Details(key(commit), ContextLines::Near)).expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();
         let order: Vec<ViewRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [ViewRequest::Details(key("c"), Around::Near)]);
+        assert_eq!(order, [ViewRequest::Details(key("c"), ContextLines::Near)]);
     }
 }

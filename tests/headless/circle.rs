@@ -193,7 +193,9 @@ fn a_save_while_the_incumbent_is_put_back_is_not_lost() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// saved in the last moment\n");
     let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
-    lab_core::repo::put_back(&project, "HEAD", Some(b"// what was there a moment before\n")).unwrap();
+    let repo = lab_core::repo::Repo::open(&project).unwrap();
+    let saved = b"// what was there a moment before\n";
+    lab_core::repo::checkout_kernel(&repo, &project, "HEAD", Some(saved)).unwrap();
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
     assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// saved in the last moment\n");

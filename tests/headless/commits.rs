@@ -1,13 +1,17 @@
 //! What the repository tells of its commits: pages of the log, the graph, one commit whole.
 
 use crate::lab::Lab;
-use lab_core::message::Key;
+use lab_core::message::TrailerKey;
 use lab_core::project::Project;
-use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks};
-use lab_tui::diff::Around;
+use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
+use lab_tui::diff::ContextLines;
 
 fn project(lab: &Lab) -> Project {
     Project::open(&lab.repo, None).unwrap()
+}
+
+fn opened(lab: &Lab) -> Repo {
+    Repo::open(&project(lab)).unwrap()
 }
 
 fn commit(lab: &Lab, name: &str) {
@@ -20,16 +24,53 @@ fn commit(lab: &Lab, name: &str) {
 fn the_log_comes_in_pages() {
     let lab = Lab::new();
     (0..7).for_each(|n| commit(&lab, &format!("c{n}")));
-    let project = project(&lab);
+    let repo = opened(&lab);
     let marks = Marks::of(&[]);
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let page = repo::log_page(&project, &marks, after.as_deref(), 3).unwrap();
+        let page = repo::log_page(&repo, &marks, after.as_deref(), 3).unwrap();
         let Some(last) = page.last() else { break };
         after = Some(last.id.clone());
         seen.extend(page.into_iter().map(|entry| entry.subject));
     }
     assert_eq!(seen, ["c6", "c5", "c4", "c3", "c2", "c1", "c0", "start"]);
+}
+
+/// A worker keeps its handle for a whole request, in which other programs may change the repository.
+#[test]
+fn an_open_handle_sees_what_git_does_meanwhile() {
+    let lab = Lab::new();
+    let (project, repo) = (project(&lab), opened(&lab));
+    let head = || repo::head(&repo).unwrap();
+    let staged = || repo::staged(&repo, &project).unwrap();
+    let tracked = || repo::tracked(&repo, &project, &project.root.join("a"));
+    assert_eq!((head().commit.unwrap(), staged(), tracked()), (lab.head(), false, false));
+
+    commit(&lab, "a");
+    assert_eq!((head().commit.unwrap(), tracked()), (lab.head(), true));
+    lab.git("checkout -qb side");
+    lab.git("pack-refs --all --prune");
+    lab.git("gc -q --prune=now");
+    assert_eq!((head().branch.as_deref(), head().commit.unwrap()), (Some("side"), lab.head()));
+    commit(&lab, "b");
+    assert_eq!(head().commit.unwrap(), lab.head(), "a loose ref hides a packed one");
+    assert_eq!(repo::resolve(&repo, "side").unwrap(), (lab.head(), "b".to_owned()));
+
+    lab.write("kernel.cu", "// staged\n");
+    lab.git("add kernel.cu");
+    assert!(staged());
+    let incumbent = repo::incumbent(&repo, &project).unwrap();
+    lab.git("commit -qm kernel");
+    assert!(!staged());
+    assert_ne!(repo::incumbent(&repo, &project).unwrap(), incumbent);
+    lab.git("notes --ref lab add -m noted HEAD");
+    assert_eq!(repo::incumbent_note(&repo, &project).as_deref(), Some("noted\n"));
+
+    assert_eq!(repo::obstacle(&repo), None);
+    lab.write(".git/index.lock", "");
+    assert!(matches!(repo::obstacle(&repo), Some(Obstacle::Locked(_))));
+    std::fs::remove_file(lab.path(".git/index.lock")).unwrap();
+    assert_eq!(repo::obstacle(&repo), None);
 }
 
 #[test]
@@ -50,10 +91,10 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     lab.lab("run").is(0);
     lab.lab("keep -m kept").is(0);
 
-    let project = project(&lab);
-    let experiments = lab_core::history::history(&project).unwrap().experiments;
+    let repo = opened(&lab);
+    let experiments = lab_core::history::read_once(&repo, &project(&lab)).experiments;
     let marks = Marks::of(&experiments);
-    let mut graph = Graph::open(&project).unwrap();
+    let mut graph = Graph::open(&repo).unwrap();
     let mut entries = Vec::new();
     loop {
         // However small the pages are.
@@ -94,11 +135,14 @@ fn one_commit_whole() {
     lab.write("../message", "many things\n\nWhy it was done.\n\nConfidence: low\nNot-tested: \x1b[31mmuch\n");
     lab.git("commit -q -F ../message");
 
-    let details = repo::commit_details(&project(&lab), "HEAD", 3).unwrap();
+    let details = repo::commit_details(&opened(&lab), "HEAD", 3).unwrap();
     assert_eq!(details.id, lab.head());
     assert_eq!((details.subject.as_str(), details.parents.len()), ("many things", 1));
     assert_eq!(details.body, ["Why it was done.", "", "Confidence: low", "Not-tested: much"]);
-    assert_eq!(details.trailers, [(Key::Confidence, "low".into()), (Key::NotTested, "much".into())]);
+    assert_eq!(
+        details.trailers,
+        [(TrailerKey::Confidence, "low".into()), (TrailerKey::NotTested, "much".into())]
+    );
     assert_eq!(details.author, "A User <user@example.com>");
     let files: Vec<_> = details
         .files
@@ -127,14 +171,17 @@ fn one_commit_whole() {
     lab.write("kernel.cu", (0..40).map(other).collect::<String>());
     lab.git("commit -qam changed");
     let hunks = |around: u32| {
-        let details = repo::commit_details(&project(&lab), "HEAD", around).unwrap();
+        let details = repo::commit_details(&opened(&lab), "HEAD", around).unwrap();
         let of = |text: &str| {
             text.lines().filter(|line| line.starts_with("@@")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(details.around, around);
-        assert_eq!(of(&repo::change(&project(&lab), "HEAD", around).unwrap()), of(&details.files[0].diff));
         assert_eq!(
-            of(&repo::diff(&project(&lab), "HEAD~1", Some("HEAD"), around).unwrap()),
+            of(&repo::change(&opened(&lab), &project(&lab), "HEAD", around).unwrap()),
+            of(&details.files[0].diff)
+        );
+        assert_eq!(
+            of(&repo::diff(&opened(&lab), &project(&lab), "HEAD~1", Some("HEAD"), around).unwrap()),
             of(&details.files[0].diff)
         );
         of(&details.files[0].diff)
@@ -142,10 +189,10 @@ fn one_commit_whole() {
             .map(|head| head.split(" @@").next().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(hunks(Around::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
-    assert_eq!(hunks(Around::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
-    assert_eq!(hunks(Around::Whole.lines()), ["@@ -1,40 +1,40"]);
+    assert_eq!(hunks(ContextLines::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
+    assert_eq!(hunks(ContextLines::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
+    assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit of all is beside nothing.
-    let first = repo::commit_details(&project(&lab), "HEAD~4", 3).unwrap();
+    let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }

@@ -5,19 +5,25 @@ use lab::screen::source_files::read;
 use lab_core::project::Project;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Key;
-use lab_tui::diff::{Around, Moved};
-use lab_tui::source::{Against, Asked, Source};
+use lab_tui::diff::{ContextLines, LineLocation};
+use lab_tui::source::{Baseline, Source, SourceRequest};
 
-fn look(lab: &Lab, against: Against) -> Source {
+fn look(lab: &Lab, baseline: Baseline) -> Source {
     let project = Project::open(&lab.repo, None).unwrap();
     read(
         &project,
-        Asked { against, runs: vec![RunId(1), RunId(99)], present: None, head: None, around: Around::Near },
+        SourceRequest {
+            baseline,
+            runs: vec![RunId(1), RunId(99)],
+            present: None,
+            head: None,
+            around: ContextLines::Near,
+        },
     )
 }
 
-fn experiment(commit: &str) -> Against {
-    Against::Experiment(Key { commit: commit.to_owned(), run: None, decided: None })
+fn experiment(commit: &str) -> Baseline {
+    Baseline::Experiment(Key { commit: commit.to_owned(), run: None, decided: None })
 }
 
 #[test]
@@ -28,14 +34,14 @@ fn the_kernel_is_read_with_what_it_is_compared_with() {
     lab.lab("run").is(0);
     lab.write("kernel.cu", "// above\n// the second\r\nint \u{fffd}b;\n");
 
-    let source = look(&lab, Against::Incumbent);
+    let source = look(&lab, Baseline::Incumbent);
     let base = source.base.unwrap();
     assert_eq!((base.name, base.text.line(0)), (format!("incumbent {}", &head[..7]), "// the first"));
     assert_eq!(source.present.unwrap().text.line(1), "// the second");
     assert_eq!(source.diff.tally(), "+3 −1");
     let (run, since) = &source.since[0];
-    assert_eq!((*run, since.moved(1), source.since.len()), (RunId(1), Moved::Kept(2), 1));
-    assert_eq!(since.moved(2), Moved::Gone(3));
+    assert_eq!((*run, since.locate(1), source.since.len()), (RunId(1), LineLocation::Kept(2), 1));
+    assert_eq!(since.locate(2), LineLocation::Gone(3));
 
     // A discarded experiment, by its commit; and one that this clone has not.
     lab.write("kernel.cu", "// the second\r\nint a;\n");
@@ -53,14 +59,14 @@ fn what_is_missing_says_so_and_the_rest_is_there() {
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1.0);
     lab.lab("init").is(0);
-    let source = look(&lab, Against::Incumbent);
+    let source = look(&lab, Baseline::Incumbent);
     assert!(source.present.is_ok());
     assert_eq!(source.base.unwrap_err(), "HEAD holds no commit yet");
 
     lab.git("add -A");
     lab.git("commit -qm start");
     std::fs::remove_file(lab.path("kernel.cu")).unwrap();
-    let source = look(&lab, Against::Incumbent);
+    let source = look(&lab, Baseline::Incumbent);
     assert!(source.present.unwrap_err().starts_with("kernel.cu is not there"));
     assert!(source.base.is_ok() && source.diff.is_empty());
 }

@@ -60,6 +60,14 @@ fn a_keep_is_undone_and_can_be_decided_again() {
 }
 
 #[test]
+fn a_note_that_could_not_be_written_is_told() {
+    let lab = kept();
+    lab.write(".git/refs/notes/lab.lock", "");
+    lab.lab("undo").is(0).says("the git note of the commit still says that it was decided: ");
+    assert_eq!(undecided(&lab), Some(1));
+}
+
+#[test]
 fn a_discard_is_undone_and_the_bytes_on_disk_are_saved_first() {
     let lab = judged();
     lab.lab("discard -m worse").is(0);
@@ -195,7 +203,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     assert_eq!((lab.read("other.cu"), lab.rows().len()), ("// another\n".into(), 0));
 
     lab.write(".lab/unfinished.json", "{ half");
-    lab.lab("keep -m x").is(1).says("is damaged: look what it says, and remove it");
+    lab.lab("keep -m x").is(1).says("is damaged: read it, finish by hand what it says, and remove it");
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Story {
     fn next(&self) -> WatchEvent {
         loop {
             let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
-            if event != WatchEvent::Surroundings {
+            if event != WatchEvent::RepositoryChanged {
                 return event;
             }
         }
@@ -47,9 +47,9 @@ impl Story {
 
     /// Something else than the bytes changed, and nothing besides.
     #[track_caller]
-    fn hears_of_surroundings(&self) {
+    fn hears_of_the_repository(&self) {
         let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
-        assert_eq!(event, WatchEvent::Surroundings);
+        assert_eq!(event, WatchEvent::RepositoryChanged);
     }
 
     /// The next event is a change of exactly these files.
@@ -101,7 +101,7 @@ fn what_is_no_change_is_not_heard() {
     lab.write(".lab/runs/1/kernel.cu", "x");
     let kernel = lab.path("kernel.cu");
     let put = "// put back, and it includes nothing\n";
-    story.watcher.expect(move || (fs::write(kernel, put).unwrap(), Some(put.into()))).unwrap();
+    story.watcher.without_event(move || (fs::write(kernel, put).unwrap(), Some(put.into()))).unwrap();
     // Whatever would have been heard of those would come before this.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);
@@ -113,7 +113,7 @@ fn a_save_while_the_lab_puts_a_kernel_back_is_heard() {
     let saved = |text: &str| format!("#include \"inc/tile.cuh\"\n// {text}\n");
     // The lab refused, because of this very save.
     let (kernel, newer) = (story.lab.path("kernel.cu"), saved("newer than the verdict"));
-    story.watcher.expect(move || (fs::write(kernel, newer).unwrap(), None)).unwrap();
+    story.watcher.without_event(move || (fs::write(kernel, newer).unwrap(), None)).unwrap();
     story.hears(&["kernel.cu"]);
     // Saved over what the lab had just put there.
     let (kernel, put, over) = (story.lab.path("kernel.cu"), saved("put back"), saved("saved over it"));
@@ -122,7 +122,7 @@ fn a_save_while_the_lab_puts_a_kernel_back_is_heard() {
         fs::write(&kernel, over).unwrap();
         ((), Some(put.into_bytes()))
     };
-    story.watcher.expect(act).unwrap();
+    story.watcher.without_event(act).unwrap();
     story.hears(&["kernel.cu"]);
 }
 
@@ -154,17 +154,17 @@ fn what_others_do_in_git_and_with_the_lab_is_heard() {
     let story = Story::new();
     let lab = &story.lab;
     lab.git("checkout -q -b elsewhere");
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     lab.git("commit -q --allow-empty -m beside");
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     lab.write(".git/index.lock", "");
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     fs::remove_file(lab.path(".git/index.lock")).unwrap();
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     lab.write("results.tsv", "commit\n");
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
     lab.write(".lab/runs/1/record.json", "{}");
-    story.hears_of_surroundings();
+    story.hears_of_the_repository();
 }

@@ -46,7 +46,7 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_when_it_is_to_be_kept() {
     lab.see("run 2 · saved").see_verdict("● PASS");
     lab.press("c").see("What did you try?");
     lab.press("knows the pool\r").see("keep refused: sample_mismatches is").see("held-out start state");
-    lab.press("\x1b").see("c keep (keep refused: sample_mismatches");
+    lab.press("\x1b").see("c keep (failed the held-out check");
     assert_eq!(bench.git(&["log", "--format=%s"]), "the first kernel\n");
 
     bench.save_by_rename(&kernel.replacen("THREADS = 128", "THREADS = 64", 1));

@@ -99,7 +99,7 @@ fn the_verdict_that_waits_has_an_interval_and_the_device_its_bounds() {
 #[test]
 fn without_braille_the_chart_is_ascii() {
     let mut world = World::new().with_history();
-    world.model.appearance.glyphs = lab_tui::chart::Glyphs::Ascii;
+    world.model.appearance.symbols = lab_tui::chart::SymbolSet::Ascii;
     check("ascii", world.tell("open; press tab z k k k"));
 }
 

@@ -84,7 +84,7 @@ fn the_palette_finds_every_action_by_its_name() {
     for binding in TABLE {
         let offers = world.model.offers(binding.name);
         let performed =
-            !matches!(binding.place, lab_tui::keymap::Place::Input | lab_tui::keymap::Place::Question);
+            !matches!(binding.scope, lab_tui::keymap::KeyScope::Input | lab_tui::keymap::KeyScope::Question);
         assert_eq!(
             offers.first().is_some_and(|o| o.binding.action == binding.action),
             performed,

@@ -1,7 +1,7 @@
 //! Whatever happens, in whatever order, on whatever size: the screen does not fall over.
 
 use super::world::World;
-use lab_tui::keymap::{Action, Binding, Key, Place, TABLE};
+use lab_tui::keymap::{Action, Binding, Key, KeyScope, TABLE};
 use lab_tui::state::Running;
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ proptest! {
 fn key_of(world: &mut World, binding: &Binding) -> &'static str {
     let unused = "f12";
     binding.keys.first().copied().unwrap_or_else(|| {
-        world.model.appearance.keymap.bind(binding.place, binding.action, &[Key::parse(unused).unwrap()]);
+        world.model.appearance.keymap.bind(binding.scope, binding.action, &[Key::parse(unused).unwrap()]);
         unused
     })
 }
@@ -78,7 +78,7 @@ fn every_action_in_every_view_at_every_size() {
         (World::new().with_history().with_strangers(), format!("open; {RUN}; end pass 1000; save; {RUN}")),
     ];
     let performed =
-        |b: &&Binding| matches!(b.place, Place::Screen | Place::In(_)) && b.action != Action::Quit;
+        |b: &&Binding| matches!(b.scope, KeyScope::Screen | KeyScope::In(_)) && b.action != Action::Quit;
     for (shift, (mut world, story)) in worlds.into_iter().enumerate() {
         world.tell(&story);
         for view in ["1", "2", "3", "4", "5"] {

@@ -1,15 +1,16 @@
-//! lab.toml, and what is true without one.
+//! lab.toml: its settings, their defaults and their limits.
 
 use crate::objective::Objective;
+use crate::text::toml_error;
 use anyhow::{Context, Result, bail};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What the file is called.
+/// The file's name.
 pub const FILE: &str = "lab.toml";
 
-/// Which way is better.
+/// Which of two values of the objective is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
@@ -28,71 +29,73 @@ impl Goal {
     }
 }
 
-/// The whole file. Every key has a default: without a lab.toml this is what holds.
+/// The whole file. Every key has a default, which holds without a lab.toml too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Relative to lab.toml.
+    /// Path of the kernel, relative to lab.toml.
     pub kernel: Option<String>,
-    /// A command line for `sh -c`; absent: the built-in harness.
+    /// A command line for `sh -c`. `None` means the built-in harness.
     pub harness: Option<String>,
     pub device: Target,
-    /// The result line that is the measure.
+    /// Key of the result line that is the measure.
     pub objective: Objective,
     pub goal: Goal,
+    /// Seconds after which a run is ended, more than 0 and at most 1,000,000.
     pub time_limit_s: f64,
+    /// MiB of output after which a run is ended, from 1 to 65,536.
     pub output_limit_mib: u64,
-    pub compile: Compile,
-    pub measure: Measure,
-    pub watch: Watch,
-    pub auto: Auto,
+    pub compile: CompileConfig,
+    pub measure: MeasureConfig,
+    pub watch: WatchConfig,
+    pub auto: AutoConfig,
 }
 
-/// What the screen decides by itself.
+/// Decisions that the screen makes by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Auto {
-    /// By the rule of [`crate::decide::auto`].
+pub struct AutoConfig {
+    /// Whether the screen keeps and discards by the rule of `decide::auto`.
     pub decide: bool,
 }
 
 /// How the built-in harness measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Measure {
-    /// Of the timed launches on save and of `lab run`.
+pub struct MeasureConfig {
+    /// Milliseconds for the timed launches on save and of `lab run`, from 1 to 600,000.
     pub budget_ms: u64,
-    /// Percent: two speeds whose ratio's interval reaches into ± this count as the same.
+    /// Percent, from 0.01 to 50: two speeds count as the same where the interval of their ratio reaches into ± this.
     pub same_within: f64,
-    /// Percent: a save stops measuring where the interval's half width is no more.
+    /// Percent, from 0.01 to 50: a save stops measuring once the interval's half width is no more than this.
     pub narrow: f64,
-    /// `lab measure`: untimed launches at the beginning of each process of the kernel's …
+    /// `lab measure`: untimed launches at the start of each trial.
     pub warm_up: usize,
-    /// … timed launches of a trial …
+    /// `lab measure`: timed launches of a trial, at least 2.
     pub iterations: usize,
-    /// … and trials, each with a new process.
+    /// `lab measure`: trials, each with a new process, at least 1.
     pub trials: usize,
-    /// `lab measure` ends after this, whatever is missing.
+    /// `lab measure`: seconds after which it ends, also where trials are missing.
     pub limit_s: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Compile {
-    /// Passed to the compiler as they are.
+pub struct CompileConfig {
+    /// Passed to the compiler unchanged.
     pub options: Vec<String>,
-    /// `sm_90`; absent: what the device is.
+    /// As in `sm_90`. `None` means the device's own.
     pub arch: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Watch {
-    /// Further files that a verdict depends on, relative to lab.toml.
+pub struct WatchConfig {
+    /// More files that a verdict depends on, relative to lab.toml.
     pub extra: Vec<String>,
-    /// A save is taken up after this much quiet (less once the file was closed) …
+    /// Milliseconds without an event after which a save is judged; fewer once the file was closed.
     pub quiet_ms: u64,
-    /// … but no later than this after its first event.
+    /// Milliseconds after a save's first event at which it is judged in any case.
     pub ceiling_ms: u64,
 }
 
@@ -106,17 +109,17 @@ impl Default for Config {
             goal: Goal::Maximize,
             time_limit_s: 60.0,
             output_limit_mib: 64,
-            compile: Compile::default(),
-            measure: Measure::default(),
-            watch: Watch::default(),
-            auto: Auto::default(),
+            compile: CompileConfig::default(),
+            measure: MeasureConfig::default(),
+            watch: WatchConfig::default(),
+            auto: AutoConfig::default(),
         }
     }
 }
 
-impl Default for Measure {
+impl Default for MeasureConfig {
     fn default() -> Self {
-        Measure {
+        MeasureConfig {
             budget_ms: 250,
             same_within: 0.5,
             narrow: 0.25,
@@ -128,9 +131,9 @@ impl Default for Measure {
     }
 }
 
-impl Measure {
+impl MeasureConfig {
     fn check(&self) -> Result<()> {
-        let Measure { budget_ms, same_within, narrow, warm_up, iterations, trials, limit_s } = *self;
+        let MeasureConfig { budget_ms, same_within, narrow, warm_up, iterations, trials, limit_s } = *self;
         if !(1..=600_000).contains(&budget_ms) {
             bail!("measure.budget_ms = {budget_ms}: it must be from 1 to 600000 milliseconds");
         }
@@ -153,14 +156,14 @@ impl Measure {
     }
 }
 
-impl Default for Watch {
+impl Default for WatchConfig {
     fn default() -> Self {
-        Watch { extra: Vec::new(), quiet_ms: 30, ceiling_ms: 500 }
+        WatchConfig { extra: Vec::new(), quiet_ms: 30, ceiling_ms: 500 }
     }
 }
 
 impl Config {
-    /// The lab.toml that holds in `folder`: the nearest one upwards, no further than `root`.
+    /// The lab.toml of `folder`: the nearest one upwards, no further than `root`.
     pub fn find(folder: &Path, root: &Path) -> Option<PathBuf> {
         folder
             .ancestors()
@@ -176,15 +179,15 @@ impl Config {
         Config::parse(&text, &file.display().to_string())
     }
 
-    /// `shown_as` is what errors call the file.
+    /// Reads the text of a lab.toml. Errors call the file `shown_as`.
     pub fn parse(text: &str, shown_as: &str) -> Result<Config> {
-        let config: Config =
-            toml::from_str(text).map_err(|error| anyhow::anyhow!(complaint(text, shown_as, &error)))?;
+        let config: Config = toml::from_str(text)
+            .map_err(|error| anyhow::anyhow!(toml_error::explain(text, shown_as, &error)))?;
         config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
         Ok(config)
     }
 
-    /// What a type cannot say.
+    /// Checks what the types do not: limits of numbers, and that the objective names a result line.
     fn check(&self) -> Result<()> {
         if !(self.time_limit_s.is_finite() && self.time_limit_s > 0.0 && self.time_limit_s <= 1e6) {
             bail!("time_limit_s = {}: it must be more than 0 and at most 1000000 seconds", self.time_limit_s);
@@ -208,73 +211,6 @@ impl Config {
             );
         }
         Ok(())
-    }
-}
-
-/// What the parser says of a file, with its place.
-pub fn complaint(text: &str, shown_as: &str, error: &toml::de::Error) -> String {
-    let at = error.span().map_or(0, |span| span.start);
-    let said = unquoted(text.get(at..).unwrap_or_default(), error.message());
-    format!("{}: {}", place(text, shown_as, at), said.unwrap_or_else(|| in_words(error.message())))
-}
-
-/// What the parser's words come to where `rest` of the file begins with a value that is none.
-fn unquoted(rest: &str, message: &str) -> Option<String> {
-    let guesses = ["string values must be quoted", "invalid float", "invalid boolean"];
-    if !guesses.iter().any(|guess| message.starts_with(guess)) {
-        return None;
-    }
-    let word = rest.split(|c: char| c.is_whitespace() || ",]}#\"'".contains(c)).next().unwrap_or_default();
-    Some(match word.to_lowercase().as_str() {
-        "" => "here a value is wanted".to_owned(),
-        small @ ("true" | "false") => format!("{word} is written {small}"),
-        small if small.starts_with(|c: char| c.is_alphabetic() || "~./$".contains(c)) => {
-            format!("{word} must stand in quotes: \"{word}\"")
-        }
-        _ => return None,
-    })
-}
-
-/// Where this byte of a file is, as editors take it: `FILE:LINE:COLUMN`, from 1, columns in characters.
-pub fn place(text: &str, shown_as: &str, at: usize) -> String {
-    let before = &text.as_bytes()[..at.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let begin = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
-    format!("{shown_as}:{line}:{column}")
-}
-
-/// The parser's message, with a suggestion where a name is not known.
-fn in_words(message: &str) -> String {
-    if let Some((found, wanted)) =
-        message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "))
-    {
-        let wanted = match wanted {
-            "a boolean" => "true or false",
-            "a string" => "a text in quotes",
-            "a sequence" => "a list",
-            "f64" | "i64" | "u64" | "u32" | "usize" => "a number",
-            other => other,
-        };
-        return format!("here stands {}, and {wanted} is wanted", found.replace('`', ""));
-    }
-    let mut names = message.split('`').skip(1).step_by(2);
-    let Some((wrong, known)) = names.next().map(|wrong| (wrong, names.collect::<Vec<_>>())) else {
-        return message.to_owned();
-    };
-    if !message.starts_with("unknown") {
-        return message.to_owned();
-    }
-    // Of a key, or of one of the words that a key may have.
-    let what = if message.starts_with("unknown variant") { "value" } else { "key" };
-    let near = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), *name))
-        .filter(|(distance, name)| *distance <= name.len().max(4) / 2)
-        .min();
-    match near {
-        Some((_, name)) => format!("unknown {what} '{wrong}' (did you mean '{name}'?)"),
-        None => format!("unknown {what} '{wrong}': known are {}", known.join(", ")),
     }
 }
 
@@ -308,7 +244,7 @@ mod tests {
                 .contains("lab.toml:2:1: unknown key 'budget' (did you mean 'budget_ms'?)")
         );
         assert!(error("[auto]\ndecides = true\n").contains("(did you mean 'decide'?)"));
-        assert!(error("zzzzzzzzzzzz = 1\n").contains("known are kernel, harness"));
+        assert!(error("zzzzzzzzzzzz = 1\n").contains("it is one of kernel, harness"));
     }
 
     #[test]
@@ -318,12 +254,12 @@ mod tests {
         );
         assert_eq!(
             error("goal = \"bigger\""),
-            "lab.toml:1:8: unknown value 'bigger': known are maximize, minimize"
+            "lab.toml:1:8: unknown value 'bigger': it is one of maximize, minimize"
         );
         assert!(error("time_limit_s = -1").contains("more than 0"));
         assert_eq!(
             error("\ntime_limit_s = \"long\""),
-            "lab.toml:2:16: here stands string \"long\", and a number is wanted"
+            "lab.toml:2:16: expected a number, found string \"long\""
         );
         assert!(error("output_limit_mib = 0").contains("from 1"));
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));

@@ -1,31 +1,32 @@
-//! results.tsv: one row an experiment, six columns, for people and scripts.
+//! The ledger, results.tsv: one row for each experiment, six columns, for people and scripts.
 //!
-//! It is appended to, under a lock, in one write. The one exception is a row of the lab's own that is told in other
-//! words or taken back: that line is replaced in one step, and every other byte stays ([`replace`]). What somebody
-//! wrote into it by hand stays as it is; a row that cannot be read is a problem to show, never one to repair.
+//! A row is appended under a lock, in one write. [`replace`] is the one exception: a describe or an undo replaces the
+//! line of one row in one step, and every other byte stays. Lines that somebody wrote by hand stay as they are. A row that
+//! cannot be read is reported and not repaired.
 
 mod edit;
 
 pub use edit::{Edit, replace};
 
+use crate::disk::lock;
 use crate::project::Project;
 use crate::run::experiment::{Row, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// The header line.
 pub const COLUMNS: [&str; 6] =
     ["commit", "throughput_sps", "kernel_us", "correctness", "status", "description"];
 
-/// Rows of the emulated device have a file of their own, so that no file mixes the two.
+/// Path of the ledger. Rows of the emulated device have a file of their own: their times say nothing about a GPU.
 pub fn path(project: &Project, emulated: bool) -> PathBuf {
     project.root.join(if emulated { "results.cpu.tsv" } else { "results.tsv" })
 }
 
-/// Appends one row. On an error nothing of it is in the file.
+/// Appends one row, and the header to an empty file. On an error the file is as it was.
 pub fn append(path: &Path, row: &Row) -> Result<()> {
     let fail = |error: io::Error| {
         let remedy = match error.kind() {
@@ -36,38 +37,25 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
                 "make room on the disk"
             }
             io::ErrorKind::IsADirectory => "move the folder away",
-            _ => "see to it",
+            _ => "remove the cause",
         };
         anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
     };
-    let mut file = locked(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
+    let mut file = lock::wait(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
         None => text.extend(line(&COLUMNS.map(str::to_owned))?),
         Some(b'\n') => {}
-        // A half-written last line, by whomever, is ended and left as it is.
+        // A last line without its end stays as it is, and the row begins a line of its own.
         Some(_) => text.push(b'\n'),
     }
     text.extend(line(&fields(row))?);
     file.write_all(&text).and_then(|()| file.sync_data()).map_err(|error| {
-        // Half a row of ours is taken back; what was there before is not touched.
+        // Removes what was written of the row. If that fails too, the half row is reported when the file is read.
         let _ = file.set_len(length);
         fail(error)
     })
-}
-
-/// The file of that name, locked. Whoever waits for the lock may get that of a file which was replaced meanwhile, and
-/// what is written into it would be lost: then it is opened anew.
-fn locked(path: &Path, how: &OpenOptions) -> io::Result<File> {
-    loop {
-        let file = how.open(path)?;
-        file.lock()?;
-        let (held, named) = (file.metadata()?, std::fs::metadata(path));
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
-            return Ok(file);
-        }
-    }
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
@@ -100,22 +88,24 @@ fn fields(row: &Row) -> [String; 6] {
     ]
 }
 
-/// One clean line: a tab or a newline would break the row.
+/// A description as one clean line: a tab or a newline would break the row.
 pub fn description(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     sanitise::text(&words.join(" "))
 }
 
-/// What is in a ledger: the rows that can be read, and what is wrong with the others.
+/// The content of a ledger.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
+    /// The rows that can be read, in the file's order.
     pub rows: Vec<Row>,
+    /// What is wrong with the others, each with file and line.
     pub problems: Vec<String>,
 }
 
-/// A ledger that is not there is empty.
+/// Reads a ledger. A missing file is an empty ledger.
 pub fn read(path: &Path) -> Ledger {
-    // A pipe or a device by that name would be read for ever.
+    // Reading a pipe or a device of that name might never end.
     let plain = std::fs::metadata(path).and_then(|about| match about.is_file() {
         true => std::fs::read(path),
         false => Err(io::Error::other("it is no plain file")),
@@ -134,7 +124,7 @@ pub fn read(path: &Path) -> Ledger {
 
 fn parse(text: &str, name: &str) -> Ledger {
     let mut ledger = Ledger::default();
-    // No field is quoted, so that one bad line cannot take the next with it: a tab ends a field, whatever is in it.
+    // No field is quoted: a stray quote in one line must not swallow the next line.
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(b'\t')
         .quoting(false)
@@ -145,7 +135,7 @@ fn parse(text: &str, name: &str) -> Ledger {
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).unwrap_or(false) {
         let line = record.position().map_or(0, |at| first_line(text, at));
-        // Of a file with the other system's line ends.
+        // The file may have been written with CR LF.
         let fields: Vec<&str> =
             record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
         let is_blank = fields.iter().all(|field| field.trim().is_empty());
@@ -160,7 +150,7 @@ fn parse(text: &str, name: &str) -> Ledger {
     ledger
 }
 
-/// The number of a record's line, from 1: the reader begins a record at the empty lines in front of it.
+/// The number of a record's line, from 1. The csv reader counts the empty lines in front of a record as its beginning.
 fn first_line(text: &str, at: &csv::Position) -> u64 {
     let rest = text.as_bytes().get(at.byte() as usize..).unwrap_or_default();
     at.line() + rest.iter().take_while(|byte| **byte == b'\n').count() as u64
@@ -227,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_with_a_remedy() {
+    fn a_failed_append_names_a_remedy() {
         let temp = tempfile::tempdir().unwrap();
         let error = append(temp.path(), &sample("x")).unwrap_err().to_string();
         assert!(error.contains("move the folder away"), "{error}");
@@ -236,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_by_hand_are_read_or_named() {
+    fn rows_written_by_hand_are_read_or_reported() {
         let ledger = parse(
             "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n\
              aaa\tfast\t1\tpass\tkeep\tx\n\nbbb\t1\t1\tpass\tkept\tx\nccc\t1\t1\tok\tkeep\tx\nddd\t2\t1\tfail\tcrash\t\n\
@@ -267,7 +257,7 @@ mod tests {
         )
     }
 
-    /// A file with this row in it, in whatever company, and where its line begins and ends.
+    /// A file with this row between other text, and where its line begins and ends.
     fn in_company(before: &str, row: &Row, after: &str, end: &str) -> (Vec<u8>, std::ops::Range<usize>) {
         let before = if before.is_empty() || before.ends_with('\n') {
             before.to_owned()
@@ -295,7 +285,7 @@ mod tests {
         }
         assert!(path.symlink_metadata().unwrap().is_symlink());
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        // Its description was changed by hand: it is still the only one of that commit and status.
+        // Its description was changed by hand, but it is still the only row of that commit and status.
         assert!(replace(&path, &sample("never written"), Edit::TakeOut).unwrap());
         assert_eq!(std::fs::read_to_string(&real).unwrap(), "# mine\r\nhalf a li");
         assert!(!replace(&path, &sample("new words"), Edit::TakeOut).unwrap());
@@ -316,7 +306,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// One line is another, and every other byte is the same.
+        /// One line changes, and every other byte stays.
         #[test]
         fn an_edit_changes_one_line_and_no_other_byte(
             row in rows(), before in "[a-z\t\r\n\u{80}-\u{ff}]{0,60}", after in any::<String>(), text in any::<String>(),
@@ -339,7 +329,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Whatever was there stays, byte for byte, and every row comes back.
+        /// Every byte that was there stays, and every row is read back.
         #[test]
         fn appending_never_rewrites_and_rows_come_back(before in any::<String>(), added in prop::collection::vec(rows(), 1..4)) {
             let temp = tempfile::tempdir().unwrap();

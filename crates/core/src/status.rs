@@ -3,16 +3,16 @@
 use crate::decide::{self, Allowed, Snapshot};
 use crate::inputs;
 use crate::project::Project;
-use crate::repo::{self, Head};
+use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
-use crate::store::index::Shelf;
+use crate::store::RunIndex;
 use anyhow::Result;
 
 /// What one look at disk and git found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct ProjectStatus {
     pub head: Head,
     /// What the rules of keep, discard and undo look at. Its candidate is the run that a decision without a number
     /// would be about.
@@ -27,7 +27,7 @@ pub struct Status {
     pub check: Option<Record>,
 }
 
-impl Status {
+impl ProjectStatus {
     /// Fingerprint of the inputs on disk; the error says why the kernel cannot be read.
     pub fn present(&self) -> std::result::Result<&Fingerprint, &str> {
         self.snapshot.present.as_ref().map(|present| &present.fingerprint).map_err(String::as_str)
@@ -44,29 +44,24 @@ impl Status {
     }
 }
 
-/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
-pub fn status(project: &Project) -> Result<Status> {
-    look(project, &Shelf::open(project))
-}
-
-/// Reads where things stand. Call [`Shelf::refresh`] first: `shelf` keeps the runs that it read before.
-pub fn look(project: &Project, shelf: &Shelf) -> Result<Status> {
+/// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectStatus> {
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
-    let last = decide::last(project, shelf).filter(|record| record.verdict.is_some());
+    let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
         Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
-        _ => shelf.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
+        _ => index.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
     };
-    let check = shelf.find(|b| {
+    let check = index.find(|b| {
         let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
-    let candidate = decide::default_run(project, shelf, present);
-    Ok(Status {
-        head: repo::head(project)?,
-        snapshot: decide::snapshot(project, shelf, &inputs, candidate.as_ref())?,
-        ended: shelf.ended(),
+    let candidate = decide::default_run(project, index, present);
+    Ok(ProjectStatus {
+        head: repo::head(repo)?,
+        snapshot: decide::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
+        ended: index.ended(),
         last,
         judged,
         check,

@@ -1,7 +1,7 @@
 //! What is typed before a keep or a discard: the subject of the commit and, folded away until asked for, the trailers
 //! under it.
 
-use lab_core::message::{Key, Message};
+use lab_core::message::{Message, TrailerKey};
 use lab_core::run::RunId;
 use tui_input::Input;
 
@@ -15,7 +15,7 @@ pub const LONG: usize = 72;
 #[derive(Clone, Debug)]
 pub struct Field {
     /// `None` of the subject.
-    pub key: Option<Key>,
+    pub key: Option<TrailerKey>,
     pub input: Input,
 }
 
@@ -35,8 +35,8 @@ pub struct Draft {
 impl Draft {
     /// `tested` is what the verdict says already.
     pub fn new(run: RunId, tested: String) -> Self {
-        let trailers = Key::KNOWN.into_iter().map(|key| {
-            let input = if key == Key::Tested { Input::new(tested.clone()) } else { Input::default() };
+        let trailers = TrailerKey::KNOWN.into_iter().map(|key| {
+            let input = if key == TrailerKey::Tested { Input::new(tested.clone()) } else { Input::default() };
             Field { key: Some(key), input }
         });
         let subject = Field { key: None, input: Input::default() };
@@ -55,7 +55,7 @@ impl Draft {
         (self.run, self.at, self.problem) = (run, 0, None);
         for field in &mut self.fields {
             let text = field.input.value().to_owned();
-            let is_untouched = field.key == Some(Key::Tested) && text == self.tested;
+            let is_untouched = field.key == Some(TrailerKey::Tested) && text == self.tested;
             field.input = Input::new(if is_untouched { tested.clone() } else { text });
         }
         self.tested = tested;
@@ -108,7 +108,7 @@ impl Draft {
     pub fn complete(&mut self) {
         let field = &mut self.fields[self.at];
         let typed = field.input.value().trim().to_lowercase();
-        let words = field.key.as_ref().map_or(&[][..], Key::words);
+        let words = field.key.as_ref().map_or(&[][..], TrailerKey::words);
         let mut near = words.iter().filter(|word| word.starts_with(&typed));
         if let (false, Some(word), None) = (typed.is_empty(), near.next(), near.next()) {
             field.input = Input::new((*word).to_owned());
@@ -117,7 +117,7 @@ impl Draft {
 
     /// The words of the trailer that is typed into, where it has some.
     pub fn words(&self) -> &'static [&'static str] {
-        self.fields[self.at].key.as_ref().map_or(&[], Key::words)
+        self.fields[self.at].key.as_ref().map_or(&[], TrailerKey::words)
     }
 
     /// The next of them or the one before, round the end through none at all.
@@ -147,7 +147,7 @@ impl Draft {
     /// `otherwise` is the subject where none was typed.
     pub fn message(&self, otherwise: &str) -> Message {
         let subject = if self.subject().is_empty() { otherwise } else { self.subject() };
-        let value = |key: &Key, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
+        let value = |key: &TrailerKey, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
         let trailers = self.fields.iter().filter_map(|field| {
             let key = field.key.clone()?;
             let value = value(&key, field.input.value());

@@ -13,7 +13,7 @@ use super::views::View;
 
 /// Where the keys of an action work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum KeyScope {
     /// In every view, but not in a dialog.
     Screen,
     /// In one view.
@@ -24,45 +24,45 @@ pub enum Place {
     Question,
 }
 
-impl Place {
-    pub const ALL: [Place; 8] = [
-        Place::Screen,
-        Place::In(View::Bench),
-        Place::In(View::Source),
-        Place::In(View::Results),
-        Place::In(View::Git),
-        Place::In(View::Device),
-        Place::Input,
-        Place::Question,
+impl KeyScope {
+    pub const ALL: [KeyScope; 8] = [
+        KeyScope::Screen,
+        KeyScope::In(View::Bench),
+        KeyScope::In(View::Source),
+        KeyScope::In(View::Results),
+        KeyScope::In(View::Git),
+        KeyScope::In(View::Device),
+        KeyScope::Input,
+        KeyScope::Question,
     ];
 
     /// The heading of its actions on the help page.
     pub fn heading(self) -> String {
         match self {
-            Place::Screen => "Everywhere".to_owned(),
-            Place::In(view) => format!("In the view {}", view.name()),
-            Place::Input => "In an input line".to_owned(),
-            Place::Question => "In a question".to_owned(),
+            KeyScope::Screen => "Everywhere".to_owned(),
+            KeyScope::In(view) => format!("In the view {}", view.name()),
+            KeyScope::Input => "In an input line".to_owned(),
+            KeyScope::Question => "In a question".to_owned(),
         }
     }
 
-    /// Its name in the user's config. Empty for [`Place::Screen`], whose keys are in `[keys]` itself.
+    /// Its name in the user's config. Empty for [`KeyScope::Screen`], whose keys are in `[keys]` itself.
     pub fn name(self) -> &'static str {
         match self {
-            Place::Screen => "",
-            Place::In(View::Bench) => "bench",
-            Place::In(View::Source) => "source",
-            Place::In(View::Results) => "results",
-            Place::In(View::Git) => "git",
-            Place::In(View::Device) => "device",
-            Place::Input => "input",
-            Place::Question => "question",
+            KeyScope::Screen => "",
+            KeyScope::In(View::Bench) => "bench",
+            KeyScope::In(View::Source) => "source",
+            KeyScope::In(View::Results) => "results",
+            KeyScope::In(View::Git) => "git",
+            KeyScope::In(View::Device) => "device",
+            KeyScope::Input => "input",
+            KeyScope::Question => "question",
         }
     }
 
     /// Whether the action of `binding` can be bound here.
-    pub fn hears(self, binding: &Binding) -> bool {
-        self == binding.place || matches!((self, binding.place), (Place::In(_), Place::Screen))
+    pub fn accepts(self, binding: &Binding) -> bool {
+        self == binding.scope || matches!((self, binding.scope), (KeyScope::In(_), KeyScope::Screen))
     }
 }
 
@@ -70,7 +70,7 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     pub action: Action,
-    pub place: Place,
+    pub scope: KeyScope,
     /// Its name in the config, the palette and messages.
     pub name: &'static str,
     /// What it does, in one sentence.
@@ -82,7 +82,7 @@ pub struct Binding {
 }
 
 macro_rules! actions {
-    ($($place:ident$(($view:ident))? $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
+    ($($scope:ident$(($view:ident))? $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         /// What a key can do.
         pub enum Action { $($action),* }
@@ -90,7 +90,7 @@ macro_rules! actions {
         /// All actions, in the order of the help page.
         pub const TABLE: &[Binding] = &[$(Binding {
             action: Action::$action,
-            place: Place::$place$((View::$view))?,
+            scope: KeyScope::$scope$((View::$view))?,
             name: $name,
             doc: $doc,
             keys: &[$($key),*],
@@ -192,22 +192,19 @@ pub fn manual() -> String {
         "# Keys\n\nThe default keys of the screen. `[keys]` in your config.toml changes them; an action without a key is in the palette (`:`).\n\n\
          This page is generated from the table in `crates/tui/src/keymap.rs`; a test fails if it is out of date.\n",
     );
-    for place in Place::ALL {
-        if TABLE.iter().all(|b| b.place != place) {
+    for scope in KeyScope::ALL {
+        if TABLE.iter().all(|b| b.scope != scope) {
             continue;
         }
-        out.push_str(&format!(
-            "\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n",
-            place.heading()
-        ));
-        for binding in TABLE.iter().filter(|b| b.place == place) {
+        out += &format!("\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n", scope.heading());
+        for binding in TABLE.iter().filter(|b| b.scope == scope) {
             let keys: Vec<String> = binding
                 .keys
                 .iter()
                 .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
                 .collect();
             let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys.join(" ") };
-            out.push_str(&format!("| {keys} | {} | {} |\n", binding.name, binding.doc));
+            out += &format!("| {keys} | {} | {} |\n", binding.name, binding.doc);
         }
     }
     out

@@ -9,6 +9,8 @@
 //! From the bottom up: [`views`] (which panes there are), [`state`] (what the screen knows), [`widgets`], [`panes`],
 //! [`model`], [`mod@update`] and [`draw`].
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod chart;
 pub mod diff;
 pub mod draft;

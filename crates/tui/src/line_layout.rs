@@ -1,4 +1,5 @@
-//! Source on a screen: a line as it is in its file, with its looks by byte, becomes the columns that are seen.
+//! Lays out a line of source: the text of the line and the styles of its bytes become the visible columns, with tabs expanded and
+//! control characters replaced.
 
 use super::text::width;
 use lab_core::text::sanitise::visible;
@@ -7,17 +8,23 @@ use ratatui::text::Span;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
-/// Columns between two tab stops.
+/// The number of columns between two tab stops.
 pub const TAB: usize = 4;
 
-/// How some bytes of a line look. In order, and apart from each other.
-pub type Look = (Range<usize>, Style);
+/// The style of some bytes of a line. A layer is a list of them, in order and without overlap.
+pub type StyledRange = (Range<usize>, Style);
 
-/// The columns `left..left + columns` of a line. `layers` of looks lie over `base`, the last on top. Tabs become blanks;
-/// what a terminal would take for a command, and what would hide or reorder text, gets a sign in its place. Looks at
-/// no more of the line than lies left of its last column.
-pub fn lay(text: &str, base: Style, layers: &[&[Look]], left: usize, columns: usize) -> Vec<Span<'static>> {
-    let mut out = Pieces { left, right: left.saturating_add(columns), spans: Vec::new(), column: 0 };
+/// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`, the last layer last. Tabs become blanks.
+/// Characters that a terminal would obey, and those that hide or reorder text, are replaced by a visible symbol. The text past the
+/// last column is not read.
+pub fn layout_line(
+    text: &str,
+    base: Style,
+    layers: &[&[StyledRange]],
+    left: usize,
+    columns: usize,
+) -> Vec<Span<'static>> {
+    let mut out = Builder { left, right: left.saturating_add(columns), spans: Vec::new(), column: 0 };
     let mut next = vec![0; layers.len()];
     for (at, letter) in text.char_indices() {
         if out.column >= out.right {
@@ -37,14 +44,15 @@ pub fn lay(text: &str, base: Style, layers: &[&[Look]], left: usize, columns: us
     out.spans
 }
 
-struct Pieces {
+/// The spans of the visible columns so far.
+struct Builder {
     left: usize,
     right: usize,
     spans: Vec<Span<'static>>,
     column: usize,
 }
 
-impl Pieces {
+impl Builder {
     fn put(&mut self, letter: char, style: Style) {
         if letter == '\t' {
             for _ in 0..TAB - self.column % TAB {
@@ -63,7 +71,7 @@ impl Pieces {
             return;
         }
         if from < self.left {
-            // The edge cuts a wide character: blanks in its place.
+            // The left edge halves a wide character: its visible columns are blank.
             for _ in self.left..to {
                 self.push(' ', style);
             }
@@ -80,7 +88,7 @@ impl Pieces {
     }
 }
 
-/// The letter, or the sign in its place.
+/// The character, or the visible symbol that replaces it.
 fn shown(letter: char) -> char {
     match letter {
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
@@ -90,8 +98,8 @@ fn shown(letter: char) -> char {
     }
 }
 
-/// Columns of what was laid.
-pub fn laid(spans: &[Span]) -> usize {
+/// The width of spans, in columns.
+pub fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
@@ -102,11 +110,11 @@ mod tests {
     use ratatui::style::Modifier;
 
     fn text(line: &str, left: usize, columns: usize) -> String {
-        lay(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
+        layout_line(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
     }
 
     #[test]
-    fn tabs_lead_to_the_next_stop_and_wide_letters_are_never_cut() {
+    fn tabs_go_to_the_next_stop_and_wide_characters_are_never_halved() {
         assert_eq!(text("\ta\tb", 0, 80), "    a   b");
         assert_eq!(text("\ta\tb", 3, 4), " a  ");
         assert_eq!(text("漢字かな", 0, 5), "漢字");
@@ -114,15 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_or_hide_gets_a_sign() {
+    fn characters_that_a_terminal_obeys_or_hides_are_replaced() {
         assert_eq!(text("a\x1b[31m\u{202e}b\r", 0, 80), "a␛[31m\u{fffd}b␍");
     }
 
     #[test]
-    fn the_upper_look_lies_over_the_lower_one() {
+    fn the_last_layer_is_on_top() {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let dim = Style::new().add_modifier(Modifier::DIM);
-        let spans = lay("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
+        let spans = layout_line("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
         let seen: Vec<(&str, Modifier)> =
             spans.iter().map(|s| (s.content.as_ref(), s.style.add_modifier)).collect();
         let both = Modifier::BOLD | Modifier::DIM;
@@ -134,9 +142,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_never_takes_more_than_its_columns(line in "(\\PC|\t|\x1b|\r){0,60}", left in 0usize..40, room in 0usize..40) {
-            let spans = lay(&line, Style::new(), &[], left, room);
-            prop_assert!(laid(&spans) <= room);
+        fn a_line_never_takes_more_than_its_columns(line in "(\\PC|\t|\x1b|\r){0,60}", left in 0usize..40, columns in 0usize..40) {
+            let spans = layout_line(&line, Style::new(), &[], left, columns);
+            prop_assert!(spans_width(&spans) <= columns);
             prop_assert!(spans.iter().all(|span| span.content.chars().all(|c| !c.is_control())));
         }
     }

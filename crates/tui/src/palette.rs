@@ -1,7 +1,7 @@
 //! The palette: every action by its name, with its key. Actions that cannot be used now say why. A number is a row to go
 //! to, as in vim.
 
-use crate::keymap::{Binding, Place, TABLE};
+use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::views::Pane;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -25,7 +25,7 @@ pub enum PaletteRows {
 
 /// The actions that the palette lists.
 fn actions() -> Vec<&'static Binding> {
-    let is_listed = |b: &&Binding| matches!(b.place, Place::Screen | Place::In(_));
+    let is_listed = |b: &&Binding| matches!(b.scope, KeyScope::Screen | KeyScope::In(_));
     TABLE.iter().filter(is_listed).collect()
 }
 

@@ -2,16 +2,16 @@
 
 use crate::highlight::Highlighted;
 use crate::request::Preferences;
-use crate::source::{Source, Which};
+use crate::source::{Source, SourceVersion};
 use crate::theme::Theme;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::project::Project;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry};
 use lab_core::run::RunId;
 use lab_core::runner::follow::Batch;
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::Report;
 use lab_protocol::telemetry::Reading;
@@ -39,7 +39,7 @@ pub enum RepositoryReply {
 /// A reply of the view loader.
 #[derive(Debug)]
 pub enum ViewReply {
-    Details(Box<Whole>),
+    Details(Box<ExperimentDetails>),
     Comparison(Box<Compared>),
     Source(Box<Source>),
     Graph(Result<GraphPage, String>),
@@ -68,7 +68,7 @@ pub struct DeviceReading {
 /// A reply of the highlighter: the colours of a text, with that very text.
 #[derive(Debug)]
 pub struct HighlightReply {
-    pub which: Which,
+    pub which: SourceVersion,
     pub text: Arc<[u8]>,
     pub colours: Highlighted,
 }
@@ -76,7 +76,7 @@ pub struct HighlightReply {
 /// What one look at disk and git found. Each part stands for itself: a damaged ledger does not hide the commits.
 #[derive(Debug)]
 pub struct Overview {
-    pub status: Result<Status, String>,
+    pub status: Result<ProjectStatus, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,
 }

@@ -1,11 +1,11 @@
 //! What `update` asks the workers for: one enum for each worker. The threads that answer are the `lab` binary's; no worker
 //! is known here. [`crate::reply`] holds the answers.
 
-use crate::chart::Glyphs;
-use crate::diff::Around;
+use crate::chart::SymbolSet;
+use crate::diff::ContextLines;
 use crate::layout::Layout;
 use crate::settings::Settings;
-use crate::source::{Asked, Which};
+use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
 use lab_core::message::Message;
 use lab_core::run::RunId;
@@ -51,17 +51,17 @@ pub enum RepositoryRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewRequest {
     /// The details of an experiment.
-    Details(Key, Around),
+    Details(Key, ContextLines),
     /// Two experiments side by side, the older first.
-    Compare([Key; 2], Around),
+    Compare([Key; 2], ContextLines),
     /// The kernel, and what it is compared with.
-    Source(Asked),
+    Source(SourceRequest),
     /// The newest commits of all branches.
     Graph,
     /// The commits that follow, of the same walk.
     MoreGraph,
     /// The details of a commit, by its full id.
-    Commit(String, Around),
+    Commit(String, ContextLines),
 }
 
 /// A request to the settings worker, which answers with a [`crate::reply::SettingsReply`].
@@ -86,7 +86,7 @@ pub enum TelemetryRequest {
 /// A request to the highlighter, which answers with a [`crate::reply::HighlightReply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighlightRequest {
-    pub which: Which,
+    pub which: SourceVersion,
     pub text: Arc<str>,
 }
 
@@ -95,7 +95,7 @@ pub struct HighlightRequest {
 pub struct Preferences {
     pub settings: Settings,
     pub theme: Theme,
-    pub glyphs: Glyphs,
+    pub symbols: SymbolSet,
 }
 
 /// What the terminal reports besides keys; nothing unless the user asked for it.

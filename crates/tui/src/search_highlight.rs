@@ -1,29 +1,35 @@
-//! What a search finds in a text, and how it stands out.
+//! Finds the matches of a search and highlights them.
 
 use super::theme::Theme;
 use ratatui::text::{Line, Span};
 
-/// Byte ranges of `needle` in `text`. A needle without capitals finds capitals too.
+/// The byte ranges of `needle` in `text`. A needle without capitals also matches capitals.
+///
+/// ```
+/// use lab_tui::search_highlight::find_all;
+/// assert_eq!(find_all("Error: ERROR", "error"), [0..5, 7..12]);
+/// assert_eq!(find_all("Error: ERROR", "Error"), [0..5]);
+/// ```
 pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
     if needle.is_empty() {
         return Vec::new();
     }
     if needle.chars().any(char::is_uppercase) {
-        return text.match_indices(needle).map(|(at, found)| at..at + found.len()).collect();
+        return text.match_indices(needle).map(|(at, text)| at..at + text.len()).collect();
     }
-    // Only ASCII is folded: then every byte stays where it was.
+    // Only ASCII letters are compared without case: then every byte keeps its position.
     let folded = text.to_ascii_lowercase();
-    folded.match_indices(&needle.to_ascii_lowercase()).map(|(at, found)| at..at + found.len()).collect()
+    folded.match_indices(&needle.to_ascii_lowercase()).map(|(at, text)| at..at + text.len()).collect()
 }
 
-/// The line, with what was searched for in it standing out; across the borders of its spans too.
+/// Returns the line with the matches of `needle` highlighted. A match may cross the borders of the line's spans.
 pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
     if needle.is_empty() {
         return line;
     }
     let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
-    let found = find_all(&text, needle);
-    if found.is_empty() {
+    let matches = find_all(&text, needle);
+    if matches.is_empty() {
         return line;
     }
     let mut begin = 0;
@@ -31,18 +37,18 @@ pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
     for span in &line.spans {
         let end = begin + span.content.len();
         let mut at = begin;
-        let mut put = |until: usize, is_found: bool| {
+        let mut push = |until: usize, is_match: bool| {
             if at < until {
-                let style = if is_found { span.style.patch(theme.search_match()) } else { span.style };
+                let style = if is_match { span.style.patch(theme.search_match()) } else { span.style };
                 spans.push(Span::styled(text[at..until].to_owned(), style));
                 at = until;
             }
         };
-        for range in &found {
-            put(range.start.clamp(begin, end), false);
-            put(range.end.clamp(begin, end), true);
+        for range in &matches {
+            push(range.start.clamp(begin, end), false);
+            push(range.end.clamp(begin, end), true);
         }
-        put(end, false);
+        push(end, false);
         begin = end;
     }
     Line { spans, ..line }
@@ -53,21 +59,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_letters_find_capitals_and_capitals_only_themselves() {
+    fn small_letters_match_capitals_and_capitals_only_themselves() {
         assert_eq!(find_all("Error: ERROR", "error"), [0..5, 7..12]);
         assert_eq!(find_all("Error: ERROR", "ERR").first(), Some(&(7..10)));
         assert!(find_all("x", "").is_empty());
     }
 
     #[test]
-    fn what_is_found_stands_out_across_spans_and_no_letter_is_lost() {
+    fn matches_are_highlighted_across_spans_and_no_letter_is_lost() {
         let theme = Theme::plain();
         let line = |parts: &[&str]| Line::from_iter(parts.iter().map(|part| (*part).to_owned()));
         let seen = |line: &Line| -> Vec<(String, bool)> {
             line.spans.iter().map(|s| (s.content.to_string(), s.style == theme.search_match())).collect()
         };
         let marked = mark(line(&["one wa", "rp a", " row"]), "Warp", &theme);
-        assert_eq!(marked.to_string(), "one warp a row", "a capital finds only itself");
+        assert_eq!(marked.to_string(), "one warp a row", "a capital matches only itself");
         let marked = mark(line(&["one wa", "rp a", " row"]), "warp", &theme);
         let wanted = [("one ", false), ("wa", true), ("rp", true), (" a", false), (" row", false)];
         assert_eq!(seen(&marked), wanted.map(|(text, is)| (text.to_owned(), is)));

@@ -6,25 +6,25 @@ use std::time::Duration;
 const LIFETIME: Duration = Duration::from_secs(6);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum MessageLevel {
     Info,
     Warning,
     Error,
 }
 
-impl Level {
+impl MessageLevel {
     pub fn sign(self) -> &'static str {
         match self {
-            Level::Info => "·",
-            Level::Warning => "!",
-            Level::Error => "✗",
+            MessageLevel::Info => "·",
+            MessageLevel::Warning => "!",
+            MessageLevel::Error => "✗",
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusMessage {
-    pub level: Level,
+    pub level: MessageLevel,
     pub text: String,
     expires: Option<Duration>,
 }
@@ -35,8 +35,8 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    pub fn say(&mut self, level: Level, text: impl Into<String>, now: Duration) {
-        let expires = (level != Level::Error).then(|| now + LIFETIME);
+    pub fn say(&mut self, level: MessageLevel, text: impl Into<String>, now: Duration) {
+        let expires = (level != MessageLevel::Error).then(|| now + LIFETIME);
         let text = crate::text::printable(&text.into()).into_owned();
         self.message = Some(StatusMessage { level, text, expires });
     }
@@ -47,7 +47,7 @@ impl StatusLine {
 
     /// A key was pressed: removes an error. True where there was one.
     pub fn acknowledge(&mut self) -> bool {
-        let is_error = self.message.as_ref().is_some_and(|m| m.level == Level::Error);
+        let is_error = self.message.as_ref().is_some_and(|m| m.level == MessageLevel::Error);
         if is_error {
             self.message = None;
         }
@@ -82,11 +82,11 @@ mod tests {
     fn information_expires_and_an_error_goes_with_a_key() {
         let start = Duration::from_secs(100);
         let mut line = StatusLine::default();
-        line.say(Level::Info, "kept", start);
+        line.say(MessageLevel::Info, "kept", start);
         assert!(!line.acknowledge());
         assert!(!line.tick(start + Duration::from_secs(1)));
         assert!(line.tick(start + LIFETIME));
-        line.say(Level::Error, "no git", start);
+        line.say(MessageLevel::Error, "no git", start);
         assert!(!line.tick(start + LIFETIME * 100));
         assert!(line.acknowledge());
         assert_eq!(line.message(), None);

@@ -1,5 +1,5 @@
-//! The table of experiments: which rows, in which order. It is arranged anew where the history, the order or the
-//! filter is another, so that a frame looks at no more rows than it shows.
+//! The table of experiments: which rows are shown, in which order. The rows are filtered and sorted when the history, the order or the
+//! filter changes, so that drawing a frame touches only the rows that it shows.
 
 mod column;
 mod filter;
@@ -11,48 +11,50 @@ use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Key};
 use std::collections::HashMap;
 
-/// By which column, and whether its largest comes first.
+/// The column that the rows are sorted by, and whether its largest value comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
     pub column: Column,
     pub descending: bool,
 }
 
-/// What a row has to say that its experiment alone does not.
+/// What a row shows beyond its experiment: comparisons with other experiments and with the present kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
-    /// Over the best that was kept before it, of the same kernel on the same device; minus one.
+pub struct RowFacts {
+    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device. `None` where nothing was
+    /// kept before.
     pub over_best: Option<f64>,
-    /// It is about another kernel than the screen.
+    /// It is an experiment with another kernel than the screen's.
     pub of_another_kernel: bool,
     /// It was measured on another device than the present one.
     pub on_another_device: bool,
-    /// What a search for text looks through.
+    /// Commit and description in small letters, for words of the filter.
     text: String,
 }
 
-/// What the present figures are of: everything else is marked.
+/// The present kernel and device. Rows of another kernel or device are marked.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct TableContext<'a> {
     pub kernel: &'a str,
     pub device: Option<&'a str>,
     pub emulated: bool,
     pub goal: Goal,
 }
 
+/// The table's order, filter and marks, and the rows that result from them.
 #[derive(Clone, Debug)]
 pub struct Table {
     sort: Sort,
     filter: Filter,
-    /// One of each experiment, in the order of the history.
-    facts: Vec<Facts>,
-    /// Places in the history, the topmost row first.
+    /// One entry for each experiment, in the order of the history.
+    facts: Vec<RowFacts>,
+    /// Indices into the history, the topmost row first.
     order: Vec<usize>,
-    /// Columns in which no row has anything to say.
-    silent: Vec<Column>,
-    /// The kernel, the device and whether it is an emulated one that all of this was told beside.
+    /// Columns in which no row has a value.
+    empty_columns: Vec<Column>,
+    /// The kernel, the device and whether the device is emulated, that the facts were computed for.
     here: (String, Option<String>, bool),
-    /// To be compared; the oldest mark first.
+    /// The experiments that are marked for a comparison, the oldest mark first.
     marked: Vec<Key>,
 }
 
@@ -63,7 +65,7 @@ impl Default for Table {
             filter: Filter::default(),
             facts: Vec::new(),
             order: Vec::new(),
-            silent: Vec::new(),
+            empty_columns: Vec::new(),
             here: Default::default(),
             marked: Vec::new(),
         }
@@ -79,7 +81,7 @@ impl Table {
         &self.filter
     }
 
-    /// Rows that are shown, of all there are.
+    /// The number of rows that the filter accepts.
     pub fn len(&self) -> usize {
         self.order.len()
     }
@@ -88,34 +90,34 @@ impl Table {
         self.order.is_empty()
     }
 
-    /// Places in the history, the topmost row first.
+    /// Indices into the history, the topmost row first.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// Of the experiment at this place in the history.
-    pub fn facts(&self, place: usize) -> Option<&Facts> {
-        self.facts.get(place)
+    /// The facts of the experiment at `index` in the history.
+    pub fn facts(&self, index: usize) -> Option<&RowFacts> {
+        self.facts.get(index)
     }
 
-    /// The row of the experiment at this place in the history.
-    pub fn row_of(&self, place: usize) -> Option<usize> {
-        self.order.iter().position(|p| *p == place)
+    /// The row of the experiment at `index` in the history. `None` where the filter leaves it out.
+    pub fn row_of(&self, index: usize) -> Option<usize> {
+        self.order.iter().position(|other| *other == index)
     }
 
-    /// What it knows of the rows was told beside this very kernel and device.
-    pub fn knows(&self, here: &Here) -> bool {
+    /// Whether the facts were computed for this kernel and device.
+    pub fn is_for(&self, here: &TableContext) -> bool {
         let (kernel, device, emulated) = &self.here;
         kernel == here.kernel && device.as_deref() == here.device && *emulated == here.emulated
     }
 
-    /// No row has anything to say in this column.
-    pub fn is_silent(&self, column: Column) -> bool {
-        self.silent.contains(&column)
+    /// Whether no row has a value in this column.
+    pub fn has_no_values(&self, column: Column) -> bool {
+        self.empty_columns.contains(&column)
     }
 
-    /// The history is another, or the place.
-    pub fn learn(&mut self, history: &[Experiment], here: Here) {
+    /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
+    pub fn set_history(&mut self, history: &[Experiment], here: TableContext) {
         self.here = (here.kernel.to_owned(), here.device.map(str::to_owned), here.emulated);
         let mut best: HashMap<(Option<&str>, Option<&str>, bool), f64> = HashMap::new();
         self.facts.clear();
@@ -129,7 +131,7 @@ impl Table {
                     best.insert(of, figure);
                 }
             }
-            Facts {
+            RowFacts {
                 over_best: figure.zip(before).map(|(a, b)| a / b - 1.0).filter(|r| r.is_finite()),
                 of_another_kernel: experiment.kernel.as_deref().is_some_and(|k| k != here.kernel),
                 on_another_device: experiment.emulated != here.emulated
@@ -137,26 +139,26 @@ impl Table {
                 text: format!("{} {}", experiment.row.commit, experiment.row.description).to_lowercase(),
             }
         }));
-        let says = |column: Column| {
+        let has_values = |column: Column| {
             let mut rows = history.iter().zip(&self.facts).enumerate();
-            rows.any(|(place, (e, facts))| match column {
-                // The place in the history says no time.
+            rows.any(|(index, (e, facts))| match column {
+                // `value` orders rows without a time by their index.
                 Column::When => e.decided.is_some(),
-                _ => column.value(place, e, facts).is_some(),
+                _ => column.value(index, e, facts).is_some(),
             })
         };
-        self.silent = Column::ALL.into_iter().filter(|column| !says(*column)).collect();
+        self.empty_columns = Column::ALL.into_iter().filter(|column| !has_values(*column)).collect();
         self.marked.retain(|key| history.iter().any(|e| e.is(key)));
         self.arrange(history);
     }
 
-    /// By the next column, its best first.
+    /// Sorts by the next column, its best value first.
     pub fn sort_by_next(&mut self, history: &[Experiment], goal: Goal) {
         let column = self.sort.column.next();
         self.sort_by(column, column.is_descending(goal), history);
     }
 
-    /// By this column, its best first; the other way round where it is sorted by it already.
+    /// Sorts by this column, its best value first. Reverses the order where the rows are sorted by this column already.
     pub fn sort_by_head(&mut self, column: Column, history: &[Experiment], goal: Goal) {
         match self.sort.column == column {
             true => self.reverse(history),
@@ -164,6 +166,7 @@ impl Table {
         }
     }
 
+    /// Reverses the order.
     pub fn reverse(&mut self, history: &[Experiment]) {
         self.sort_by(self.sort.column, !self.sort.descending, history);
     }
@@ -173,6 +176,7 @@ impl Table {
         self.arrange(history);
     }
 
+    /// Shows the rows that a filter accepts.
     pub fn filter_by(&mut self, filter: Filter, history: &[Experiment]) {
         self.filter = filter;
         self.arrange(history);
@@ -182,11 +186,11 @@ impl Table {
         let Table { sort, filter, facts, order, .. } = self;
         order.clear();
         let all = history.iter().zip(facts.iter()).enumerate();
-        order.extend(all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text)).map(|(place, _)| place));
-        // Newest first among those that are alike.
+        order.extend(all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text)).map(|(index, _)| index));
+        // Of equal rows the newest comes first.
         order.reverse();
-        let value = |place: usize| sort.column.value(place, &history[place], &facts[place]);
-        order.sort_by(|a, b| column::compare(&value(*a), &value(*b), sort.descending));
+        let value = |index: usize| sort.column.value(index, &history[index], &facts[index]);
+        order.sort_by(|a, b| column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending));
     }
 
     pub fn is_marked(&self, key: &Key) -> bool {
@@ -197,7 +201,7 @@ impl Table {
         &self.marked
     }
 
-    /// Marks it, or takes its mark away. Two are compared: a third mark takes the oldest one's place.
+    /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third mark removes the oldest.
     pub fn mark(&mut self, key: Key) {
         if let Some(at) = self.marked.iter().position(|k| *k == key) {
             self.marked.remove(at);

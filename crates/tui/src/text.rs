@@ -1,21 +1,27 @@
-//! Text as the terminal measures it: widths in columns, slices that never cut a wide character in
-//! half, and a last filter for what must not reach a terminal.
+//! Text measured in columns of the terminal: widths, cuts that never halve a wide character, wrapping, and a filter for characters
+//! that must not reach a terminal. CJK characters and most emoji are two columns wide, combining marks none.
 
 use lab_core::text::sanitise::visible;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that `text` takes.
+/// The width of `text`, in columns.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// At most `columns` of `text`; where something was cut the last column is `…`.
+/// `text` in at most `columns` columns. Where it was cut, the last column is `…`.
+///
+/// ```
+/// use lab_tui::text::fit;
+/// assert_eq!(fit("kernel", 6), "kernel");
+/// assert_eq!(fit("kernels", 6), "kerne…");
+/// ```
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if columns == 0 {
         return Cow::Borrowed("");
     }
-    // Looks at no more than it shows: a line may be very long.
+    // Only the part that is shown is measured: a line may be very long.
     let end = end_within(text, columns);
     if end == text.len() {
         return Cow::Borrowed(text);
@@ -25,7 +31,7 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// `text` cut to `columns` and filled up with blanks to exactly that many.
+/// `text` in exactly `columns` columns: cut, or filled with blanks at the right.
 pub fn pad(text: &str, columns: usize) -> String {
     let mut out = fit(text, columns).into_owned();
     let missing = columns.saturating_sub(width(&out));
@@ -33,15 +39,15 @@ pub fn pad(text: &str, columns: usize) -> String {
     out
 }
 
-/// The same, with the text at the right end.
+/// `text` in exactly `columns` columns: cut, or filled with blanks at the left.
 pub fn pad_left(text: &str, columns: usize) -> String {
     let cut = fit(text, columns);
     let missing = columns.saturating_sub(width(&cut));
     " ".repeat(missing) + &cut
 }
 
-/// The columns `from..from + columns` of `text`. A wide character that the left edge cuts becomes
-/// a blank, one that the right edge cuts is left out.
+/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes a blank; one that the right
+/// edge halves is left out.
 pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
     if from == 0 {
         return Cow::Borrowed(&text[..end_within(text, columns)]);
@@ -61,7 +67,7 @@ pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
     Cow::Borrowed("")
 }
 
-/// Byte index of the longest prefix that takes at most `columns`.
+/// The byte length of the longest prefix of at most `columns` columns.
 fn end_within(text: &str, columns: usize) -> usize {
     let mut used = 0;
     for (index, letter) in text.char_indices() {
@@ -73,35 +79,29 @@ fn end_within(text: &str, columns: usize) -> usize {
     text.len()
 }
 
-/// Breaks `text` at blanks into lines of at most `columns`; a longer word is cut.
+/// Breaks `text` at white space into lines of at most `columns` columns. A word that is wider than a line is cut. Runs of white space
+/// count as one blank. Without a word there is no line.
+///
+/// ```
+/// use lab_tui::text::wrap;
+/// assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+/// assert_eq!(wrap("漢字かな", 5), ["漢字", "かな"]);
+/// ```
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(1);
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word = word;
-        if !line.is_empty() && width(&line) + 1 + width(word) > columns {
-            lines.push(std::mem::take(&mut line));
-        }
-        while width(word) > columns {
-            let end = end_within(word, columns).max(word.chars().next().map_or(1, char::len_utf8));
-            lines.push(word[..end].to_owned());
-            word = &word[end..];
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.is_empty() {
+        return Vec::new();
     }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
+    let options = textwrap::Options::new(columns.max(1))
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+    textwrap::wrap(&words.join(" "), options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// [`wrap`] into at most so many lines; where something was cut the last ends in `…`.
+/// [`wrap`] into at most `rows` lines. Where text was cut, the last line ends in `…`.
 pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
-    // Looks at no more than it may show: a line may be very long.
+    // Only the part that may be shown is wrapped: a line may be very long.
     let mut lines = match text.char_indices().nth((columns + 1) * rows * 2) {
         Some((end, _)) => wrap(&format!("{} …", &text[..end]), columns),
         None => wrap(text, columns),
@@ -115,8 +115,8 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without what would disturb a terminal or hide in it: all that is not [`visible`]. Run lines are clean already; this is for
-/// descriptions, paths and messages of others.
+/// `text` without the characters that a terminal would obey or hide (those that are not [`visible`]). Tabs and line feeds become
+/// blanks. Lines of run.log are filtered where they are read; this is for descriptions, paths and foreign messages.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(visible) {
         return Cow::Borrowed(text);
@@ -129,6 +129,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_wide_character_is_never_cut_in_half() {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn text_that_fits_is_unchanged() {
         assert_eq!(fit("abc", 3), "abc");
         assert_eq!(fit("abcd", 3), "ab…");
         assert_eq!(fit("abc", 0), "");
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_the_rows_is_marked_as_cut() {
+    fn text_that_does_not_fit_into_the_rows_ends_in_an_ellipsis() {
         assert_eq!(wrap_to("one two three", 7, 2), ["one two", "three"]);
         assert_eq!(wrap_to("one two three four five", 7, 2), ["one two", "three …"]);
         assert_eq!(wrap_to(&"x".repeat(1000), 3, 2), ["xxx", "xx…"]);
@@ -167,5 +168,15 @@ mod tests {
     #[test]
     fn control_sequences_and_bidirectional_marks_are_dropped() {
         assert_eq!(printable("a\u{1b}[31m\u{202e}b\tc"), "a[31mb c");
+    }
+
+    proptest! {
+        #[test]
+        fn wrapped_lines_fit_and_hold_every_word(text in "([a-z]{1,9}|漢|字|-|é| |\\t){0,30}", columns in 2usize..12) {
+            let lines = wrap(&text, columns);
+            prop_assert!(lines.iter().all(|line| width(line) <= columns && !line.is_empty()), "{lines:?}");
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
     }
 }

@@ -1,12 +1,14 @@
-//! One measurement at a time on one GPU, whoever runs it: a lock on a file, free again when it is
-//! dropped or its process dies. Measuring takes it alone; what else launches on the device (verifying, work
-//! ahead on standby) shares it, so that it never runs beside a measurement. Building never takes it.
+//! A lock on a GPU, so that nothing else runs on it while a kernel is measured, whoever starts it.
 //!
-//! The file is named by the GPU's identifier, because CUDA_VISIBLE_DEVICES gives one GPU several ordinals,
-//! and lies in `/tmp`, because two users of one host share neither a cache folder nor XDG_RUNTIME_DIR. There
-//! anybody may have put anything, so it is opened as a plain file only, never through a link, never written to,
-//! and readable is enough to lock it. Where that fails, the user's own cache folder holds it. Containers
-//! with a `/tmp` of their own do not see each other: there NVML's list of processes tells.
+//! Measuring takes the lock exclusively. Other launches share it: verifying, and work ahead on standby. Building does
+//! not take it. The lock is on a file, so it is free again when the guard is dropped or the process dies.
+//!
+//! The file is named by the GPU's identifier, because CUDA_VISIBLE_DEVICES gives one GPU several ordinals. It lies in
+//! `/tmp`, because two users of one host share neither a cache folder nor XDG_RUNTIME_DIR. Anybody may have put
+//! anything there, so the file is opened only if it is a plain file, never through a link, and it is never written
+//! to; reading permission is enough to lock it. If that fails, a file in the user's own cache folder is used.
+//! Containers with a `/tmp` of their own do not see each other's lock; then the list of processes from NVML shows the
+//! others.
 
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
@@ -17,34 +19,35 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How a device is used.
+/// How a run uses the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceUse {
-    /// Nobody else may launch meanwhile.
+    /// Nothing else may launch meanwhile.
     Measuring,
-    /// Others may launch too, but nobody may measure.
+    /// Others may launch too, and nobody may measure.
     Launching,
 }
 
-/// Between two looks at a lock that somebody holds.
-const A_MOMENT: Duration = Duration::from_millis(5);
+/// Interval at which a lock that is taken is tried again.
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// Longer than one who waits looks away: whoever takes a lock again and again leaves this gap.
-const GAP: Duration = Duration::from_millis(10);
+/// Pause before a launch that nobody waits for. It is longer than `POLL_EVERY`, so that a run that waits gets its
+/// turn.
+const IDLE_PAUSE: Duration = Duration::from_millis(10);
 
-/// A device's lock, not taken yet.
+/// A device's lock, not taken.
 #[derive(Clone, Debug)]
 pub struct DeviceLock {
-    /// Where its file may lie, best first.
-    places: Vec<PathBuf>,
+    /// Where the file may lie; the first that can be used counts.
+    files: Vec<PathBuf>,
 }
 
-/// Holds it until it is dropped.
+/// Holds the lock until it is dropped.
 #[derive(Debug)]
 pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] File);
 
 impl DeviceLock {
-    /// `None` on the emulated device, whose times mean nothing.
+    /// The lock of this device; `None` on the emulated device, whose times mean nothing.
     pub fn of(device: &DeviceInfo, cache_dir: &Path) -> Option<DeviceLock> {
         let name = if device.uuid.is_empty() { &device.name } else { &device.uuid };
         (!device.emulated).then(|| DeviceLock::in_folders(name, &[Path::new("/tmp"), cache_dir]))
@@ -53,54 +56,53 @@ impl DeviceLock {
     fn in_folders(name: &str, folders: &[&Path]) -> DeviceLock {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let file = format!("lab-device-{}.lock", name.chars().map(plain).collect::<String>());
-        DeviceLock { places: folders.iter().map(|folder| folder.join(&file)).collect() }
+        DeviceLock { files: folders.iter().map(|folder| folder.join(&file)).collect() }
     }
 
-    /// `None` where somebody holds it so that this use must wait.
+    /// Takes the lock if it is free for this use; `None` if it is not. Returns an error if no file can be locked.
     pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
         let mut failed = None;
-        for place in &self.places {
-            match try_at(place, wanted) {
+        for file in &self.files {
+            match try_at(file, wanted) {
                 Ok(held) => return Ok(held),
-                Err(error) => failed = Some((place, error)),
+                Err(error) => failed = Some((file, error)),
             }
         }
-        let Some((place, error)) = failed else { return Ok(None) };
-        Err(Stop::Lab(format!("the device's lock {}: {error}", place.display())))
+        let Some((file, error)) = failed else { return Ok(None) };
+        Err(Stop::Lab(format!("the lock file {} of the device cannot be used: {error}", file.display())))
     }
 
-    /// Waits for it, for as long as `patience`; `busy` is called once where there is something to wait
-    /// for. `None` where patience was not enough.
+    /// Waits for the lock, up to `patience`. Calls `on_wait` once if it has to wait. `None` if the time is up.
     pub fn take(
         &self,
         wanted: DeviceUse,
         patience: Duration,
-        busy: impl FnOnce() -> io::Result<()>,
+        on_wait: impl FnOnce() -> io::Result<()>,
     ) -> Result<Option<LockGuard>, Stop> {
         let deadline = Instant::now() + patience;
-        let mut busy = Some(busy);
+        let mut on_wait = Some(on_wait);
         loop {
             if let Some(held) = self.try_take(wanted)? {
                 return Ok(Some(held));
             }
-            if let Some(busy) = busy.take() {
-                busy()?;
+            if let Some(on_wait) = on_wait.take() {
+                on_wait()?;
             }
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            std::thread::sleep(A_MOMENT);
+            std::thread::sleep(POLL_EVERY);
         }
     }
 
-    /// For launches that nobody waits for: shares it once it is free, unless something else is `due` before.
-    pub fn take_while_idle(&self, mut due: impl FnMut() -> bool) -> Option<LockGuard> {
-        while !due() {
-            std::thread::sleep(GAP);
+    /// Waits for the lock to launch, and returns `None` when `interrupted` returns true.
+    pub fn take_while_idle(&self, mut interrupted: impl FnMut() -> bool) -> Option<LockGuard> {
+        while !interrupted() {
+            std::thread::sleep(IDLE_PAUSE);
             match self.try_take(DeviceUse::Launching) {
                 Ok(Some(held)) => return Some(held),
                 Ok(None) => {}
-                // What waits for the device's turn will say it.
+                // A run that needs the lock reports the same error.
                 Err(_) => return None,
             }
         }
@@ -109,7 +111,7 @@ impl DeviceLock {
 }
 
 fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
-    // Somebody may remove the file between opening and locking it: then it locks nothing.
+    // If somebody removes the file between opening and locking it, the lock protects nothing: try again.
     for _ in 0..8 {
         let file = open(place)?;
         let locked = match wanted {
@@ -126,20 +128,20 @@ fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
             return Ok(Some(LockGuard(file)));
         }
     }
-    Err(io::Error::other("it is removed again and again"))
+    Err(io::Error::other("it was removed each time it was opened"))
 }
 
-/// The file, made where it is missing. Opening without O_CREAT first: in a folder that all may write to, the
-/// system refuses O_CREAT on a file of another user's (fs.protected_regular).
+/// Opens the file, or creates it. Tries without O_CREAT first: in a folder that everybody may write to, Linux refuses
+/// O_CREAT on another user's file (fs.protected_regular).
 fn open(place: &Path) -> io::Result<File> {
-    // A FIFO must not block.
+    // NONBLOCK, so that opening a FIFO does not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let all_may_read = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
     let opened = match rustix::fs::open(place, flags, Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => {
             match rustix::fs::open(place, flags | OFlags::CREATE | OFlags::EXCL, all_may_read) {
                 Ok(made) => {
-                    // Whatever the umask left of it.
+                    // The umask may have taken permissions away.
                     rustix::fs::fchmod(&made, all_may_read)?;
                     Ok(made)
                 }
@@ -150,7 +152,7 @@ fn open(place: &Path) -> io::Result<File> {
         other => other,
     };
     let file = File::from(opened?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a plain file")) }
 }
 
 #[cfg(test)]
@@ -164,7 +166,7 @@ mod tests {
 
     fn here(folder: &Path) -> (DeviceLock, PathBuf) {
         let lock = DeviceLock::in_folders(NAME, &[folder]);
-        let place = lock.places[0].clone();
+        let place = lock.files[0].clone();
         (lock, place)
     }
 
@@ -179,7 +181,7 @@ mod tests {
         let other = DeviceLock::in_folders("GPU-another", &[folder.path()]);
         let measuring = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         assert!(!is_free(&lock, DeviceUse::Measuring) && !is_free(&lock, DeviceUse::Launching));
-        assert!(is_free(&other, DeviceUse::Measuring), "another device's lock is another one");
+        assert!(is_free(&other, DeviceUse::Measuring), "each device has its own lock");
         drop(measuring);
         let launching = lock.try_take(DeviceUse::Launching).unwrap().unwrap();
         assert!(is_free(&lock, DeviceUse::Launching) && !is_free(&lock, DeviceUse::Measuring));
@@ -188,24 +190,24 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_once_and_not_for_ever() {
+    fn a_waiting_run_is_notified_once_and_gives_up() {
         let folder = tempfile::tempdir().unwrap();
         let (lock, _) = here(folder.path());
         let held = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
-        let mut told = 0;
-        let mut tell = || {
-            told += 1;
+        let mut notified = 0;
+        let mut notify = || {
+            notified += 1;
             Ok(())
         };
-        assert!(lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut tell).unwrap().is_none());
-        assert!(lock.take_while_idle(|| true).is_none(), "an order that is due does not wait");
+        assert!(lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut notify).unwrap().is_none());
+        assert!(lock.take_while_idle(|| true).is_none(), "an interrupted launch does not wait");
         let waiting = {
             let lock = lock.clone();
             std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())))
         };
         drop(held);
         let second = waiting.join().unwrap().unwrap();
-        assert!(second.is_some() && told == 1);
+        assert!(second.is_some() && notified == 1);
         drop(second);
         assert!(lock.take_while_idle(|| false).is_some());
     }
@@ -216,7 +218,7 @@ mod tests {
         let (lock, place) = here(folder.path());
         assert!(is_free(&lock, DeviceUse::Measuring));
         let mode = fs::metadata(&place).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o644, "all may read it, whatever the umask");
+        assert_eq!(mode, 0o644, "everybody may read it, whatever the umask");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o444)).unwrap();
         assert!(is_free(&lock, DeviceUse::Measuring));
     }
@@ -225,12 +227,12 @@ mod tests {
     fn a_link_or_a_pipe_in_its_place_is_not_touched() {
         let (public, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let lock = DeviceLock::in_folders(NAME, &[public.path(), own.path()]);
-        let treasure = own.path().join("treasure");
-        symlink(&treasure, &lock.places[0]).unwrap();
+        let target = own.path().join("target");
+        symlink(&target, &lock.files[0]).unwrap();
         assert!(is_free(&lock, DeviceUse::Measuring));
-        assert!(!treasure.exists() && lock.places[1].is_file(), "the user's own folder holds it instead");
-        fs::remove_file(&lock.places[0]).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &lock.places[0], rustix::fs::FileType::Fifo, Mode::RUSR, 0)
+        assert!(!target.exists() && lock.files[1].is_file(), "the user's own folder holds it instead");
+        fs::remove_file(&lock.files[0]).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &lock.files[0], rustix::fs::FileType::Fifo, Mode::RUSR, 0)
             .unwrap();
         assert!(is_free(&lock, DeviceUse::Measuring));
     }
@@ -241,7 +243,7 @@ mod tests {
         let (lock, place) = here(folder.path());
         let held = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         fs::remove_file(&place).unwrap();
-        assert!(is_free(&lock, DeviceUse::Measuring), "it is made anew");
+        assert!(is_free(&lock, DeviceUse::Measuring), "the file is created again");
         drop(held);
     }
 }

@@ -1,9 +1,10 @@
-//! The element types of tensors, and their bytes.
+//! The element types of tensors, and how a cell is encoded in bytes.
 
 use half::{bf16, f16};
 use lab_device::POISON;
 use serde::{Deserialize, Serialize};
 
+/// An element type, named as in problem.toml.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
@@ -14,6 +15,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// The name in problem.toml.
     pub fn word(self) -> &'static str {
         match self {
             Dtype::F32 => "f32",
@@ -23,6 +25,7 @@ impl Dtype {
         }
     }
 
+    /// Bytes of a cell.
     pub fn size(self) -> usize {
         match self {
             Dtype::F32 | Dtype::I32 => 4,
@@ -30,7 +33,7 @@ impl Dtype {
         }
     }
 
-    /// The value of one cell, exactly.
+    /// The exact value of one cell. NaN if `cell` has another length than the type.
     pub fn decode(self, cell: &[u8]) -> f64 {
         match (self, cell) {
             (Dtype::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
@@ -41,7 +44,7 @@ impl Dtype {
         }
     }
 
-    /// Appends the nearest cell to `value`.
+    /// Appends the cell that is nearest to `value`, in little endian.
     pub fn encode(self, value: f64, to: &mut Vec<u8>) {
         match self {
             Dtype::F32 => to.extend((value as f32).to_le_bytes()),
@@ -51,7 +54,7 @@ impl Dtype {
         }
     }
 
-    /// Whether a cell still holds what it was poisoned with.
+    /// Returns whether a cell still holds the poison that outputs are filled with before a launch.
     pub fn is_poison(self, cell: &[u8]) -> bool {
         POISON.to_le_bytes().starts_with(cell)
     }

@@ -4,8 +4,11 @@ use crate::dtype::Dtype;
 use lab_protocol::report::Histogram;
 use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 
-/// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
-/// `matched` of all cells.
+/// How far a cell may be off: `
+/// got − want
+/// ≤ atol + rtol·
+/// want
+/// `, for at least the fraction `matched` of all cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     pub atol: f64,
@@ -14,10 +17,11 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
+    /// Only equal cells pass.
     pub const EXACT: Tolerance = Tolerance { atol: 0.0, rtol: 0.0, matched: 1.0 };
 
-    /// The error in units of what is allowed: 1 is the limit, and infinite where a number is
-    /// missing. Infinities and NaN are right where they are expected.
+    /// The error in units of what is allowed: 1 is the limit. Infinite if a number is missing. An expected infinity
+    /// or NaN has no error.
     fn error(&self, got: f64, want: f64) -> f64 {
         if got == want || (got.is_nan() && want.is_nan()) {
             return 0.0;
@@ -27,7 +31,7 @@ impl Tolerance {
     }
 }
 
-/// A cell that is wrong: its place, and what is there.
+/// A wrong cell: its flat index, its value and the expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellMismatch {
     pub index: usize,
@@ -35,21 +39,21 @@ pub struct CellMismatch {
     pub want: f64,
 }
 
-/// What came of comparing one tensor.
+/// The result of comparing one tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TensorComparison {
     pub cells: usize,
-    /// The largest error in units of the tolerance.
+    /// The largest error, in units of the tolerance.
     pub error: f64,
-    /// The flat index of the first cell with that error; `None` where all are equal.
+    /// The flat index of the first cell with that error; `None` if all cells are equal.
     pub worst: Option<usize>,
     /// How many errors are how large.
     pub counts: Histogram,
-    /// Cells over the tolerance, whatever the reason.
+    /// Cells beyond the tolerance, for any reason.
     pub mismatched: usize,
-    /// Of these: NaN or infinite where a number was expected.
+    /// Among these: cells that are NaN or infinite where a finite number was expected.
     pub not_finite: usize,
-    /// Of these: cells that the kernel never wrote.
+    /// Among these: cells that the kernel never wrote.
     pub unwritten: usize,
     pub first_mismatch: Option<CellMismatch>,
     pub first_not_finite: Option<CellMismatch>,
@@ -57,19 +61,19 @@ pub struct TensorComparison {
 }
 
 impl TensorComparison {
-    /// The fraction of cells over the tolerance.
+    /// The fraction of cells beyond the tolerance, from 0 to 1.
     pub fn mismatched_fraction(&self) -> f64 {
         if self.cells == 0 { 0.0 } else { self.mismatched as f64 / self.cells as f64 }
     }
 
-    /// Too few matched cells fail, and any cell that is no number or was never written.
+    /// Returns whether enough cells are within the tolerance, and none is not finite or unwritten.
     pub fn passes(&self, tolerance: &Tolerance) -> bool {
         self.not_finite == 0
             && self.unwritten == 0
             && self.mismatched_fraction() <= allowed_mismatch(tolerance)
     }
 
-    /// Two neighbouring stretches of one tensor.
+    /// Joins the results of two neighbouring parts of one tensor.
     fn join(mut self, next: TensorComparison) -> TensorComparison {
         self.counts.join(&next.counts);
         TensorComparison {
@@ -87,19 +91,20 @@ impl TensorComparison {
     }
 }
 
-/// The largest fraction of mismatched cells that passes. `1 − 0.999` is not quite 0.001 in binary;
-/// the rounding must not fail a tensor that is exactly at its limit.
+/// The largest fraction of mismatched cells that passes. In binary, `1 − 0.999` is not quite 0.001; it is rounded, so
+/// that a tensor exactly at its limit passes.
 pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
     ((1.0 - tolerance.matched) * 1e12).round() / 1e12
 }
 
-/// Compares two tensors of the same type and length, on all cores where that pays.
+/// Compares two tensors of the same type and length, on all cores if the tensor is large.
 pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> TensorComparison {
-    /// Fewer cells than this are compared before a thread has started.
+    /// A thread costs more time than comparing fewer cells than this.
     const WORTH_A_THREAD: usize = 1 << 18;
     let cells = got.len().max(want.len()) / dtype.size();
     if got.len() != want.len() {
-        // The worker's client hands over whole buffers only; should it ever not, that fails.
+        // The worker's client returns whole buffers only. Should a length differ all the same, everything counts as
+        // unwritten.
         let error = f64::INFINITY;
         return TensorComparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
     }
@@ -156,7 +161,7 @@ fn compare_stretch(
         sum.first_mismatch.get_or_insert(cell);
     }
     sum.counts = Histogram::of_exponents(&exponents);
-    // Those that were passed over; some of the others are equal too, as 0 and −0.
+    // Equal cells were skipped above. Some of the counted ones are equal too, as 0 and −0.
     sum.counts.exact += sum.cells as u64 - sum.counts.count();
     sum
 }

@@ -1,10 +1,19 @@
-//! Builds a `kernel.cu`, verifies it against an independent reference and measures it, on a CUDA
-//! device or on an emulated one, and writes the result lines of [`lab_protocol::report`].
+//! The judge: builds a kernel.cu, verifies it against an independent reference and measures it, on a CUDA device or on the
+//! emulated cpu device. It writes the result lines of [`lab_protocol::report`].
 //!
-//! From bottom to top: how children of the judge are started and spoken to ([`process`]), the [`worker`] and the
-//! [`compiler`] with their clients, what a device can do ([`probe`]), what is computed and when it is right ([`problem`],
-//! [`gates`]), statistics of timings ([`measure`]), the device's state over a measurement ([`telemetry`]), the tools of
-//! `lab check` ([`check`]), and the [`judge`], which uses all of them and alone writes result lines.
+//! Each module uses only modules above it in this table:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`outcome`], [`dtype`] | why a run ends, element types |
+//! | [`process`] | child processes: supervising them and exchanging requests with them |
+//! | [`compiler`], [`worker`] | the two children, each with its client |
+//! | [`gates`], [`measure`] | comparing outputs, statistics of times |
+//! | [`probe`] | what the device can do, and the bounds that follow |
+//! | [`problem`] | what is computed, and when it is right |
+//! | [`check`] | the tools of `lab check` |
+//! | [`telemetry`], [`device_lock`] | the device's state during a measurement, and who may use it |
+//! | [`judge`] | one run; uses all of the above and alone writes result lines |
 #![forbid(unsafe_code)]
 
 mod atomic_file;

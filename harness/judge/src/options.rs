@@ -1,4 +1,4 @@
-//! What a judge is told.
+//! What a judge is asked to do.
 
 use crate::measure::plan::Plan;
 use crate::process::child::Program;
@@ -7,46 +7,49 @@ use lab_protocol::Tool;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is judged, and how.
+/// What to judge, and how.
 #[derive(Clone, Debug)]
 pub struct JudgeOptions {
     /// The problem's folder.
     pub folder: PathBuf,
-    /// The bytes to judge; `None` is `folder/kernel.cu`.
+    /// The file to judge; `None` is kernel.cu in `folder`.
     pub kernel: Option<PathBuf>,
-    /// The path that diagnostics show; `None` is the kernel's own.
+    /// The path that messages show for the kernel; `None` is the kernel's own path.
     pub shown_as: Option<String>,
-    /// Where the kernel's `#include "…"` is looked up, after the kernel's own folder and `folder`.
+    /// Folders in which the kernel's `#include "…"` is looked up, after the kernel's own folder and `folder`.
     pub include_dirs: Vec<PathBuf>,
+    /// The device to run on.
     pub device: Target,
     /// Further options for the compiler.
     pub compile_options: Vec<String>,
-    /// Architecture to build for; `None` is the device's own.
+    /// The architecture to build for, as in `sm_90`; `None` is the device's own.
     pub arch: Option<String>,
-    /// For what outlives a run; `None` is the user's cache folder.
+    /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
     pub cache_dir: Option<PathBuf>,
-    /// Only the gates, on a start or on shapes that no run has shown: what `lab keep` asks for.
+    /// Checks the gates on inputs that no run has shown, and measures nothing: what `lab keep` asks for.
     pub held_out: bool,
-    /// Instead of judging, run under these tools; none named are all of the device's.
+    /// Instead of judging, runs the kernel under these tools; an empty list is all tools of the device.
     pub check: Option<Vec<Tool>>,
-    /// The compute-sanitizer to use; `None` is the one that is found.
+    /// The compute-sanitizer to use; `None` searches for it.
     pub sanitizer: Option<PathBuf>,
-    /// Where to write every tensor as .npy.
+    /// Folder into which every tensor is written as .npy; `None` writes none.
     pub dump: Option<PathBuf>,
-    /// For the build, and for each launch.
+    /// Limit for the build, and for each launch.
     pub time_limit: Duration,
-    /// Fixes what the run draws, to repeat one; `None` draws anew.
+    /// The seed of inputs, start states and orders, to repeat a run; `None` draws a seed.
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
     pub incumbent: Option<PathBuf>,
-    /// How long is measured.
+    /// How long to measure.
     pub plan: Plan,
+    /// The program that is started as the compiler process.
     pub compiler: Program,
+    /// The program that is started as the worker process.
     pub worker: Program,
 }
 
 impl JudgeOptions {
-    /// Everything but the folder as it is without a lab.toml.
+    /// The options that hold without a lab.toml.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         JudgeOptions {
             folder: folder.into(),
@@ -69,18 +72,19 @@ impl JudgeOptions {
             worker: Program::this(&["harness-worker"]),
         }
     }
+
     /// The file to judge.
     pub fn kernel(&self) -> PathBuf {
         self.kernel.clone().unwrap_or_else(|| self.folder.join("kernel.cu"))
     }
 
-    /// Its name in diagnostics.
+    /// The kernel's path in messages.
     pub fn shown_as(&self) -> String {
         self.shown_as.clone().unwrap_or_else(|| self.kernel().display().to_string())
     }
 
-    /// A text about files of the problem, with their paths where the kernel's is shown: what is
-    /// judged may be a copy, in a folder that nobody knows.
+    /// Replaces the problem folder's path in `text` by the folder that is shown. What is judged may be a copy in a
+    /// folder that the user does not know.
     pub fn as_shown(&self, text: &str) -> String {
         let Some(shown) = &self.shown_as else { return text.to_owned() };
         let own = |folder: &Path| folder.join("").display().to_string();
@@ -90,7 +94,7 @@ impl JudgeOptions {
         )
     }
 
-    /// Every folder that its includes are looked up in.
+    /// Every folder in which the kernel's includes are looked up.
     pub fn all_include_dirs(&self) -> Vec<PathBuf> {
         let kernel = self.kernel();
         let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -100,14 +104,15 @@ impl JudgeOptions {
         folders
     }
 
-    /// Those that are the same for every kernel of the problem.
+    /// The include folders that are the same for every kernel of the problem.
     pub fn include_dirs_of_problem(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.folder.clone()];
         folders.extend(self.include_dirs.iter().cloned());
         folders
     }
 
-    /// The incumbent's file: the option names the file or the folder that holds its kernel.cu. `None` without an incumbent.
+    /// The incumbent's file. The option names the file, or the folder that holds its kernel.cu. `None` without an
+    /// incumbent.
     pub fn incumbent_source(&self) -> Option<PathBuf> {
         let given = self.incumbent.as_ref()?;
         Some(if given.is_dir() { given.join("kernel.cu") } else { given.clone() })

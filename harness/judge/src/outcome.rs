@@ -1,30 +1,30 @@
-//! How judging ends: a verdict on correctness, or the reason why there is none.
+//! How a run ends: with a verdict on correctness, or with the reason why there is none.
 
-/// Why judging ended early. Each becomes a verdict and an exit code.
+/// Why a run ended without a verdict on correctness. The text is written as `stopped:`.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// The problem folder itself is wrong: named file, place, remedy. Exit 64.
+    /// The problem folder is wrong. The text names the file, the place and what to do. Exit code 64.
     #[error("{0}")]
     Problem(String),
-    /// The candidate does not build, or lacks its entry. Exit 2.
+    /// The candidate does not build, or lacks a kernel or a launch statement. Exit code 2.
     #[error("{0}")]
     Build(String),
-    /// The kernel crashed, hung, or its launch failed. Exit 3.
+    /// The kernel crashed or hung, or its launch failed. Exit code 3.
     #[error("{0}")]
     Crash(String),
-    /// The lab's own side failed (disk, device, process). Exit 3.
+    /// The lab itself failed: the disk, the device, a process. Exit code 3.
     #[error("{0}")]
     Lab(String),
 }
 
-/// Result lines are the only thing that problems write.
+/// The only I/O errors that reach this conversion come from writing result lines.
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
-        Stop::Lab(format!("writing the result lines: {error}"))
+        Stop::Lab(format!("the result lines cannot be written: {error}"))
     }
 }
 
-/// A verdict on correctness. The gates themselves were written as result lines.
+/// The verdict on correctness. The gates that led to it were written as result lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correctness {
     Pass,

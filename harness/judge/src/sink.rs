@@ -1,23 +1,25 @@
-//! One place for result lines and for what children print, so that no line splits another.
+//! A sink for result lines that several threads share, so that no line splits another one.
 
+use crate::sync::lock;
 use lab_protocol::report::{Clock, Writer};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Hands out writers to one sink from several threads.
+/// Hands out writers to one sink, for several threads.
 #[derive(Clone)]
 pub struct SharedSink {
     sink: Arc<Mutex<Box<dyn Write + Send>>>,
-    /// Of the run; every writer tells by it when a stage began.
+    /// The start of the run, from which every writer counts the seconds of a stage.
     pub clock: Clock,
 }
 
+/// A sink whose run starts now.
 impl SharedSink {
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         SharedSink { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
     }
 
-    /// A writer whose lines arrive whole: [`Writer`] flushes at the end of each.
+    /// A writer whose lines reach the sink whole: [`Writer`] flushes at the end of each line.
     pub fn writer(&self) -> Writer {
         Writer::new(LineBuffer { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
     }
@@ -35,19 +37,19 @@ impl Write for LineBuffer {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sink = lock(&self.sink);
         let written = sink.write_all(&self.held).and_then(|()| sink.flush());
         self.held.clear();
         written
     }
 }
 
-/// A sink that keeps everything back until it is released.
+/// A sink that holds everything back until it is released. Its clones share it.
 #[derive(Clone)]
 pub struct HeldSink(Arc<Mutex<Holding>>);
 
 struct Holding {
-    /// `None` once it was released.
+    /// What is held back; `None` after the release.
     kept: Option<Vec<u8>>,
     sink: Box<dyn Write + Send>,
 }
@@ -57,7 +59,7 @@ impl HeldSink {
         HeldSink(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
     }
 
-    /// Lets through what was kept, and from now on everything.
+    /// Writes what was held back. From now on everything passes through.
     pub fn release(&self) -> io::Result<()> {
         let mut holding = self.lock();
         let kept = holding.kept.take().unwrap_or_default();
@@ -65,7 +67,7 @@ impl HeldSink {
         holding.sink.flush()
     }
 
-    /// Drops what is kept and whatever comes; false where it was released before.
+    /// Drops what is held back and everything that follows. Returns false if the sink was released before.
     pub fn discard(&self) -> bool {
         let mut holding = self.lock();
         let held = holding.kept.is_some();
@@ -76,7 +78,7 @@ impl HeldSink {
     }
 
     fn lock(&self) -> MutexGuard<'_, Holding> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -102,20 +104,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_comes_first_when_it_is_released() {
+    fn held_lines_come_first_when_the_sink_is_released() {
         let (mut reader, writer) = io::pipe().unwrap();
         let held = HeldSink::new(writer);
         let mut out = SharedSink::new(held.clone()).writer();
         out.line("stage", "build").unwrap();
         held.release().unwrap();
         out.line("correctness", "pass").unwrap();
-        assert!(!held.discard(), "it was heard");
+        assert!(!held.discard(), "the sink was released");
         drop((out, held));
         assert_eq!(io::read_to_string(&mut reader).unwrap(), "stage: build\ncorrectness: pass\n");
     }
 
     #[test]
-    fn what_was_discarded_never_comes() {
+    fn discarded_lines_never_come() {
         let (mut reader, writer) = io::pipe().unwrap();
         let held = HeldSink::new(writer);
         let mut out = SharedSink::new(held.clone()).writer();

@@ -1,4 +1,4 @@
-//! For tests: a device to start a fake one from.
+//! A device for tests that use a fake driver.
 
 use lab_device::DeviceInfo;
 

@@ -5,7 +5,7 @@
 use lab_device::{BuildRequest, DeviceInfo, ExecutionOrder, Image, cuda};
 use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::Correctness;
-use lab_judge::probe::bounds::{self, Cache, Demand};
+use lab_judge::probe::bounds::{self, CacheState, Demand};
 use lab_judge::probe::{self, DeviceFigures};
 use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
@@ -167,7 +167,7 @@ fn the_floor_refuses_a_faked_time_and_no_honest_one() {
     let seconds = (0..4).map(|_| launch(&mut worker, module, "probe_copy", &args, [128, 1024]));
     let seconds = seconds.fold(f64::INFINITY, f64::min);
     let (reads, writes) = (bytes as f64, bytes as f64);
-    let demand = Demand { label: "copy".into(), reads, writes, cache: Cache::Cold, ..Demand::default() };
+    let demand = Demand { label: "copy".into(), reads, writes, cache: CacheState::Cold, ..Demand::default() };
     let (verdict, report) = judged(&figures, &info, &demand, seconds);
     assert_eq!(verdict, Correctness::Pass);
     assert!((50.0..=130.0).contains(&report.number("of_estimate").unwrap()));

@@ -1,17 +1,23 @@
-//! The exit codes of a run.
+//! Exit codes.
 
-/// How `lab run` and `lab harness` exit.
+/// The exit codes of `lab run` and `lab harness`.
+///
+/// ```
+/// use lab_protocol::Exit;
+///
+/// assert_eq!(Exit::NotBuilt as u8, 2);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Passed and measured.
+    /// The kernel is correct, and it was measured.
     Passed = 0,
-    /// Ran; correctness failed.
+    /// The kernel ran and failed a gate.
     Wrong = 1,
-    /// Could not build.
+    /// The kernel does not build.
     NotBuilt = 2,
-    /// Crashed, hung or killed.
+    /// The kernel crashed or hung, or the lab itself failed.
     Crashed = 3,
-    /// Wrong usage.
+    /// Wrong arguments, or a wrong problem.toml.
     Usage = 64,
 }

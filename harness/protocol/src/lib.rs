@@ -1,8 +1,15 @@
-//! What the processes of the lab tell each other: the result lines of run.log ([`report`]), the exit codes of a run
-//! ([`Exit`]), the device a run asks for ([`Target`]), the tools of `lab check` ([`Tool`]), and a GPU's state
-//! ([`telemetry`]).
+//! The data that the processes of the lab exchange.
 //!
-//! This crate opens no device, starts no process and imports no other crate of the lab.
+//! | item | what it is |
+//! |---|---|
+//! | [`report`] | the result lines of run.log, with a reader and a writer |
+//! | [`Exit`] | the exit codes of a run |
+//! | [`Target`] | the device that a run asks for |
+//! | [`Tool`] | the tools of `lab check` |
+//! | [`telemetry`] | the state of a GPU at one moment |
+//! | [`FatalSignal`] | the names of the signals that end a process |
+//!
+//! This crate opens no device, starts no process and uses no other crate of the lab.
 #![forbid(unsafe_code)]
 
 mod exit;

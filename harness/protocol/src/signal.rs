@@ -15,21 +15,24 @@ pub struct FatalSignal {
     pub number: i32,
     /// As in `SIGSEGV`.
     pub name: &'static str,
-    /// What the system calls it, as in `segmentation fault`.
+    /// In words, as in `segmentation fault`.
     pub meaning: &'static str,
     /// What usually caused it in a process that runs a kernel.
     pub cause: &'static str,
 }
 
-const TABLE: [FatalSignal; 8] = [
+const TABLE: [FatalSignal; 11] = [
+    signal(1, "SIGHUP", "hang-up", "ended with its terminal"),
+    signal(2, "SIGINT", "interrupt", "ended from outside"),
     signal(4, "SIGILL", "illegal instruction", "__trap() or an illegal instruction"),
     signal(5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
     signal(6, "SIGABRT", "abort", "a failed assertion, or the C++ runtime gave up"),
     signal(7, "SIGBUS", "bus error", "a misaligned access, or an access to memory that does not exist"),
-    signal(8, "SIGFPE", "floating point exception", "an integer division by zero"),
-    signal(9, "SIGKILL", "killed", "ended from outside, or the machine ran out of memory"),
+    signal(8, "SIGFPE", "arithmetic error", "an integer division by zero"),
+    signal(9, "SIGKILL", "kill", "ended from outside, or the machine ran out of memory"),
     signal(11, "SIGSEGV", "segmentation fault", "an access outside every buffer, or a stack overflow"),
-    signal(15, "SIGTERM", "terminated", "ended from outside"),
+    signal(13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
+    signal(15, "SIGTERM", "termination", "ended from outside"),
 ];
 
 const fn signal(number: i32, name: &'static str, meaning: &'static str, cause: &'static str) -> FatalSignal {

@@ -1,12 +1,20 @@
-//! The device that a run asks for, as text and as a value.
+//! The device that a run asks for.
 
 use serde::{Deserialize, Serialize};
 
-/// What the user asks for: `auto`, `cpu`, `cuda`, `cuda:1`.
+/// The device that a run asks for, written as `auto`, `cpu`, `cuda` or `cuda:1`.
+///
+/// ```
+/// use lab_protocol::Target;
+///
+/// assert_eq!("cuda:1".parse(), Ok(Target::Cuda(1)));
+/// assert_eq!(Target::Cuda(0).to_string(), "cuda");
+/// assert!("gpu".parse::<Target>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Target {
-    /// The first CUDA device if a driver and a device are there, else the cpu device.
+    /// The first CUDA device if there is a driver and a device, else the cpu device.
     #[default]
     Auto,
     /// The emulated device.

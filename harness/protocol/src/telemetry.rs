@@ -1,13 +1,21 @@
 //! A GPU's state at one moment: clocks, temperature, power, throttle reasons, memory, processes.
 
-/// A GPU's state at one moment. A figure that the GPU does not tell is `None`, or empty.
+/// A GPU's state at one moment. What the GPU does not report is `None` or empty.
+///
+/// ```
+/// use lab_protocol::telemetry::{Reading, ThrottleReason};
+///
+/// let reading = Reading { throttle_reasons: vec![ThrottleReason::HwThermalSlowdown], ..Reading::default() };
+/// assert_eq!(reading.throttle_reasons[0].fault(), Some("it is too hot"));
+/// assert_eq!(ThrottleReason::ApplicationClocks.fault(), None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     pub sm_clock_mhz: Option<u32>,
     pub memory_clock_mhz: Option<u32>,
     pub temperature_c: Option<u32>,
     pub power_w: Option<f64>,
-    /// Nothing ran at this moment, so the clock says nothing about a kernel.
+    /// Nothing ran at this moment, so the clocks say nothing about a kernel.
     pub idle: bool,
     /// Why the clocks are lower than they could be.
     pub throttle_reasons: Vec<ThrottleReason>,
@@ -17,7 +25,7 @@ pub struct Reading {
     pub processes: Option<Vec<Process>>,
 }
 
-/// Why a clock is lower than it could be. NVML calls these "clocks event reasons".
+/// Why a clock is lower than it could be: the "clocks event reasons" of NVML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThrottleReason {
     SwPowerCap,

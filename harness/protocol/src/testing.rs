@@ -1,19 +1,21 @@
-//! For tests: a log that keeps what is written to it.
+//! A log in memory, for tests.
 #![allow(clippy::unwrap_used)]
 
 use crate::report::Writer;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Keeps what is written to it; its clones share it.
+/// A log in memory. Its clones share it.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
+    /// A writer to this log.
     pub fn writer(&self) -> Writer {
         Writer::new(self.clone())
     }
 
+    /// Everything written so far.
     pub fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }

@@ -1,8 +1,16 @@
-//! The tools of `lab check`, by name.
+//! The tools of `lab check`.
 
 use crate::target::Target;
 
-/// A tool that watches a kernel's accesses to memory while it runs.
+/// A tool that watches a kernel's memory accesses while it runs.
+///
+/// ```
+/// use lab_protocol::{Target, Tool};
+///
+/// assert_eq!("race".parse(), Ok(Tool::Race));
+/// assert_eq!(Tool::of(Target::Cpu), [Tool::Address, Tool::Race]);
+/// assert!("valgrind".parse::<Tool>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// Invalid accesses to global memory, by compute-sanitizer.
@@ -24,11 +32,11 @@ impl Tool {
     pub const ALL: [Tool; 6] =
         [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck, Tool::Address, Tool::Race];
 
-    /// The tools of a resolved target.
+    /// The tools of a device. `auto` must be resolved first; it counts as the cpu device here.
     pub fn of(target: Target) -> &'static [Tool] {
         match target {
             Target::Cuda(_) => &Tool::ALL[..4],
-            _ => &Tool::ALL[4..],
+            Target::Cpu | Target::Auto => &Tool::ALL[4..],
         }
     }
 
@@ -63,7 +71,7 @@ impl std::str::FromStr for Tool {
     }
 }
 
-/// The names of these tools, as in `memcheck, racecheck`.
+/// Returns the names of these tools, as in `memcheck, racecheck`.
 pub fn tool_names(tools: &[Tool]) -> String {
     tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
 }

@@ -7,7 +7,7 @@ use lab_core::run::record::Record;
 use lab_core::run::verdict::{Change, Outcome, Verdict};
 use lab_core::run::{Ending, RunStart};
 use lab_protocol::report::{Measure, Report, Speed};
-use lab_tui::chart::Glyphs;
+use lab_tui::chart::SymbolSet;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
 use lab_tui::theme::{ColorDepth, Theme, parse_color_depth};
@@ -34,7 +34,7 @@ fn depth(settings: &Settings) -> ColorDepth {
 pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
     let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;
-    Ok(Preferences { settings, theme, glyphs: Glyphs::default() })
+    Ok(Preferences { settings, theme, symbols: SymbolSet::default() })
 }
 
 /// The 20th and the 45th of sixty lines are others, as git says it with so much around them.

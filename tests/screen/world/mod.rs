@@ -186,7 +186,7 @@ impl World {
                 if !rest.is_empty() {
                     self.commits.insert(0, commit("e15e3e4e", rest, None));
                 }
-                self.send(Event::Watch(WatchEvent::Surroundings));
+                self.send(Event::Watch(WatchEvent::RepositoryChanged));
             }
             "undo" => {
                 self.disk = self.head.clone();

@@ -2,16 +2,16 @@
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::message;
-use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind};
+use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
 use lab_core::run::Fingerprint;
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
-use lab_tui::source::{Against, Asked, Base, Present, Source, Text};
+use lab_tui::source::{Base, Baseline, Present, Source, SourceRequest, SourceText};
 use std::sync::Arc;
 
 impl World {
@@ -29,15 +29,15 @@ impl World {
                     around: around.lines(),
                 }))));
             }
-            ViewRequest::Source(asked) => self.read_source(asked),
+            ViewRequest::Source(request) => self.read_source(request),
             ViewRequest::Details(key, around) => {
                 let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
-                let whole = Whole {
+                let whole = ExperimentDetails {
                     record: self.record(&key),
                     trailers: vec![
-                        (message::Key::Constraint, "48 kB of shared memory".into()),
-                        (message::Key::Confidence, "high".into()),
-                        (message::Key::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                        (message::TrailerKey::Constraint, "48 kB of shared memory".into()),
+                        (message::TrailerKey::Confidence, "high".into()),
+                        (message::TrailerKey::Tested, "NVIDIA H200, 1 of 1 gates".into()),
                     ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
                     diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
@@ -165,30 +165,31 @@ impl World {
         }
     }
 
-    pub(super) fn read_source(&mut self, asked: Asked) {
+    pub(super) fn read_source(&mut self, request: SourceRequest) {
         let present = match &self.unreadable {
             Some(why) => Err(why.clone()),
             None => Ok(Present { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) }),
         };
-        let base = match &asked.against {
-            Against::Incumbent => Base {
+        let base = match &request.baseline {
+            Baseline::Incumbent => Base {
                 name: format!("incumbent {}", self.commits[0].id.get(..7).unwrap_or_default()),
                 text: self.text(&self.head),
             },
-            Against::Experiment(key) => {
+            Baseline::Experiment(key) => {
                 Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
             }
         };
-        let around = asked.around;
-        let of = |text: &Text| {
-            Diff::with(text.whole(), present.as_ref().map_or(text, |p| &p.text).whole(), around)
+        let around = request.around;
+        let of = |text: &SourceText| {
+            let present = present.as_ref().map_or(text, |p| &p.text);
+            Diff::parse(&text_diff(text.whole(), present.whole(), around.lines()).unwrap())
         };
-        let judged = asked.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
+        let judged = request.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
         let diff = Arc::new(of(&base.text));
         self.answers.push_back(Event::View(ViewReply::Source(Box::new(Source {
-            asked,
+            request,
             present,
             base: Ok(base),
             diff,
@@ -197,9 +198,9 @@ impl World {
     }
 
     /// The kernel that a name of bytes stands for.
-    pub(super) fn text(&self, bytes: &str) -> Text {
+    pub(super) fn text(&self, bytes: &str) -> SourceText {
         let known = self.texts.iter().find(|(name, _)| name == bytes);
-        Text::new(known.map_or(SOURCE, |(_, text)| text))
+        SourceText::new(known.map_or(SOURCE, |(_, text)| text))
     }
 
     /// What the next save writes: the present text with these words in the place of others.

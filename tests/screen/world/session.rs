@@ -14,7 +14,7 @@ use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab_core::runner::RunEvent;
 use lab_core::runner::follow::Batch;
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::Report;
 use lab_tui::event::Event;
@@ -177,7 +177,7 @@ impl World {
         };
         let ended = self.records.last().map(|record| record.start.id);
         Overview {
-            status: Ok(Status { head, snapshot: self.snapshot(), ended, last, judged, check }),
+            status: Ok(ProjectStatus { head, snapshot: self.snapshot(), ended, last, judged, check }),
             history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }

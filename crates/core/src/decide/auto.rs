@@ -1,4 +1,4 @@
-//! Deciding by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
+//! DecisionLock by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
 //! decide otherwise.
 
 use crate::run::record::Record;
@@ -11,7 +11,7 @@ pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards 
 
 /// What the rule says of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Auto {
+pub enum AutoDecision {
     Keep,
     Discard,
     /// It is left to the user, because …
@@ -19,8 +19,8 @@ pub enum Auto {
 }
 
 /// `incumbent` is the git blob id of the kernel in HEAD.
-pub fn decide(record: &Record, incumbent: Option<&str>) -> Auto {
-    let leave = |why: &str| Auto::Leave(why.to_owned());
+pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
+    let leave = |why: &str| AutoDecision::Leave(why.to_owned());
     if record.start.is_check() {
         return leave("a check judges nothing");
     }
@@ -40,10 +40,10 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> Auto {
         Some(_) => {}
     }
     if let Some(caveat) = verdict.caveats.first() {
-        return Auto::Leave(format!("the result is caveated: {caveat}"));
+        return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
     }
     if verdict.outcome == Outcome::Fail {
-        return Auto::Discard;
+        return AutoDecision::Discard;
     }
     if verdict.emulated {
         return leave("the times of an emulated device are no verdict on speed");
@@ -51,8 +51,8 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> Auto {
     let in_turns = verdict.change.filter(|change| change.interval.is_some());
     match in_turns.and_then(|change| change.speed) {
         None => leave("it was not timed in turns with the incumbent"),
-        Some(Speed::Faster) => Auto::Keep,
-        Some(Speed::Slower | Speed::Same) => Auto::Discard,
+        Some(Speed::Faster) => AutoDecision::Keep,
+        Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::run::verdict::{Change, Verdict};
     use crate::run::{Reason, RunId};
-    use crate::store::tests::record;
+    use crate::store::run_store::tests::record;
 
     const HELD: &str = "the incumbent's blob";
 
@@ -83,9 +83,9 @@ mod tests {
     #[track_caller]
     fn says(record: &Record, wanted: &str) {
         let said = match decide(record, Some(HELD)) {
-            Auto::Keep => "keep".to_owned(),
-            Auto::Discard => "discard".to_owned(),
-            Auto::Leave(why) => why,
+            AutoDecision::Keep => "keep".to_owned(),
+            AutoDecision::Discard => "discard".to_owned(),
+            AutoDecision::Leave(why) => why,
         };
         assert_eq!(said, wanted);
     }
@@ -127,6 +127,6 @@ mod tests {
         check.start.reason = Reason::Check;
         says(&check, "a check judges nothing");
         says(&Record { verdict: None, ..fast(|_| {}) }, "the run still goes on");
-        assert_eq!(decide(&fast(|_| {}), None), Auto::Leave("there is no incumbent yet".into()));
+        assert_eq!(decide(&fast(|_| {}), None), AutoDecision::Leave("there is no incumbent yet".into()));
     }
 }

@@ -1,9 +1,8 @@
-//! An experiment in other words: the record, its note, and then that one line of results.tsv. Its commit keeps the
-//! message that it was made with: other commits are built on it.
+//! Describe: gives an experiment another description, in its record, in its git note, and then in its line of
+//! results.tsv. The commit keeps its message: other commits are built on it.
 
-use super::{Refusal, begin, no};
-use crate::decide::intent::Unfinished;
-use crate::disk::space as room;
+use super::intent::Intent;
+use super::{Locked, Refusal, begin, no, write_note};
 use crate::history;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
@@ -11,65 +10,64 @@ use crate::repo::{self, Notes};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
-use crate::store::decision_lock::Deciding;
 use anyhow::Result;
 use std::result::Result as StdResult;
 
-/// What came of it.
+/// What a describe did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// The row as it is now.
     pub row: Row,
+    /// The description before.
     pub before: String,
-    /// What a person should know besides.
+    /// What the user should know besides.
     pub notes: Vec<String>,
 }
 
-/// Gives the experiment that `commit` holds (digits of an id, another name that git knows, or the number of a
-/// discarded run) another description.
+/// Gives the experiment that `commit` holds another description. `commit` is a prefix of an id, another name that git
+/// knows, or the number of a discarded run.
 pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult<Described, Refusal> {
-    let deciding = begin(project)?;
+    let locked = begin(project)?;
     let description = ledger::description(description);
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
-    let Some(experiment) = find(project, commit)? else {
+    let Some(experiment) = find(project, &locked, commit)? else {
         return no(format!("'{commit}' is the commit of no experiment: `lab log --all` lists them"));
     };
     let Experiment { row, run, emulated, .. } = experiment;
-    let unfinished =
-        Unfinished::Describe { run, row: row.clone(), emulated, description: description.clone() };
-    unfinished.begin(project)?;
-    let notes = carry_out(project, &deciding, run, &row, emulated, &description)?;
-    Unfinished::end(project)?;
+    let intent = Intent::Describe { run, row: row.clone(), emulated, description: description.clone() };
+    intent.write(project)?;
+    let notes = carry_out(project, &locked, run, &row, emulated, &description)?;
+    Intent::remove(project)?;
     let before = row.description.clone();
     Ok(Described { row: Row { description, ..row }, before, notes })
 }
 
 /// The newest experiment that a commit holds.
-fn find(project: &Project, name: &str) -> Result<Option<Experiment>> {
-    let known = repo::resolve(project, name).map(|(id, _)| id);
-    let mut experiments = history::history(project)?.experiments;
+fn find(project: &Project, locked: &Locked, name: &str) -> Result<Option<Experiment>> {
+    let known = repo::resolve(&locked.repo, name).map(|(id, _)| id);
+    let mut experiments = history::read_once(&locked.repo, project).experiments;
     let wanted = |e: &Experiment| match &known {
         Ok(id) => e.row.commit.len() >= 4 && id.starts_with(&e.row.commit),
-        // Of another clone, whose commit was not fetched.
+        // The commit is of another clone and was not fetched.
         Err(_) => name.len() >= 4 && e.row.commit.starts_with(name),
     };
     let at = experiments.iter().rposition(wanted);
     Ok(at.map(|at| experiments.swap_remove(at)))
 }
 
-/// Every step, each of which may be done already. `row` is as it was before.
+/// Every step; each may be done already. `row` is the row as it was before.
 pub(super) fn carry_out(
     project: &Project,
-    deciding: &Deciding,
+    locked: &Locked,
     run: Option<RunId>,
     row: &Row,
     emulated: bool,
     description: &str,
 ) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    let told = |record: &mut Record| {
+    let set = |record: &mut Record| {
         if let Some(decision) = &mut record.decision {
             decision.description = description.to_owned();
             decision.row.iter_mut().for_each(|row| row.description = description.to_owned());
@@ -77,25 +75,22 @@ pub(super) fn carry_out(
     };
     let record = match run {
         Some(id) => {
-            let mut record = deciding.records.read(id)?;
-            told(&mut record);
-            deciding.write(&record)?;
+            let mut record = locked.lock.store.read(id)?;
+            set(&mut record);
+            locked.lock.write(&record)?;
             Some(record)
         }
-        None => Notes::open(project).of(&row.commit).and_then(|text| {
+        None => Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
             let mut record: Record = serde_json::from_str(&text).ok()?;
-            told(&mut record);
+            set(&mut record);
             Some(record)
         }),
     };
     if let Some(record) = &record {
-        let noted = serde_json::to_string_pretty(record)
-            .map_err(anyhow::Error::from)
-            .and_then(|text| repo::note(project, &row.commit, &text));
-        notes.extend(noted.err().map(|error| {
-            let error = room::in_words(error, "the git note of the commit was not written");
-            format!("its note still says the old words: {error:#}")
-        }));
+        let wrote = write_note(locked, &row.commit, record);
+        notes.extend(
+            wrote.err().map(|error| format!("its git note still has the old description: {error:#}")),
+        );
     }
     let path = ledger::path(project, emulated);
     if !ledger::replace(&path, row, Edit::Describe(description))? {

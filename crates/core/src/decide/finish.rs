@@ -1,42 +1,41 @@
-//! What every decision goes through: the intention in the record, then note, row and record.
+//! The steps that every decision shares: the decision in the record, then row, record and note.
 
-use super::{Decided, Refusal, begin};
-use crate::disk::space as room;
+use super::{Decided, Locked, Refusal, begin, write_note};
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::{Brief, Shelf};
+use crate::store::{RunIndex, RunSummary};
 use crate::{history, ledger, repo};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::result::Result as StdResult;
 
-/// Adds every row that a decision owes to its ledger. The number of rows, and the first failure.
+/// Adds every row that a decision owes to its ledger. Returns the number of rows; an error is the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
-    let deciding = begin(project)?;
-    let missing = history::missing(project);
+    let locked = begin(project)?;
+    let missing = history::missing(&locked.repo, project);
     let added = missing.len();
     for mut record in missing {
         if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
             ledger::append(&ledger::path(project, record.emulated()), &row)?;
             mark_written(&mut record);
-            deciding.write(&record)?;
+            locked.lock.write(&record)?;
         }
     }
     Ok(added)
 }
 
-pub(super) fn mark_written(record: &mut Record) {
+fn mark_written(record: &mut Record) {
     if let Some(decision) = &mut record.decision {
         decision.row_written = true;
     }
 }
 
-pub(super) fn intend(
-    deciding: &Deciding,
+/// Writes the decision into the record, before git is touched. Without a commit it does not count as a decision.
+pub(super) fn write_decision(
+    locked: &Locked,
     record: &mut Record,
     status: Status,
     message: &Message,
@@ -51,13 +50,20 @@ pub(super) fn intend(
         row: None,
         row_written: false,
     });
-    deciding.write(record)
+    locked.lock.write(record)
 }
 
-/// The commit is made: note, row and record follow. None of them undoes it.
+/// Takes the decision out of the record, because git made no commit.
+pub(super) fn withdraw_decision(locked: &Locked, record: &mut Record) {
+    record.decision = None;
+    // The caller reports why there is no commit. A record that keeps the decision counts as undecided all the same.
+    let _ = locked.lock.write(record);
+}
+
+/// Writes row, record and note, after the commit was made. A failure becomes a note: the commit stays.
 pub(super) fn finish(
     project: &Project,
-    deciding: &Deciding,
+    locked: &Locked,
     mut record: Record,
     commit: String,
     mut notes: Vec<String>,
@@ -68,38 +74,35 @@ pub(super) fn finish(
         decision.commit = Some(commit.clone());
         decision.row = Some(row.clone());
     }
-    let mut attempt = |what: Result<()>| {
-        let done = what.is_ok();
-        notes.extend(what.err().map(|error| format!("{error:#}")));
+    let mut attempt = |result: Result<()>| {
+        let done = result.is_ok();
+        notes.extend(result.err().map(|error| format!("{error:#}")));
         done
     };
-    let recorded = attempt(deciding.write(&record).with_context(|| {
+    let recorded = attempt(locked.lock.write(&record).with_context(|| {
         format!(
             "commit {} is made, but run {} counts as undecided and has no row: decide it again",
             row.commit, record.start.id
         )
     }));
-    // Without the record nobody would know of the row, and deciding again would add a second one.
+    // Without the record nothing would tell that the row is there, and deciding again would add a second one.
     if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
         mark_written(&mut record);
-        attempt(deciding.write(&record));
+        attempt(locked.lock.write(&record));
     }
-    let owes = |b: &Brief| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = Shelf::runs(project, |b| b.id != record.start.id && owes(b));
-    let owed = owed.into_iter().find_map(|run| deciding.records.read(run).ok());
+    let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
+    let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));
+    let owed = owed.into_iter().find_map(|run| locked.lock.store.read(run).ok());
     attempt(
-        serde_json::to_string_pretty(&record)
-            .map_err(Into::into)
-            .and_then(|text| repo::note(project, &commit, &text))
-            .map_err(|error| room::in_words(error, "the git note of the commit was not written"))
+        write_note(locked, &commit, &record)
             .context("the experiment is kept here, but its record does not go with the commit"),
     );
-    notes.extend(owed.map(|r| missing(project, &r)));
+    notes.extend(owed.map(|record| missing_row(project, &record)));
     Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })
 }
 
-/// In words, that the row of a decided run is not in its ledger.
-pub fn missing(project: &Project, record: &Record) -> String {
+/// Tells the user that the row of a decided run is not in its ledger.
+fn missing_row(project: &Project, record: &Record) -> String {
     format!(
         "the row of run {} is missing in {}: `lab log --append-missing` adds it",
         record.start.id,
@@ -107,6 +110,7 @@ pub fn missing(project: &Project, record: &Record) -> String {
     )
 }
 
+/// The row of a decided run. A figure that was not measured is 0.0.
 fn row(record: &Record, commit: &str) -> Row {
     let status = record.decision.as_ref().map_or(Status::Discard, |d| d.status);
     let verdict = record.verdict.as_ref();

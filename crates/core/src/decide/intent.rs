@@ -1,31 +1,32 @@
-//! What a describe or an undo is about to do, written down before its first step: a lab that ends halfway leaves it,
-//! and the next one carries it out. Every step can be done twice.
+//! The intent of a describe or an undo: a file that is written before the first step and removed after the last.
+//!
+//! A lab that ends halfway leaves the file, and [`super::resume`] carries it out. Every step can be done twice.
 
-use super::{describe, undo};
+use crate::disk::atomic;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Row;
-use crate::store::decision_lock::Deciding;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
+/// What is about to be done. Stands in `.lab/unfinished.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
-pub(super) enum Unfinished {
+pub(super) enum Intent {
     Describe {
-        /// `None` where no record is here.
+        /// `None` if the record of the run is not here.
         run: Option<RunId>,
-        /// As it was.
+        /// The row as it was before.
         row: Row,
         emulated: bool,
         description: String,
     },
     Undo {
         run: RunId,
-        /// BLAKE3 of kernel.cu as it was on disk, hex.
+        /// BLAKE3 of kernel.cu as it was on disk, hex; `None` if it was not there.
         on_disk: Option<String>,
     },
 }
@@ -34,20 +35,32 @@ fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("unfinished.json")
 }
 
-impl Unfinished {
-    /// On disk before this returns.
-    pub(super) fn begin(&self, project: &Project) -> Result<()> {
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".unfinished").tempfile_in(&project.lab_dir)?;
-            file.write_all(&serde_json::to_vec_pretty(self)?)?;
-            file.as_file().sync_data()?;
-            file.persist(path(project)).map_err(|e| e.error)?;
-            Ok(())
-        };
+/// Whether an intent is left of a lab that ended halfway.
+pub(super) fn exists(project: &Project) -> bool {
+    path(project).symlink_metadata().is_ok()
+}
+
+impl Intent {
+    /// Writes the intent. It is on disk before this returns.
+    pub(super) fn write(&self, project: &Project) -> Result<()> {
+        let write = || atomic::replace(&path(project), &serde_json::to_vec_pretty(self)?);
         write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
     }
 
-    pub(super) fn end(project: &Project) -> Result<()> {
+    /// Reads the intent that a lab left behind, if any.
+    pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
+        let path = path(project);
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).with_context(|| {
+                format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Removes the intent, after its last step.
+    pub(super) fn remove(project: &Project) -> Result<()> {
         match fs::remove_file(path(project)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
@@ -55,37 +68,4 @@ impl Unfinished {
             _ => Ok(()),
         }
     }
-}
-
-/// Carries out what an earlier lab began, if anything. In words, what that was.
-pub(super) fn complete(project: &Project, deciding: &Deciding) -> Result<Option<String>> {
-    let path = path(project);
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let unfinished: Unfinished = serde_json::from_slice(&text)
-        .with_context(|| format!("{} is damaged: look what it says, and remove it", path.display()))?;
-    let done = match &unfinished {
-        Unfinished::Describe { run, row, emulated, description } => {
-            describe::carry_out(project, deciding, *run, row, *emulated, description)?;
-            format!(
-                "the description of {} is now '{description}', as an earlier lab began to write",
-                row.commit
-            )
-        }
-        Unfinished::Undo { run, on_disk } => undo::complete(project, deciding, *run, on_disk.as_deref())?,
-    };
-    Unfinished::end(project)?;
-    Ok(Some(done))
-}
-
-/// Carries out what a lab that ended halfway began. In words, what that was; `None` where there is nothing to do,
-/// which takes no lock.
-pub fn mend(project: &Project) -> Result<Option<String>> {
-    if path(project).symlink_metadata().is_err() {
-        return Ok(None);
-    }
-    complete(project, &Deciding::begin(project)?)
 }

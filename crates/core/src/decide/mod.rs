@@ -1,8 +1,7 @@
-//! Deciding a run: keep it, or discard it; putting an experiment back; taking the last decision back; and
-//! telling an experiment in other words.
+//! Decisions: keep or discard a run, undo the last decision, describe an experiment anew, restore a kernel.
 //!
-//! The decision is in the record before git is touched, the commit before the row, so that a lab
-//! that ends halfway can say what is missing and add it.
+//! A decision goes into the record before git is touched, and the commit is made before the row is written. So the next
+//! lab knows what is missing if a lab ends halfway, and adds it.
 
 pub mod auto;
 pub mod policy;
@@ -13,29 +12,31 @@ mod finish;
 mod intent;
 mod keep;
 mod restore;
+mod resume;
 mod snapshot;
 mod undo;
 
 pub use describe::{Described, describe};
 pub use discard::discard;
-pub use finish::{append_missing, missing};
-pub use intent::mend;
+pub use finish::append_missing;
 pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use restore::{Restored, restore};
+pub use resume::resume;
 pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};
 
+use crate::disk::space;
 use crate::inputs::{Inputs, KernelError};
 use crate::message::Message;
 use crate::project::Project;
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
-use crate::store::Records;
-use crate::store::decision_lock::Deciding;
-use crate::store::index::Shelf;
+use crate::store::DecisionLock;
+use crate::store::RunIndex;
+use crate::store::RunStore;
 use anyhow::{Context, Result};
 use policy::Candidate;
 use std::fs;
@@ -48,16 +49,16 @@ pub struct Decided {
     pub status: Status,
     /// Full id of the commit that holds the judged bytes.
     pub commit: String,
-    /// `None` where nothing was judged.
+    /// `None` if no verdict belonged to the bytes.
     pub row: Option<Row>,
-    /// What a person should know besides: detached HEAD, a row that could not be written, …
+    /// What the user should know besides: a detached HEAD, a row that could not be written, …
     pub notes: Vec<String>,
 }
 
 /// Why a decision was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// It can be done, once confirmed: call again with `confirmed`.
+    /// The user must confirm it first: call again with `confirmed`. The text is the question.
     #[error("{0}")]
     Ask(String),
     /// The rules do not allow it now.
@@ -82,33 +83,48 @@ pub fn is_undecided(record: &Record) -> bool {
 /// The run that a decision is about: the one that was named, else [`default_run`].
 fn pick(
     project: &Project,
-    records: &Records,
-    shelf: &Shelf,
+    records: &RunStore,
+    index: &RunIndex,
     run: Option<RunId>,
     present: &StdResult<Inputs, KernelError>,
 ) -> Result<Option<Record>> {
     match run {
         Some(id) => records.read(id).map(Some),
-        None => Ok(default_run(project, shelf, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
+        None => Ok(default_run(project, index, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
     }
 }
 
-/// Takes the lock, and finishes first what a lab that ended halfway began.
-fn begin(project: &Project) -> Result<Deciding> {
-    let deciding = Deciding::begin(project)?;
-    intent::complete(project, &deciding)?;
-    Ok(deciding)
+/// What a decision works with while it holds the decision lock.
+struct Locked {
+    repo: Repo,
+    lock: DecisionLock,
 }
 
-fn said(message: &Message) -> StdResult<&Message, Refusal> {
+impl Locked {
+    /// Waits until no other process decides, then opens the repository.
+    fn take(project: &Project) -> Result<Locked> {
+        let lock = DecisionLock::take(project)?;
+        Ok(Locked { repo: Repo::open(project)?, lock })
+    }
+}
+
+/// Takes the decision lock, and carries out first what a lab that ended halfway began.
+fn begin(project: &Project) -> Result<Locked> {
+    let locked = Locked::take(project)?;
+    resume::resume_locked(project, &locked)?;
+    Ok(locked)
+}
+
+/// Refuses a message without a subject.
+fn require_subject(message: &Message) -> StdResult<(), Refusal> {
     if message.subject().is_empty() {
         return no("say in a few words what you tried (`-m TEXT`)");
     }
-    Ok(message)
+    Ok(())
 }
 
-/// The present kernel, whatever it is; `None` where it is gone.
-fn present(project: &Project) -> Result<Option<Vec<u8>>> {
+/// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
+fn read_on_disk(project: &Project) -> Result<Option<Vec<u8>>> {
     match fs::read(&project.kernel) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -118,7 +134,8 @@ fn present(project: &Project) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
+/// The bytes that a run judged, from its folder. An error if they are not those that its record names.
+fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
     let path = records.folder(record.start.id).join("kernel.cu");
     let bytes = fs::read(&path)
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;
@@ -128,7 +145,15 @@ fn judged_bytes(records: &Records, record: &Record) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn saved_note(id: String) -> String {
-    let short = repo::short(&id);
+/// Writes the record into the note of its commit: the record goes with the commit into other clones.
+fn write_note(locked: &Locked, commit: &str, record: &Record) -> Result<()> {
+    let text = serde_json::to_string_pretty(record)?;
+    repo::note(&locked.repo, commit, &text)
+        .map_err(|error| space::explain(error, "the git note of the commit was not written"))
+}
+
+/// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that holds them.
+fn saved_note(commit: &str) -> String {
+    let short = repo::short(commit);
     format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }

@@ -1,52 +1,61 @@
-//! Putting a kernel on disk; what was there is saved first.
+//! Restore: puts a kernel of some commit on disk. What was there is saved first.
 
-use super::{begin, present};
-use crate::disk::space as room;
+use super::{Locked, begin, read_on_disk};
+use crate::disk::space;
 use crate::project::Project;
 use crate::repo;
 use anyhow::Result;
 
+/// What a restore did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
-    /// Full id of the commit whose kernel.cu is now on disk.
+    /// Full id of the commit whose kernel is now on disk.
     pub commit: String,
     pub subject: String,
-    /// Full id of the commit that keeps the bytes that were on disk, if they differed.
+    /// Full id of the commit that holds the bytes that were on disk; `None` if they were the same.
     pub saved: Option<String>,
+    /// The bytes on disk are other ones now.
     pub changed: bool,
 }
 
-/// Puts kernel.cu of any commit or experiment on disk; the present bytes are saved first.
+/// Puts the kernel of any commit or experiment on disk. The bytes on disk are saved first.
 pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
-    let _deciding = begin(project)?;
-    restore_with(project, commit)
+    restore_locked(project, &begin(project)?, commit)
 }
 
 /// The same under a lock that is held already.
-pub(super) fn restore_with(project: &Project, commit: &str) -> Result<Restored> {
-    let (commit, subject) = repo::resolve(project, commit)?;
-    let before = present(project)?;
-    let wanted = repo::bytes_of(project, &commit)?;
+pub(super) fn restore_locked(project: &Project, locked: &Locked, commit: &str) -> Result<Restored> {
+    let (commit, subject) = repo::resolve(&locked.repo, commit)?;
+    let before = read_on_disk(project)?;
+    let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
     let changed = before.as_deref() != Some(&wanted);
     let mut saved = None;
     if changed {
-        saved = before.as_deref().map(|bytes| save(project, bytes, ON_DISK)).transpose()?;
-        put_back(project, &commit, before.as_deref())?;
+        saved = before.as_deref().map(|bytes| save(project, locked, bytes, ON_DISK)).transpose()?;
+        checkout(project, locked, &commit, before.as_deref())?;
     }
-    Ok(Restored { commit, subject, saved: saved.map(|kept| kept.id), changed })
+    Ok(Restored { commit, subject, saved: saved.map(|saved| saved.id), changed })
 }
 
-/// Why bytes were saved; the subject of the commit that holds them.
+/// The subject of a commit that holds bytes which were on disk.
 pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
 
-/// What could not be saved is not replaced.
+/// What a full disk means for the bytes on disk.
 pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
 
-pub(super) fn save(project: &Project, bytes: &[u8], why: &str) -> Result<repo::Kept> {
-    repo::save(project, bytes, why).map_err(|error| room::in_words(error, NOT_REPLACED))
+/// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit.
+pub(super) fn save(
+    project: &Project,
+    locked: &Locked,
+    bytes: &[u8],
+    why: &str,
+) -> Result<repo::StoredCommit> {
+    repo::save(&locked.repo, project, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
 }
 
-pub(super) fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+/// Puts the kernel of a commit on disk. `saved` are the bytes that were found there and saved.
+pub(super) fn checkout(project: &Project, locked: &Locked, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let what = || format!("{} was not put back", project.kernel_name);
-    repo::put_back(project, commit, saved).map_err(|error| room::in_words(error, &what()))
+    repo::checkout_kernel(&locked.repo, project, commit, saved)
+        .map_err(|error| space::explain(error, &what()))
 }

@@ -3,61 +3,62 @@
 use super::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
 use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::Fingerprint;
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
-use crate::store::index::{Brief, Shelf};
+use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
 use std::result::Result as StdResult;
 
 /// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the run that a decision
 /// would be about. What was built on the last keep stays [`LaterWork::Unknown`]: that walks every branch.
 pub fn snapshot(
+    repo: &Repo,
     project: &Project,
-    shelf: &Shelf,
+    index: &RunIndex,
     present: &StdResult<Inputs, KernelError>,
     candidate: Option<&Record>,
 ) -> Result<Snapshot> {
     let present = match present {
-        Ok(inputs) => Ok(read_present(project, inputs)?),
+        Ok(inputs) => Ok(read_present(repo, project, inputs)?),
         Err(why) => Err(why.to_string()),
     };
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
         external: project.external(),
-        incumbent: repo::incumbent(project)?,
+        incumbent: repo::incumbent(repo, project)?,
         present,
-        obstacle: repo::obstacle(project)?,
+        obstacle: repo::obstacle(repo),
         candidate: candidate.map(Candidate::from),
         running: None,
         deciding: false,
-        last_decision: last_decision(project, shelf),
+        last_decision: last_decision(project, index),
     })
 }
 
-fn read_present(project: &Project, inputs: &Inputs) -> Result<Present> {
+fn read_present(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Present> {
     let mut uncommitted_includes = Vec::new();
     for include in inputs.sources.iter().filter(|source| source.include) {
-        if !repo::in_head(project, &include.file.path, include.bytes.as_deref())? {
+        if !repo::in_head(repo, &include.file.path, include.bytes.as_deref())? {
             uncommitted_includes.push(include.file.path.clone());
         }
     }
     Ok(Present {
         fingerprint: inputs.fingerprint.clone(),
-        blob: Some(repo::blob_id(project, &project.kernel_name, inputs.kernel())?),
+        blob: Some(repo::blob_id(repo, &project.kernel_name, inputs.kernel())?),
         files: inputs.files(),
         uncommitted_includes,
     })
 }
 
 /// The newest decision about this kernel that a commit holds.
-fn last_decision(project: &Project, shelf: &Shelf) -> Option<LastDecision> {
-    let decided = shelf.newest().filter(|brief| brief.judges(project));
-    let decided = decided.filter_map(|brief| {
-        let decision = brief.decision.as_ref()?;
-        Some((brief.id, decision, decision.commit.clone()?))
+fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
+    let decided = index.newest().filter(|summary| summary.judges(project));
+    let decided = decided.filter_map(|summary| {
+        let decision = summary.decision.as_ref()?;
+        Some((summary.id, decision, decision.commit.clone()?))
     });
     let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.decided)?;
     Some(LastDecision {
@@ -73,19 +74,19 @@ fn last_decision(project: &Project, shelf: &Shelf) -> Option<LastDecision> {
 /// The run that a decision without a number is about: the newest ended run that judged exactly the present bytes. A run
 /// of the same bytes that is still in progress (of a screen that is open beside) counts only if none has ended. If the
 /// present bytes were never judged, use the last run; its decision tells what is newer.
-pub fn default_run(project: &Project, shelf: &Shelf, present: Option<&Fingerprint>) -> Option<Record> {
-    let ours = |brief: &Brief| brief.judges(project) && Some(&brief.fingerprint) == present;
+pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerprint>) -> Option<Record> {
+    let ours = |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
     // A record without an ending is of a lab that died before the run ended.
-    let judged = |brief: &Brief| brief.ending.is_some() && brief.outcome() != Some(Outcome::Void);
-    let ended = shelf.find(|brief| ours(brief) && judged(brief));
-    let in_progress = || shelf.find(|brief| ours(brief) && brief.verdict.is_none());
-    ended.or_else(in_progress).or_else(|| last(project, shelf))
+    let judged = |summary: &RunSummary| summary.ending.is_some() && summary.outcome() != Some(Outcome::Void);
+    let ended = index.find(|summary| ours(summary) && judged(summary));
+    let in_progress = || index.find(|summary| ours(summary) && summary.verdict.is_none());
+    ended.or_else(in_progress).or_else(|| last(project, index))
 }
 
 /// The last run of this kernel. A void run (a newer save ended it) is passed over for the last verdict before it, if
 /// there is any.
-pub fn last(project: &Project, shelf: &Shelf) -> Option<Record> {
-    let ours = |brief: &Brief| brief.judges(project);
-    let not_void = shelf.find(|brief| ours(brief) && brief.outcome() != Some(Outcome::Void));
-    not_void.or_else(|| shelf.find(ours))
+pub fn last(project: &Project, index: &RunIndex) -> Option<Record> {
+    let ours = |summary: &RunSummary| summary.judges(project);
+    let not_void = index.find(|summary| ours(summary) && summary.outcome() != Some(Outcome::Void));
+    not_void.or_else(|| index.find(ours))
 }

@@ -1,4 +1,6 @@
-//! Files: whether one changed, and what to say when the disk is full.
+//! Files: replaced in one step, locked, compared without reading, and what to say when the disk is full.
 
+pub mod atomic;
+pub mod lock;
 pub mod space;
 pub mod stamp;

@@ -2,13 +2,13 @@
 
 use crate::message::Trailer;
 use crate::project::Project;
-use crate::repo::{self, Notes};
+use crate::repo::{self, Notes, Repo};
 use crate::run::Reason;
 use crate::run::experiment::Key;
 use crate::run::record::Record;
 use crate::run::verdict::Change;
 use crate::runner::follow::read_log;
-use crate::store::Records;
+use crate::store::RunStore;
 use crate::text::sanitise::LogLine;
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ const LOG_LINES: usize = 20_000;
 /// Each part stands for itself: of an experiment of another clone there is no run.log, and a commit that was not
 /// fetched has no source.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct ExperimentDetails {
     pub key: Key,
     /// `None` where neither this repository's runs nor the notes hold it.
     pub record: Option<Record>,
@@ -34,34 +34,39 @@ pub struct Whole {
 }
 
 /// Reads disk and git: not for the screen's own thread.
-pub fn whole(project: &Project, key: &Key, around: u32) -> Whole {
-    let records = Records::new(&project.lab_dir);
-    let record = record(project, key);
-    let project = about(project, record.as_ref());
+pub fn experiment_details(project: &Project, key: &Key, around: u32) -> ExperimentDetails {
+    let repo = Repo::open(project);
+    let records = RunStore::new(&project.lab_dir);
+    let record = record(&repo, project, key);
+    let project = project_of(project, record.as_ref());
     let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
-    Whole {
+    ExperimentDetails {
         record,
-        trailers: repo::trailers_of(&project, &key.commit).unwrap_or_default(),
-        source: repo::show(&project, &key.commit).map_err(in_words),
-        diff: repo::change(&project, &key.commit, around).map_err(in_words),
+        trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
+        source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
+        diff: with(&repo, |repo| repo::change(repo, &project, &key.commit, around)),
         around,
         log,
         key: key.clone(),
     }
 }
 
-fn in_words(error: anyhow::Error) -> String {
-    format!("{error:#}")
+/// Reads from the repository; the error, also that of opening it, is one line of text.
+fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Result<T>) -> Result<T, String> {
+    match repo {
+        Ok(repo) => read(repo).map_err(|error| format!("{error:#}")),
+        Err(error) => Err(format!("{error:#}")),
+    }
 }
 
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
-fn record(project: &Project, key: &Key) -> Option<Record> {
-    let noted = || serde_json::from_str(&Notes::open(project).of(&key.commit)?).ok();
-    key.run.and_then(|run| Records::new(&project.lab_dir).read(run).ok()).or_else(noted)
+fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<Record> {
+    let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
+    key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
 
 /// The project as if it were about the kernel that the record is about.
-fn about<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
+fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
     match record.map(|r| &r.start.kernel).filter(|kernel| **kernel != project.kernel_name) {
         None => Cow::Borrowed(project),
         Some(kernel) => Cow::Owned(Project {
@@ -85,13 +90,14 @@ pub struct Compared {
 
 /// Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
-    let records = [record(project, &keys[0]), record(project, &keys[1])];
+    let repo = Repo::open(project);
+    let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
         _ => {
-            let project = about(project, records.iter().flatten().next());
-            repo::diff(&project, &keys[0].commit, Some(&keys[1].commit), around).map_err(in_words)
+            let project = project_of(project, records.iter().flatten().next());
+            with(&repo, |repo| repo::diff(repo, &project, &keys[0].commit, Some(&keys[1].commit), around))
         }
     };
     Compared { keys, records, diff, around }
@@ -143,13 +149,13 @@ mod tests {
     use super::*;
     use crate::run::RunId;
     use crate::run::verdict::{Outcome, Verdict};
-    use crate::store::tests::record as any;
+    use crate::store::run_store::tests::record;
     use lab_protocol::report::Measure;
 
     fn measured(value: f64) -> Record {
         let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
         let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
-        Record { verdict: Some(verdict), device: Some("H200".into()), ..any(RunId(1)) }
+        Record { verdict: Some(verdict), device: Some("H200".into()), ..record(RunId(1)) }
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {

@@ -4,14 +4,13 @@ pub mod details;
 pub mod resolve_kernel;
 pub mod tested;
 
+use crate::ledger;
 use crate::project::Project;
-use crate::repo::Notes;
+use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row, Status};
 use crate::run::record::Record;
-use crate::store::index::{Brief, Shelf};
-use crate::{ledger, repo};
-use anyhow::Result;
+use crate::store::{RunIndex, RunSummary};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,33 +21,33 @@ pub struct History {
     pub problems: Vec<String>,
 }
 
-/// Reads disk: not for the screen's own thread.
-pub fn history(project: &Project) -> Result<History> {
-    Ok(look(project, &mut Shelf::open(project)))
+/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
+pub fn read_once(repo: &Repo, project: &Project) -> History {
+    look(repo, project, &mut RunIndex::open(project))
 }
 
-/// The same for who looks often: the shelf keeps what it read. [`Shelf::refresh`] comes before.
-pub fn look(project: &Project, shelf: &mut Shelf) -> History {
-    read(project, shelf).0
+/// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
+    read(repo, project, index).0
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
-pub fn missing(project: &Project) -> Vec<Record> {
-    let mut shelf = Shelf::open(project);
-    let runs = read(project, &mut shelf).1;
-    let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| shelf.records().read(id).ok()).collect();
+pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
+    let mut index = RunIndex::open(project);
+    let runs = read(repo, project, &mut index).1;
+    let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
     missing
 }
 
-fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
-    let mut problems = shelf.problems();
-    let notes = Notes::open(project);
+fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
+    let mut problems = index.problems();
+    let notes = Notes::of(repo);
     let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
         problems.extend(ledger.problems);
-        let (runs, gone) = joined(shelf, &ledger.rows, emulated);
+        let (runs, gone) = joined(index, &ledger.rows, emulated);
         let edited: HashSet<String> = ledger
             .rows
             .iter()
@@ -60,34 +59,36 @@ fn read(project: &Project, shelf: &mut Shelf) -> (History, Vec<RunId>) {
         // A row whose time is not known stays after its neighbour.
         let mut last = None;
         for (row, run) in ledger.rows.into_iter().zip(runs) {
-            let brief = match run {
-                Some(id) => shelf.brief(id),
-                None => shelf.noted(&notes, &row.commit).filter(|noted| noted.emulated() == emulated),
+            let summary = match run {
+                Some(id) => index.summary(id),
+                None => {
+                    index.summary_in_note(&notes, &row.commit).filter(|noted| noted.emulated() == emulated)
+                }
             };
-            let experiment = Experiment::new(row, run, emulated, brief);
+            let experiment = Experiment::new(row, run, emulated, summary);
             last = experiment.decided.or(last);
             experiments.push((last, experiment));
         }
         // A row whose description somebody changed is still the row.
-        let gone = gone.into_iter().filter_map(|id| shelf.brief(id)).filter(|brief| {
-            let row = brief.decision.as_ref().and_then(|d| d.row.as_ref());
+        let gone = gone.into_iter().filter_map(|id| index.summary(id)).filter(|summary| {
+            let row = summary.decision.as_ref().and_then(|d| d.row.as_ref());
             row.is_some_and(|row| !edited.contains(&row.commit))
         });
-        let owed = owed(project, emulated, gone.collect());
+        let owed = owed(repo, project, emulated, gone.collect());
         problems.extend(in_words(project, emulated, &owed));
-        missing.extend(owed.iter().map(|brief| brief.id));
+        missing.extend(owed.iter().map(|summary| summary.id));
     }
     experiments.sort_by_key(|(when, _)| *when);
     (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
 }
 
 /// The run of each row of a ledger, where its record is here, and the decided runs whose rows are not among them.
-fn joined(shelf: &Shelf, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
+fn joined(index: &RunIndex, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
     // By their rows, each list newest first: a commit that was kept twice has two rows, and the old record may be gone.
     let mut recorded: HashMap<_, VecDeque<RunId>> = HashMap::new();
-    for brief in shelf.newest().filter(|b| b.emulated() == emulated) {
-        if let Some(row) = brief.decision.as_ref().and_then(|d| d.row.as_ref()) {
-            recorded.entry(name(row)).or_default().push_back(brief.id);
+    for summary in index.newest().filter(|b| b.emulated() == emulated) {
+        if let Some(row) = summary.decision.as_ref().and_then(|d| d.row.as_ref()) {
+            recorded.entry(name(row)).or_default().push_back(summary.id);
         }
     }
     let mut runs: Vec<Option<RunId>> =
@@ -105,14 +106,19 @@ fn name(row: &Row) -> (&str, Status, &str) {
 
 /// Of the decided runs without a row those that the ledger owes one. Rows that were written once
 /// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
-fn owed<'b>(project: &Project, emulated: bool, gone: Vec<&'b Brief>) -> Vec<&'b Brief> {
-    let written = |b: &&Brief| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked = gone.iter().any(written) && repo::tracked(project, &ledger::path(project, emulated));
+fn owed<'b>(
+    repo: &Repo,
+    project: &Project,
+    emulated: bool,
+    gone: Vec<&'b RunSummary>,
+) -> Vec<&'b RunSummary> {
+    let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
+    let tracked = gone.iter().any(written) && repo::tracked(repo, project, &ledger::path(project, emulated));
     gone.into_iter().filter(|b| !(tracked && written(b))).collect()
 }
 
 /// In words, that rows of decided runs are not in their ledger.
-fn in_words(project: &Project, emulated: bool, missing: &[&Brief]) -> Option<String> {
+fn in_words(project: &Project, emulated: bool, missing: &[&RunSummary]) -> Option<String> {
     const NAMED: usize = 10;
     let runs: Vec<String> = missing.iter().map(|b| b.id.to_string()).collect();
     let (what, them) = match runs.as_slice() {
@@ -129,17 +135,17 @@ fn in_words(project: &Project, emulated: bool, missing: &[&Brief]) -> Option<Str
 }
 
 impl Experiment {
-    /// `brief` is of the record, here or as a note: it has more to say than the row.
-    fn new(row: Row, run: Option<RunId>, emulated: bool, brief: Option<&Brief>) -> Self {
-        let decision = brief.and_then(|b| b.decision.as_ref());
+    /// `summary` is of the record, here or as a note: it has more to say than the row.
+    fn new(row: Row, run: Option<RunId>, emulated: bool, summary: Option<&RunSummary>) -> Self {
+        let decision = summary.and_then(|b| b.decision.as_ref());
         Experiment {
             row,
             run,
-            kernel: brief.map(|b| b.kernel.clone()),
-            device: brief.and_then(|b| b.device.clone()),
+            kernel: summary.map(|b| b.kernel.clone()),
+            device: summary.and_then(|b| b.device.clone()),
             emulated,
             decided: decision.map(|d| d.decided),
-            measured: brief.and_then(|b| b.verdict).map(|v| v.measured()).unwrap_or_default(),
+            measured: summary.and_then(|b| b.verdict).map(|v| v.measured()).unwrap_or_default(),
             trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
         }
     }

@@ -78,7 +78,7 @@ mod tests {
     use crate::run::RunId;
     use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
-    use crate::store::tests::record;
+    use crate::store::run_store::tests::record;
     use lab_protocol::report::{Measure, Speed};
 
     fn run() -> Record {

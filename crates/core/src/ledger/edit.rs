@@ -1,26 +1,29 @@
-//! The one exception to a ledger that is only appended to: one line of the lab's own, in other words or taken out.
+//! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
-use super::{COLUMNS, Row, description, locked};
+use super::{COLUMNS, Row, description};
+use crate::disk::atomic::NewFile;
+use crate::disk::lock;
 use anyhow::{Result, anyhow};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// What to do about a row's line.
+/// What to do with a row's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit<'a> {
-    /// Another description; the other columns stay byte for byte.
+    /// Replaces the description; the other columns stay byte for byte.
     Describe(&'a str),
+    /// Removes the line.
     TakeOut,
 }
 
-/// Edits the line of this row and no other, in one step, under the lock: a reader sees the whole file before or after.
-/// False where there is no such line; of several the last is meant. A link stays a link, and the mode stays.
-/// Doing the same edit again changes nothing.
+/// Edits the line of this row in one step, under the ledger's lock: a reader sees the file before the edit or after it.
+/// Returns false if there is no such line; of several it edits the last. A link stays a link, and the mode stays. The same
+/// edit done again changes nothing.
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     let fail =
         |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
-    let file = match locked(path, OpenOptions::new().read(true)) {
+    let file = match lock::wait(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(fail(error)),
@@ -37,25 +40,23 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     }
     let write = || -> io::Result<()> {
         let target = path.canonicalize()?;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        let mut new = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+        let mut new = NewFile::beside(&target)?;
+        new.set_permissions(about.permissions())?;
         new.write_all(&edited)?;
-        new.as_file().set_permissions(about.permissions())?;
-        new.as_file().sync_data()?;
-        new.persist(&target).map_err(|e| e.error)?;
-        Ok(())
+        new.sync()?;
+        new.replace(&target)
     };
-    // The lock is held until the new file has the name.
+    // The old file stays locked until the new one has its name.
     write().map_err(fail)?;
     drop(file);
     Ok(true)
 }
 
-/// The whole file after the edit; `None` where no line is this row's.
+/// The file's bytes after the edit; `None` if no line is this row's.
 pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
-        // Others wait for the lock meanwhile: only lines of this commit are read.
+        // Other processes wait for the lock: parse only the lines of this commit.
         if !line.trim_ascii_start().starts_with(row.commit.as_bytes()) {
             return false;
         }
@@ -65,12 +66,12 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let same = |r: &Row| r.commit == row.commit && r.status == row.status;
     let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));
     let at = last(&|r| same(r) && r.description == row.description).or_else(|| match edit {
-        // It was done before.
+        // The edit was done before.
         Edit::Describe(text) => last(&|r| same(r) && r.description == description(text)),
         Edit::TakeOut => None,
     });
     let at = at.or_else(|| {
-        // Somebody changed its description by hand.
+        // Somebody changed the description by hand: the row must be the only one of its commit and status.
         let mut candidates = (0..lines.len()).filter(|&at| is(lines[at], &same));
         candidates.next().filter(|_| candidates.next().is_none())
     })?;

@@ -2,9 +2,12 @@
 
 pub mod screen_lock;
 pub mod trust;
+mod work_tree;
+
+pub use work_tree::work_tree;
 
 use crate::config::Config;
-use crate::repo;
+use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +43,7 @@ impl Project {
             Some(path) => existing_folder(path)?,
             None => from.clone(),
         };
-        let root = repo::work_tree(&start).map_err(|error| match &given {
+        let root = work_tree(&start).map_err(|error| match &given {
             Some(path) if path.symlink_metadata().is_err() => anyhow!("there is no {}", path.display()),
             _ => error,
         })?;
@@ -133,16 +136,6 @@ fn argument(from: &Path, given: Option<&Path>) -> String {
     let meant =
         Project::open(from, None).is_ok_and(|p| settle(&from.join(file)).is_ok_and(|k| k == p.kernel));
     if meant { String::new() } else { format!(" {}", quote(&given.to_string_lossy())) }
-}
-
-/// As a shell reads it back as one word.
-pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Without a word about it anywhere: kernel.cu here, beside lab.toml, or the only .cu file here.

@@ -1,8 +1,8 @@
 //! Puts a kernel of some commit on disk, in one step.
 
-use crate::repo::{Project, blob_in, filters as form, find, head_commit, open};
+use crate::disk::atomic::NewFile;
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
 use anyhow::{Context, Result, bail};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -12,15 +12,15 @@ use tempfile::TempPath;
 /// Replaces the kernel on disk by that of `commit`. `saved` is what the caller found there and has
 /// saved; bytes that came in between are saved too. The file keeps its mode; one that is not there
 /// gets the mode that git holds.
-pub fn put_back(project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
-    let (bytes, mode) = held(project, commit)?;
+pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+    let (bytes, mode) = held(repo, project, commit)?;
     let path = link_target(project).unwrap_or_else(|| project.kernel.clone());
     let replaced = replace(&path, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
         .with_context(|| format!("cannot write {} (nothing was changed)", path.display()))?;
     let Some(replaced) = replaced else { return Ok(()) };
     let late = std::fs::read(&replaced).ok().filter(|late| Some(late.as_slice()) != saved);
     if let Some(late) = late
-        && let Err(error) = super::save(project, &late, "lab: saved while it was being replaced")
+        && let Err(error) = super::save(repo, project, &late, "lab: saved while it was being replaced")
     {
         let place = replaced.keep().map(|path| path.display().to_string()).unwrap_or_default();
         return Err(error.context(format!("a save came in between and is kept as {place}")));
@@ -35,18 +35,17 @@ pub fn link_target(project: &Project) -> Option<PathBuf> {
 }
 
 /// The kernel of a commit, in the form it has on disk.
-pub fn bytes_of(project: &Project, commit: &str) -> Result<Vec<u8>> {
-    Ok(held(project, commit)?.0)
+pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>> {
+    Ok(held(repo, project, commit)?.0)
 }
 
-fn held(project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
-    let repo = open(project)?;
-    let commit = find(&repo, commit)?;
+fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
+    let commit = find(&repo.git, commit)?;
     let Some((_, mode)) = blob_in(&commit, &project.kernel_name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };
     refuse_link(project, mode)?;
-    Ok((form::on_disk(&repo, project, &commit, &project.kernel_name)?, mode))
+    Ok((filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?, mode))
 }
 
 /// Where git holds a link, an experiment on the bytes behind it would change another file.
@@ -64,29 +63,23 @@ pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
 /// file that is returned. Where the file system cannot do that, or there is nothing to replace, the
 /// new file takes the name and nothing is returned.
 fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
     let permissions = match std::fs::metadata(path) {
         Ok(present) => present.permissions(),
         Err(_) => Permissions::from_mode(new_mode),
     };
-    let mut file = tempfile::Builder::new().prefix(".lab-").tempfile_in(folder)?;
+    let mut file = NewFile::beside(path)?;
+    file.set_permissions(permissions)?;
     file.write_all(bytes)?;
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_data()?;
-    let new = file.into_temp_path();
-    if renameat_with(CWD, &*new, CWD, path, RenameFlags::EXCHANGE).is_ok() {
-        return Ok(Some(new));
-    }
-    new.persist(path).map_err(|e| e.error)?;
-    Ok(None)
+    file.sync()?;
+    file.exchange(path)
 }
 
 /// Whether the index holds a version of the kernel that HEAD does not.
-pub fn staged(project: &Project) -> Result<bool> {
-    let repo = open(project)?;
-    let index = repo.index()?;
+pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
+    let mut index = repo.git.index()?;
+    index.read(false)?;
     let staged = index.get_path(Path::new(&project.kernel_name), 0).map(|entry| entry.id);
     let held =
-        head_commit(&repo)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);
+        head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);
     Ok(staged != held)
 }

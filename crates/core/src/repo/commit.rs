@@ -1,8 +1,8 @@
 //! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
 
-use crate::disk::space as room;
+use crate::disk::space;
 use crate::repo::checkout::refuse_link;
-use crate::repo::{Project, blob_in, filters as form, head_commit, open, verify_write as proof};
+use crate::repo::{Project, Repo, blob_in, filters, head_commit, verify_write};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
@@ -21,17 +21,23 @@ pub struct Committed {
 }
 
 /// Commits `bytes` as the kernel. `blob` is the id they were judged under.
-pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str) -> Result<Committed> {
-    let repo = open(project)?;
+pub fn commit_kernel(
+    repo: &Repo,
+    project: &Project,
+    bytes: &[u8],
+    blob: &str,
+    message: &str,
+) -> Result<Committed> {
+    let git = &repo.git;
     let name = &project.kernel_name;
-    let id = form::store(&repo, name, bytes)?;
+    let id = filters::store(git, name, bytes)?;
     if id.to_string() != blob {
         bail!(
             "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
             project.argument
         );
     }
-    let head = head_commit(&repo)?;
+    let head = head_commit(git)?;
     let before = head.as_ref().and_then(|commit| blob_in(commit, name));
     if let Some((_, mode)) = before {
         refuse_link(project, mode)?;
@@ -39,30 +45,30 @@ pub fn commit_kernel(project: &Project, bytes: &[u8], blob: &str, message: &str)
     if let (Some(head), Some((held, _))) = (&head, before)
         && held == id
     {
-        proof::holds(project, "HEAD", head.id(), name, id)?;
+        verify_write::read_back(repo, "HEAD", head.id(), name, id)?;
         let holder = introduced(head.clone(), name, id);
         return Ok(Committed { id: holder.to_string(), already: true, notes: Vec::new() });
     }
     let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
-    let commit = match by_git(&repo)? {
-        Some(why) => commit_by_git(project, &repo, id, mode, message, why)?,
-        None => commit_by_library(&repo, head.as_ref(), name, id, mode, message)?,
+    let commit = match by_git(git)? {
+        Some(why) => commit_by_git(git, project, id, mode, message, why)?,
+        None => commit_by_library(git, head.as_ref(), name, id, mode, message)?,
     };
-    if let Err(error) = proof::holds(project, "HEAD", commit, name, id) {
+    if let Err(error) = verify_write::read_back(repo, "HEAD", commit, name, id) {
         // A branch must not be left at a commit that cannot be read.
-        if repo.refname_to_id("HEAD").ok() == Some(commit) {
-            take_back(&repo, head.as_ref(), "lab: the commit was not written")?;
+        if git.refname_to_id("HEAD").ok() == Some(commit) {
+            move_head_back(git, head.as_ref(), "lab: the commit was not written")?;
         }
         return Err(error);
     }
     let mut notes = Vec::new();
-    if repo.head_detached().unwrap_or(false) {
+    if git.head_detached().unwrap_or(false) {
         notes.push(format!(
             "HEAD is detached: the commit is on no branch. `git branch NAME {}` keeps it",
             super::short(&commit.to_string())
         ));
     }
-    notes.extend(update_index(project, &repo, name, before.map(|(id, _)| id), id, mode));
+    notes.extend(update_index(repo, name, before.map(|(id, _)| id), id, mode));
     Ok(Committed { id: commit.to_string(), already: false, notes })
 }
 
@@ -136,29 +142,29 @@ fn by_git(repo: &Repository) -> Result<Option<String>> {
 
 /// Commits with the program, from an index of its own that differs from HEAD by the kernel alone.
 fn commit_by_git(
+    git: &Repository,
     project: &Project,
-    repo: &Repository,
     blob: Oid,
     mode: FileMode,
     message: &str,
     why: String,
 ) -> Result<Oid> {
-    let head = head_commit(repo)?;
+    let head = head_commit(git)?;
     let folder = tempfile::Builder::new().prefix("commit-").tempdir_in(&project.lab_dir)?;
-    let git = Git { root: &project.root, index: folder.path().join("index"), why };
+    let program = Git { root: &project.root, index: folder.path().join("index"), why };
     if head.is_some() {
-        git.run(&["read-tree", "HEAD"])?;
+        program.run(&["read-tree", "HEAD"])?;
     }
     let entry = format!("{:o},{blob},{}", i32::from(mode), project.kernel_name);
-    git.run(&["update-index", "--add", "--cacheinfo", &entry])?;
+    program.run(&["update-index", "--add", "--cacheinfo", &entry])?;
     let text = folder.path().join("message");
     std::fs::write(&text, message).context("cannot write the commit message")?;
-    git.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])?;
-    let made = repo.head()?.peel_to_commit()?;
+    program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])?;
+    let made = git.head()?.peel_to_commit()?;
     let parent = made.parent_id(0).ok();
     let held = blob_in(&made, &project.kernel_name).map(|(id, _)| id);
     if held != Some(blob) || parent != head.as_ref().map(git2::Commit::id) {
-        take_back(repo, head.as_ref(), "lab: a hook changed the judged bytes")?;
+        move_head_back(git, head.as_ref(), "lab: a hook changed the judged bytes")?;
         bail!(
             "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook \
              leave it alone, or run the hook's change yourself and judge that",
@@ -170,14 +176,14 @@ fn commit_by_git(
 }
 
 /// Moves HEAD back to where it was; the commit stays in the reflog.
-pub(super) fn take_back(repo: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
-    let link = repo.find_reference("HEAD")?;
+pub(super) fn move_head_back(git: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
+    let link = git.find_reference("HEAD")?;
     match (link.symbolic_target()?, head) {
         (Some(branch), Some(old)) => {
-            repo.reference(branch, old.id(), true, why)?;
+            git.reference(branch, old.id(), true, why)?;
         }
-        (Some(branch), None) => repo.find_reference(branch)?.delete()?,
-        (None, Some(old)) => repo.set_head_detached(old.id())?,
+        (Some(branch), None) => git.find_reference(branch)?.delete()?,
+        (None, Some(old)) => git.set_head_detached(old.id())?,
         (None, None) => {}
     }
     Ok(())
@@ -210,15 +216,14 @@ impl Git<'_> {
 /// Brings the kernel's entry in the user's index up to the new commit, unless the user staged
 /// something else there. Every other entry stays as it is.
 pub(super) fn update_index(
-    project: &Project,
-    repo: &Repository,
+    repo: &Repo,
     name: &str,
     before: Option<Oid>,
     blob: Oid,
     mode: FileMode,
 ) -> Option<String> {
     let update = || -> Result<bool> {
-        let mut index = repo.index()?;
+        let mut index = repo.git.index()?;
         index.read(true)?;
         let staged = index.get_path(Path::new(name), 0).map(|entry| entry.id);
         if staged != before && staged != Some(blob) {
@@ -240,7 +245,7 @@ pub(super) fn update_index(
             path: name.as_bytes().to_vec(),
         })?;
         index.write()?;
-        let written = open(project)?.index()?.get_path(Path::new(name), 0).map(|entry| entry.id);
+        let written = repo.anew()?.git.index()?.get_path(Path::new(name), 0).map(|entry| entry.id);
         if written != Some(blob) {
             bail!("git reported no error, but it is not written: is the disk full?");
         }
@@ -250,7 +255,7 @@ pub(super) fn update_index(
         Ok(true) => None,
         Ok(false) => Some(format!("you staged another version of {name}: it is still staged")),
         Err(error) => {
-            let error = room::in_words(error, "git's index was not written");
+            let error = space::explain(error, "git's index was not written");
             Some(format!("git's index still holds another {name} than HEAD: {error:#}: `git reset {name}`"))
         }
     }

@@ -1,10 +1,10 @@
 //! One commit whole: its message, who made it, and what it changed.
 
-use super::{Project, find, log, open};
-use crate::message::{self, Trailer};
+use super::{Repo, find, log, text_diff, trailers};
+use crate::message::Trailer;
 use crate::text::sanitise;
 use anyhow::Result;
-use git2::{Delta, Diff, DiffFindOptions, DiffLineType, DiffOptions, Patch, Signature};
+use git2::{Delta, Diff, DiffFindOptions, Patch, Signature};
 use jiff::Timestamp;
 
 /// Bytes of one file's diff that are read at most.
@@ -93,13 +93,13 @@ pub struct FileChange {
 
 /// A commit by any name git knows it by, its diffs with so many unchanged lines around each change. Reads as much as the
 /// commit changed, up to a limit for each file and for all.
-pub fn commit_details(project: &Project, name: &str, around: u32) -> Result<CommitDetails> {
-    let repo = open(project)?;
-    let commit = find(&repo, name)?;
+pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDetails> {
+    let git = &repo.git;
+    let commit = find(git, name)?;
     let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
-    let mut how = DiffOptions::new();
-    how.context_lines(around).max_size(FILE_SIZE_LIMIT).include_typechange(false);
-    let mut diff = repo.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
+    let mut how = text_diff::options(around);
+    how.max_size(FILE_SIZE_LIMIT).include_typechange(false);
+    let mut diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
     let count = diff.deltas().len();
     if count <= FILES_LIMIT {
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
@@ -116,7 +116,7 @@ pub fn commit_details(project: &Project, name: &str, around: u32) -> Result<Comm
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: log::subject(&commit),
         body: after_subject.lines().map(|line| sanitise::line(line.as_bytes())).collect(),
-        trailers: message::trailers(&message),
+        trailers: trailers::trailers(&message),
         author: person(&commit.author()),
         authored: time(&commit.author()),
         committer: person(&commit.committer()),
@@ -157,22 +157,8 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
         return Ok(Some(file));
     }
     (_, file.added, file.removed) = patch.line_stats()?;
-    let limit = DIFF_LIMIT.min(*left);
-    patch.print(&mut |_, _, line| {
-        use DiffLineType::{Addition, Context, Deletion};
-        let origin = match line.origin_value() {
-            Addition | Deletion | Context => Some(line.origin()),
-            DiffLineType::FileHeader | DiffLineType::Binary => return true,
-            _ => None,
-        };
-        // Lines that follow one which found no room are left out too.
-        file.is_cut |= file.diff.len() + line.content().len() > limit;
-        if !file.is_cut {
-            file.diff.extend(origin);
-            file.diff.push_str(&String::from_utf8_lossy(line.content()));
-        }
-        true
-    })?;
+    let hunks = text_diff::hunks(&mut patch, DIFF_LIMIT.min(*left))?;
+    (file.diff, file.is_cut) = (hunks.text, hunks.is_cut);
     *left -= file.diff.len().min(*left);
     Ok(Some(file))
 }

@@ -1,6 +1,6 @@
 //! Keeps the lab's own files out of `git status`, without touching a file that is tracked.
 
-use super::{Project, open};
+use super::{Project, Repo};
 use anyhow::{Context, Result};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -8,13 +8,14 @@ use std::path::Path;
 
 /// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude` where they
 /// are not in it; a tracked one is left out.
-pub fn exclude(project: &Project) -> Result<()> {
-    let repo = open(project)?;
-    let index = repo.index()?;
+pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
+    let git = &repo.git;
+    let mut index = git.index()?;
+    index.read(false)?;
     let home =
         project.relative(&project.home).filter(|h| !h.is_empty()).map_or_else(String::new, |h| h + "/");
     let wanted = [".lab/", "results.tsv", "results.cpu.tsv", &format!("{home}run.log")].map(str::to_owned);
-    let file = repo.commondir().join("info/exclude");
+    let file = git.commondir().join("info/exclude");
     let present = fs::read_to_string(&file).unwrap_or_default();
     let missing: Vec<String> = wanted
         .into_iter()
@@ -27,14 +28,17 @@ pub fn exclude(project: &Project) -> Result<()> {
     }
     let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
     let text = format!("{gap}# written by lab\n{}\n", missing.join("\n"));
-    fs::create_dir_all(repo.commondir().join("info"))
+    fs::create_dir_all(git.commondir().join("info"))
         .and_then(|()| OpenOptions::new().create(true).append(true).open(&file)?.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Whether git tracks this file.
-pub fn tracked(project: &Project, path: &Path) -> bool {
-    let held =
-        || Some(open(project).ok()?.index().ok()?.get_path(Path::new(&project.relative(path)?), 0).is_some());
+pub fn tracked(repo: &Repo, project: &Project, path: &Path) -> bool {
+    let held = || -> Option<bool> {
+        let mut index = repo.git.index().ok()?;
+        index.read(false).ok()?;
+        Some(index.get_path(Path::new(&project.relative(path)?), 0).is_some())
+    };
     held().unwrap_or(false)
 }

@@ -5,7 +5,7 @@
 //! further apart than that a parent may come before one of its children, and the graph shows a line that starts late.
 
 use super::log::{LogEntry, Marks, entry};
-use super::{Project, head_commit, open};
+use super::{Repo, head_commit};
 use anyhow::Result;
 use git2::{Oid, Repository};
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -46,7 +46,7 @@ pub struct GraphEntry {
 /// A walk over HEAD, branches, remote branches and tags. What it remembers grows with what was shown (20 bytes a
 /// commit), not with the history.
 pub struct Graph {
-    repo: Repository,
+    repo: Repo,
     labels: HashMap<Oid, Vec<Label>>,
     /// Known, but neither looked at nor shown.
     ahead: BinaryHeap<(i64, Oid)>,
@@ -66,9 +66,10 @@ struct Node {
 }
 
 impl Graph {
-    pub fn open(project: &Project) -> Result<Graph> {
-        let repo = open(project)?;
-        let labels = labels(&repo)?;
+    /// Begins a walk at the newest commits. It has a handle of its own, which it opens anew for each page.
+    pub fn open(repo: &Repo) -> Result<Graph> {
+        let repo = repo.anew()?;
+        let labels = labels(&repo.git)?;
         let mut graph = Graph {
             labels: HashMap::new(),
             ahead: BinaryHeap::new(),
@@ -93,12 +94,12 @@ impl Graph {
     /// The next commits, at most `limit`; none at the end of the history.
     pub fn page(&mut self, marks: &Marks, limit: usize) -> Result<Vec<GraphEntry>> {
         // An open repository remembers every commit that it read, up to 256 MB of them, and none is read twice.
-        self.repo = Repository::open(self.repo.path())?;
+        self.repo = self.repo.anew()?;
         let mut entries = Vec::new();
         while entries.len() < limit
             && let Some(id) = self.next()?
         {
-            let commit = self.repo.find_commit(id)?;
+            let commit = self.repo.git.find_commit(id)?;
             entries.push(GraphEntry {
                 parents: commit.parent_ids().map(|p| p.to_string()).collect(),
                 labels: self.labels.get(&id).cloned().unwrap_or_default(),
@@ -168,7 +169,7 @@ impl Graph {
         if self.known.contains_key(&id) || self.shown.contains(&id) {
             return Ok(());
         }
-        let Ok(commit) = self.repo.find_commit(id) else { return Ok(()) };
+        let Ok(commit) = self.repo.git.find_commit(id) else { return Ok(()) };
         let time = commit.time().seconds();
         let parents = commit.parent_ids().collect();
         self.known.insert(id, Node { parents, time, children: 0, is_looked_at: false });
@@ -178,16 +179,16 @@ impl Graph {
 }
 
 /// The names of HEAD, branches and tags, by the commits that they point to.
-fn labels(repo: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
+fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
     let mut labels: HashMap<Oid, Vec<Label>> = HashMap::new();
     let mut add = |id: Oid, kind: LabelKind, name: &str| {
         labels.entry(id).or_default().push(Label { kind, name: name.to_owned() });
     };
-    let current = repo.find_reference("HEAD").ok().and_then(|head| {
+    let current = git.find_reference("HEAD").ok().and_then(|head| {
         let target = head.symbolic_target().ok()??;
         Some(target.to_owned())
     });
-    if let Some(head) = head_commit(repo)?.filter(|_| current.is_none()) {
+    if let Some(head) = head_commit(git)?.filter(|_| current.is_none()) {
         add(head.id(), LabelKind::Head, "HEAD");
     }
     let rooms = [
@@ -196,7 +197,7 @@ fn labels(repo: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
         ("refs/tags/", LabelKind::Tag),
     ];
     for (prefix, kind) in rooms {
-        for reference in repo.references_glob(&format!("{prefix}*"))?.flatten() {
+        for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
             let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
             // `origin/HEAD` is another name of a branch that is listed anyway.
             if reference.kind() == Some(git2::ReferenceType::Symbolic) {

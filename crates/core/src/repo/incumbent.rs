@@ -1,7 +1,7 @@
 //! The incumbent's files as HEAD holds them: the kernel and its local includes.
 
 use crate::inputs;
-use crate::repo::{Project, blob_in, filters as form, head_commit, open};
+use crate::repo::{Project, Repo, blob_in, filters, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Repository};
 use std::path::{Path, PathBuf};
@@ -19,21 +19,20 @@ pub struct HeldFile {
 }
 
 /// The kernel first; nothing where HEAD does not hold it.
-pub fn incumbent_files(project: &Project) -> Result<Vec<HeldFile>> {
-    let repo = open(project)?;
-    match head_commit(&repo)? {
-        Some(commit) => held(&repo, &commit, &project.kernel_name),
+pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> {
+    match head_commit(&repo.git)? {
+        Some(commit) => held(&repo.git, &commit, &project.kernel_name),
         None => Ok(Vec::new()),
     }
 }
 
 /// Writes them into `tree` at their repository-relative paths, in the form that they have on disk.
-pub fn write_incumbent(project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
-    let repo = open(project)?;
-    let Some(commit) = head_commit(&repo)? else { return Ok(Vec::new()) };
-    let files = held(&repo, &commit, &project.kernel_name)?;
+pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+    let git = &repo.git;
+    let Some(commit) = head_commit(git)? else { return Ok(Vec::new()) };
+    let files = held(git, &commit, &project.kernel_name)?;
     for file in &files {
-        let bytes = form::on_disk(&repo, project, &commit, &file.path)?;
+        let bytes = filters::on_disk(git, project, &commit, &file.path)?;
         let path = tree.join(&file.path);
         let write = || {
             std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
@@ -44,7 +43,7 @@ pub fn write_incumbent(project: &Project, tree: &Path) -> Result<Vec<HeldFile>> 
     Ok(files)
 }
 
-fn held(repo: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
+fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
     let mut files: Vec<HeldFile> = Vec::new();
     let mut wanted = vec![PathBuf::from(kernel)];
     while let Some(path) = wanted.pop() {
@@ -54,7 +53,7 @@ fn held(repo: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile
         let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT) else {
             continue;
         };
-        let blob = repo.find_blob(id)?;
+        let blob = git.find_blob(id)?;
         let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
         wanted.extend(inputs::includes(blob.content()).iter().map(|name| inputs::plain(&folder.join(name))));
         files.push(HeldFile { path, blob: id.to_string() });

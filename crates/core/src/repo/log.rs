@@ -1,13 +1,14 @@
 //! Commits as the screen lists them, kernels and their changes as text.
 
-use crate::message::{self, Trailer};
-use crate::repo::{Project, blob_in, filters as form, find, head_commit, open};
+use crate::message::Trailer;
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, text_diff, trailers};
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
-use git2::{DiffOptions, Repository};
+use git2::{Patch, Repository};
 use jiff::Timestamp;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// One commit of HEAD's history.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,16 +49,11 @@ impl<'e> Marks<'e> {
 
 /// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
 /// last commit of the page before. It takes as long as the page is, however long the history.
-pub fn log_page(
-    project: &Project,
-    marks: &Marks,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Vec<LogEntry>> {
-    let repo = open(project)?;
+pub fn log_page(repo: &Repo, marks: &Marks, after: Option<&str>, limit: usize) -> Result<Vec<LogEntry>> {
+    let git = &repo.git;
     let mut next = match after {
-        Some(id) => find(&repo, id)?.parent(0).ok(),
-        None => head_commit(&repo)?,
+        Some(id) => find(git, id)?.parent(0).ok(),
+        None => head_commit(git)?,
     };
     let mut entries = Vec::new();
     while let Some(commit) = next.filter(|_| entries.len() < limit) {
@@ -83,84 +79,55 @@ pub(super) fn subject(commit: &git2::Commit) -> String {
 }
 
 /// The trailers under the message of a commit.
-pub fn trailers_of(project: &Project, commit: &str) -> Result<Vec<Trailer>> {
-    let repo = open(project)?;
-    let commit = find(&repo, commit)?;
-    Ok(message::trailers(&String::from_utf8_lossy(commit.message_bytes())))
+pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
+    let commit = find(&repo.git, commit)?;
+    Ok(trailers::trailers(&String::from_utf8_lossy(commit.message_bytes())))
 }
 
 /// kernel.cu of a commit, as text for the screen.
-pub fn show(project: &Project, commit: &str) -> Result<String> {
-    let repo = open(project)?;
-    let commit = find(&repo, commit)?;
-    let bytes = form::on_disk(&repo, project, &commit, &project.kernel_name)?;
+pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
+    let commit = find(&repo.git, commit)?;
+    let bytes = filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a commit changed in kernel.cu, against its first parent, as a unified diff with so many unchanged lines around each
 /// change.
-pub fn change(project: &Project, commit: &str, around: u32) -> Result<String> {
-    let repo = open(project)?;
-    let new = find(&repo, commit)?;
+pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
+    let git = &repo.git;
+    let new = find(git, commit)?;
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
-    let old = old.and_then(|old| held(&repo, &old, name));
-    unified(&repo, name, old, held(&repo, &new, name), around)
+    let old = old.and_then(|old| held(git, &old, name));
+    unified(name, old, held(git, &new, name), around)
 }
 
-fn held<'r>(repo: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
-    blob_in(commit, name).and_then(|(id, _)| repo.find_blob(id).ok())
+fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
+    blob_in(commit, name).and_then(|(id, _)| git.find_blob(id).ok())
 }
 
 /// The change of kernel.cu from one commit to another, or to the present bytes, as [`change`] has it.
-pub fn diff(project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
-    let repo = open(project)?;
+pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
+    let git = &repo.git;
     let name = project.kernel_name.as_str();
-    let blob = |commit: &str| -> Result<_> { Ok(held(&repo, &find(&repo, commit)?, name)) };
+    let blob = |commit: &str| -> Result<_> { Ok(held(git, &find(git, commit)?, name)) };
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,
         None => match std::fs::read(&project.kernel) {
-            Ok(bytes) => Some(repo.find_blob(form::store(&repo, name, &bytes)?)?),
+            Ok(bytes) => Some(git.find_blob(filters::store(git, name, &bytes)?)?),
             Err(_) => None,
         },
     };
-    unified(&repo, name, old, new, around)
+    unified(name, old, new, around)
 }
 
-fn unified(
-    repo: &Repository,
-    name: &str,
-    old: Option<git2::Blob>,
-    new: Option<git2::Blob>,
-    around: u32,
-) -> Result<String> {
-    let mut text = String::new();
-    let mut how = DiffOptions::new();
-    how.context_lines(around);
-    let mut begun = None;
-    let mut line = |_: git2::DiffDelta, hunk: Option<git2::DiffHunk>, line: git2::DiffLine| {
-        let begins = hunk.as_ref().map(|hunk| (hunk.old_start(), hunk.new_start()));
-        if let Some(hunk) = hunk.filter(|_| begun != begins) {
-            begun = begins;
-            text.push_str(&String::from_utf8_lossy(hunk.header()));
-        }
-        if matches!(line.origin(), '+' | '-' | ' ') {
-            text.push(line.origin());
-        }
-        text.push_str(&String::from_utf8_lossy(line.content()));
-        true
-    };
-    repo.diff_blobs(
-        old.as_ref(),
-        Some(name),
-        new.as_ref(),
-        Some(name),
-        Some(&mut how),
-        None,
-        None,
-        None,
-        Some(&mut line),
-    )?;
-    Ok(text)
+fn unified(name: &str, old: Option<git2::Blob>, new: Option<git2::Blob>, around: u32) -> Result<String> {
+    let bytes =
+        |blob: &Option<git2::Blob>| blob.as_ref().map_or_else(Vec::new, |blob| blob.content().to_vec());
+    let path = Some(Path::new(name));
+    let mut how = text_diff::options(around);
+    let (old, new) = (bytes(&old), bytes(&new));
+    let mut patch = Patch::from_buffers(&old, path, &new, path, Some(&mut how))?;
+    Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
 }

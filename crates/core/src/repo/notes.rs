@@ -1,47 +1,46 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
 use super::commit::{any_signature, introduced};
-use super::{Project, blob_in, find, head_commit, open};
+use super::{Project, Repo, blob_in, find, head_commit};
 use anyhow::Result;
-use git2::Repository;
 
 const NOTES: &str = "refs/notes/lab";
 
 /// Attaches the text, in place of an older one.
-pub fn note(project: &Project, commit: &str, text: &str) -> Result<()> {
-    let repo = open(project)?;
-    let id = find(&repo, commit)?.id();
-    let who = any_signature(&repo)?;
-    repo.note(&who, &who, Some(NOTES), id, text, true)?;
+pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
+    let git = &repo.git;
+    let id = find(git, commit)?.id();
+    let who = any_signature(git)?;
+    git.note(&who, &who, Some(NOTES), id, text, true)?;
     Ok(())
 }
 
-/// The notes of many commits: the repository is opened once.
-pub struct Notes(Option<Repository>);
+/// The notes of a repository, which may have none.
+pub struct Notes<'r>(Option<&'r Repo>);
 
-impl Notes {
-    pub fn open(project: &Project) -> Self {
-        Notes(open(project).ok().filter(|repo| repo.find_reference(NOTES).is_ok()))
+impl<'r> Notes<'r> {
+    pub fn of(repo: &'r Repo) -> Self {
+        Notes(Some(repo).filter(|repo| repo.git.find_reference(NOTES).is_ok()))
     }
 
     /// Where the notes are now: the same id, the same notes.
     pub fn tip(&self) -> Option<String> {
-        Some(self.0.as_ref()?.refname_to_id(NOTES).ok()?.to_string())
+        Some(self.0?.git.refname_to_id(NOTES).ok()?.to_string())
     }
 
     /// The note of a commit, if it has one.
-    pub fn of(&self, commit: &str) -> Option<String> {
-        let repo = self.0.as_ref()?;
-        let note = repo.find_note(Some(NOTES), find(repo, commit).ok()?.id()).ok()?;
+    pub fn note(&self, commit: &str) -> Option<String> {
+        let git = &self.0?.git;
+        let note = git.find_note(Some(NOTES), find(git, commit).ok()?.id()).ok()?;
         note.message().ok().map(str::to_owned)
     }
 }
 
 /// The note of the commit that brought the kernel of HEAD.
-pub fn noted_of_kernel(project: &Project) -> Option<String> {
-    let repo = open(project).ok()?;
-    let head = head_commit(&repo).ok()??;
+pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
+    let git = &repo.git;
+    let head = head_commit(git).ok()??;
     let (blob, _) = blob_in(&head, &project.kernel_name)?;
-    let note = repo.find_note(Some(NOTES), introduced(head, &project.kernel_name, blob)).ok()?;
+    let note = git.find_note(Some(NOTES), introduced(head, &project.kernel_name, blob)).ok()?;
     note.message().ok().map(str::to_owned)
 }

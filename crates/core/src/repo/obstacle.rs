@@ -1,9 +1,7 @@
 //! What keeps git from making a commit now: an operation in progress, a lock, no identity.
 
+use super::Repo;
 use super::commit::author;
-use super::open;
-use crate::project::Project;
-use anyhow::Result;
 use git2::{Repository, RepositoryState};
 use std::fmt;
 use std::path::PathBuf;
@@ -95,14 +93,14 @@ impl Obstacle {
 }
 
 /// Returns what keeps git from making a commit now.
-pub fn obstacle(project: &Project) -> Result<Option<Obstacle>> {
-    let repo = open(project)?;
-    if let Some(operation) = operation(&repo) {
-        return Ok(Some(Obstacle::Operation(operation)));
+pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
+    let git = &repo.git;
+    if let Some(operation) = operation(git) {
+        return Some(Obstacle::Operation(operation));
     }
-    let locks = ["index.lock", "HEAD.lock"].map(|name| repo.path().join(name));
+    let locks = ["index.lock", "HEAD.lock"].map(|name| git.path().join(name));
     if let Some(lock) = locks.into_iter().find(|lock| lock.exists()) {
-        return Ok(Some(Obstacle::Locked(lock)));
+        return Some(Obstacle::Locked(lock));
     }
-    Ok(author(&repo).is_none().then_some(Obstacle::NoIdentity))
+    author(git).is_none().then_some(Obstacle::NoIdentity)
 }

@@ -5,45 +5,49 @@
 //! would have changed, as they were.
 
 use super::commit::{any_signature, mode_on_disk, tree_with};
-use crate::repo::{Project, filters as form, find, head_commit, open, verify_write as proof};
+use crate::repo::{Project, Repo, filters, find, head_commit, verify_write};
 use crate::run::RunId;
 use anyhow::{Context, Result};
 use git2::{Oid, Repository};
 
 /// A commit under `refs/lab/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredCommit {
     /// Full id.
     pub id: String,
     pub reference: String,
 }
 
 /// Keeps the attempt of a run; its message is what was tried.
-pub fn keep_discarded(project: &Project, run: RunId, bytes: &[u8], message: &str) -> Result<Kept> {
-    let repo = open(project)?;
-    let (commit, blob) = commit_aside(&repo, project, bytes, message)?;
-    let reference = numbered(&repo, "discarded", run, commit, "lab discard")?;
-    proof::holds(project, &reference, commit, &project.kernel_name, blob)?;
-    Ok(Kept { id: commit.to_string(), reference })
+pub fn store_discarded(
+    repo: &Repo,
+    project: &Project,
+    run: RunId,
+    bytes: &[u8],
+    message: &str,
+) -> Result<StoredCommit> {
+    let (commit, blob) = commit_aside(&repo.git, project, bytes, message)?;
+    let reference = numbered(&repo.git, "discarded", run, commit, "lab discard")?;
+    verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
+    Ok(StoredCommit { id: commit.to_string(), reference })
 }
 
 /// Keeps a commit that HEAD is about to leave; the name of its ref. The same commit is kept once.
-pub fn keep_undone(project: &Project, run: RunId, commit: &str) -> Result<String> {
-    let repo = open(project)?;
-    numbered(&repo, "undone", run, Oid::from_str(commit)?, "lab undo")
+pub fn store_undone(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
+    numbered(&repo.git, "undone", run, Oid::from_str(commit)?, "lab undo")
 }
 
 /// Names the commit `refs/lab/ROOM/RUN`. Where that name is of another one, from before .lab was deleted or of an
 /// earlier decision about the same run, it is never replaced: a further number follows.
-fn numbered(repo: &Repository, room: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
+fn numbered(git: &Repository, room: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
     let names = std::iter::once(format!("refs/lab/{room}/{run}"))
         .chain((2..).map(|n| format!("refs/lab/{room}/{run}-{n}")));
     for reference in names {
-        match repo.find_reference(&reference) {
+        match git.find_reference(&reference) {
             Ok(known) if known.target() == Some(commit) => return Ok(reference),
             Ok(_) => {}
             Err(_) => {
-                repo.reference(&reference, commit, false, why)
+                git.reference(&reference, commit, false, why)
                     .with_context(|| format!("cannot write {reference}"))?;
                 return Ok(reference);
             }
@@ -53,42 +57,42 @@ fn numbered(repo: &Repository, room: &str, run: RunId, commit: Oid, why: &str) -
 }
 
 /// Keeps bytes that are about to be overwritten. The same bytes are kept once.
-pub fn save(project: &Project, bytes: &[u8], why: &str) -> Result<Kept> {
-    let repo = open(project)?;
-    let blob = form::store(&repo, &project.kernel_name, bytes)?;
+pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<StoredCommit> {
+    let git = &repo.git;
+    let blob = filters::store(git, &project.kernel_name, bytes)?;
     let reference = format!("refs/lab/saved/{blob}");
-    keep_raw(&repo, blob, bytes)?;
-    if let Ok(known) = repo.find_reference(&reference)
+    keep_raw(git, blob, bytes)?;
+    if let Ok(known) = git.find_reference(&reference)
         && let Ok(commit) = known.peel_to_commit()
-        && proof::holds(project, &reference, commit.id(), &project.kernel_name, blob).is_ok()
+        && verify_write::read_back(repo, &reference, commit.id(), &project.kernel_name, blob).is_ok()
     {
-        return Ok(Kept { id: commit.id().to_string(), reference });
+        return Ok(StoredCommit { id: commit.id().to_string(), reference });
     }
-    let (commit, blob) = commit_aside(&repo, project, bytes, why)?;
-    repo.reference(&reference, commit, true, why).with_context(|| format!("cannot write {reference}"))?;
-    proof::holds(project, &reference, commit, &project.kernel_name, blob)?;
-    Ok(Kept { id: commit.to_string(), reference })
+    let (commit, blob) = commit_aside(git, project, bytes, why)?;
+    git.reference(&reference, commit, true, why).with_context(|| format!("cannot write {reference}"))?;
+    verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
+    Ok(StoredCommit { id: commit.to_string(), reference })
 }
 
 /// A commit on top of HEAD that no branch knows, and its blob: HEAD's tree with this kernel.
-fn commit_aside(repo: &Repository, project: &Project, bytes: &[u8], message: &str) -> Result<(Oid, Oid)> {
+fn commit_aside(git: &Repository, project: &Project, bytes: &[u8], message: &str) -> Result<(Oid, Oid)> {
     let name = &project.kernel_name;
-    let blob = form::store(repo, name, bytes)?;
-    keep_raw(repo, blob, bytes)?;
-    let head = head_commit(repo)?;
-    let tree = tree_with(repo, head.as_ref(), name, blob, mode_on_disk(&project.kernel))?;
-    let who = any_signature(repo)?;
+    let blob = filters::store(git, name, bytes)?;
+    keep_raw(git, blob, bytes)?;
+    let head = head_commit(git)?;
+    let tree = tree_with(git, head.as_ref(), name, blob, mode_on_disk(&project.kernel))?;
+    let who = any_signature(git)?;
     let parents: Vec<&git2::Commit> = head.iter().collect();
-    let commit = repo
+    let commit = git
         .commit(None, &who, &who, message, &tree, &parents)
         .map_err(|e| anyhow::anyhow!("git could not keep the bytes: {}", e.message()))?;
     Ok((commit, blob))
 }
 
-fn keep_raw(repo: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
+fn keep_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
     if Oid::hash_object(git2::ObjectType::Blob, bytes)? != held {
-        let raw = repo.blob(bytes)?;
-        repo.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
+        let raw = git.blob(bytes)?;
+        git.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
     }
     Ok(())
 }
@@ -96,11 +100,11 @@ fn keep_raw(repo: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
 /// The kernel that a commit under `refs/lab/` keeps: the one path in which it differs from the
 /// commit that it was made on, or, where it does not, the path of the bytes that its ref names.
 /// `None` of any other commit.
-pub fn kept_aside(project: &Project, commit: &str) -> Result<Option<String>> {
-    let repo = open(project)?;
-    let commit = find(&repo, commit)?;
+pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
+    let git = &repo.git;
+    let commit = find(git, commit)?;
     let mut names = Vec::new();
-    for reference in repo.references_glob("refs/lab/*")?.flatten() {
+    for reference in git.references_glob("refs/lab/*")?.flatten() {
         if reference.target() == Some(commit.id()) {
             names.push(String::from_utf8_lossy(reference.name_bytes()).into_owned());
         }
@@ -110,7 +114,7 @@ pub fn kept_aside(project: &Project, commit: &str) -> Result<Option<String>> {
     }
     let tree = commit.tree()?;
     let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
-    let diff = repo.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
+    let diff = git.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
     let changed = diff.deltas().next().and_then(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()));
     Ok(changed.or_else(|| names.iter().find_map(|name| path_of(&tree, name.rsplit('/').next()?))))
 }

@@ -1,31 +1,31 @@
 //! Taking a kept commit back: HEAD goes to its parent, and nothing else of the user's is touched.
 
-use super::commit::{file_mode, take_back, update_index};
-use super::{Project, blob_in, head_commit, open, short};
+use super::commit::{file_mode, move_head_back, update_index};
+use super::{Project, Repo, blob_in, head_commit, short};
 use anyhow::{Context, Result, bail};
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use std::path::Path;
 
 /// Why this commit can no more be taken back: something was built on it, or others may have it. In words.
-pub fn built_on(project: &Project, commit: &str) -> Result<Option<String>> {
-    let repo = open(project)?;
+pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
+    let git = &repo.git;
     let id = Oid::from_str(commit)?;
-    let Some(head) = head_commit(&repo)? else { return Ok(Some("HEAD is on no commit".to_owned())) };
+    let Some(head) = head_commit(git)? else { return Ok(Some("HEAD is on no commit".to_owned())) };
     if head.id() != id {
         let at = short(&head.id().to_string()).to_owned();
-        return Ok(Some(match repo.graph_descendant_of(head.id(), id) {
+        return Ok(Some(match git.graph_descendant_of(head.id(), id) {
             Ok(true) => format!("a later commit ({at}) was built on it"),
             _ => format!("HEAD is at {at}, and not at that commit: check its branch out first"),
         }));
     }
-    if repo.find_commit(id)?.parent_count() > 1 {
+    if git.find_commit(id)?.parent_count() > 1 {
         return Ok(Some("it became a merge".to_owned()));
     }
     for (room, what) in [("refs/remotes/", "it was pushed to"), ("refs/heads/", "more was built on it in")] {
-        for reference in repo.references_glob(&format!("{room}*"))?.flatten() {
+        for reference in git.references_glob(&format!("{room}*"))?.flatten() {
             let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else { continue };
             // A branch that is at the commit itself has built nothing; one on a server has it.
-            let has = (tip == id && room == "refs/remotes/") || repo.graph_descendant_of(tip, id)?;
+            let has = (tip == id && room == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
             if has {
                 let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
                 return Ok(Some(format!("{what} {}", name.strip_prefix(room).unwrap_or(&name))));
@@ -36,41 +36,42 @@ pub fn built_on(project: &Project, commit: &str) -> Result<Option<String>> {
 }
 
 /// Whether HEAD is this commit or came of it.
-pub fn leads_to_head(project: &Project, commit: &str) -> Result<bool> {
-    let repo = open(project)?;
+pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
+    let git = &repo.git;
     let id = Oid::from_str(commit)?;
-    let Some(head) = head_commit(&repo)? else { return Ok(false) };
-    Ok(head.id() == id || repo.graph_descendant_of(head.id(), id)?)
+    let Some(head) = head_commit(git)? else { return Ok(false) };
+    Ok(head.id() == id || git.graph_descendant_of(head.id(), id)?)
 }
 
 /// Moves HEAD from this commit to its parent; nothing where HEAD is elsewhere already. Files on disk stay as they are;
 /// the kernel's entry in the index, if it is the commit's, becomes the parent's, so that the kernel shows as changed.
 /// Returns what a person should know besides.
-pub fn step_back(project: &Project, commit: &str) -> Result<Option<String>> {
-    let repo = open(project)?;
-    let commit = repo.find_commit(Oid::from_str(commit)?)?;
+pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<String>> {
+    let git = &repo.git;
+    let commit = git.find_commit(Oid::from_str(commit)?)?;
     let parent = commit.parent(0).ok();
-    if head_commit(&repo)?.is_some_and(|head| head.id() == commit.id()) {
-        take_back(&repo, parent.as_ref(), "lab: undo of a keep").context("HEAD could not be moved back")?;
-        if open(project)?.refname_to_id("HEAD").ok() != parent.as_ref().map(Commit::id) {
+    if head_commit(git)?.is_some_and(|head| head.id() == commit.id()) {
+        move_head_back(git, parent.as_ref(), "lab: undo of a keep")
+            .context("HEAD could not be moved back")?;
+        if repo.anew()?.git.refname_to_id("HEAD").ok() != parent.as_ref().map(Commit::id) {
             bail!("git reported no error, but HEAD was not moved: is the disk full?");
         }
     }
-    unstage(project, &repo, &commit, parent.as_ref())
+    unstage(repo, project, &commit, parent.as_ref())
 }
 
 fn unstage(
+    repo: &Repo,
     project: &Project,
-    repo: &Repository,
     commit: &Commit,
     parent: Option<&Commit>,
 ) -> Result<Option<String>> {
     let name = project.kernel_name.as_str();
     let Some((kept, _)) = blob_in(commit, name) else { return Ok(None) };
     if let Some((blob, mode)) = parent.and_then(|parent| blob_in(parent, name)) {
-        return Ok(update_index(project, repo, name, Some(kept), blob, file_mode(mode)));
+        return Ok(update_index(repo, name, Some(kept), blob, file_mode(mode)));
     }
-    let mut index = repo.index()?;
+    let mut index = repo.git.index()?;
     index.read(true)?;
     if index.get_path(Path::new(name), 0).is_some_and(|entry| entry.id == kept) {
         index.remove_path(Path::new(name))?;

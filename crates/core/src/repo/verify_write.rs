@@ -1,22 +1,23 @@
 //! Whether what git is said to have written is there: on a full disk libgit2 has been seen to
 //! report a commit that it had not made.
 
-use super::{Project, blob_in, open};
+use super::{Repo, blob_in};
 use anyhow::{Context, Result, bail};
 use git2::Oid;
 
-/// Reads it all back through a repository opened anew: what this one remembers proves nothing.
-pub(super) fn holds(project: &Project, reference: &str, commit: Oid, name: &str, blob: Oid) -> Result<()> {
-    let repo = open(project)?;
+/// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name`. It opens the repository
+/// anew: what this handle remembers proves nothing.
+pub(super) fn read_back(repo: &Repo, reference: &str, commit: Oid, name: &str, blob: Oid) -> Result<()> {
+    let git = repo.anew()?.git;
     let read = || -> Result<()> {
-        if repo.refname_to_id(reference)? != commit {
+        if git.refname_to_id(reference)? != commit {
             bail!("{reference} does not name it");
         }
-        let held = blob_in(&repo.find_commit(commit)?, name).map(|(id, _)| id);
+        let held = blob_in(&git.find_commit(commit)?, name).map(|(id, _)| id);
         if held != Some(blob) {
             bail!("{name} is not in it");
         }
-        repo.find_blob(blob)?;
+        git.find_blob(blob)?;
         Ok(())
     };
     read().with_context(|| {

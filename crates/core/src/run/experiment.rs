@@ -1,4 +1,4 @@
-//! An *experiment*: a run that was decided, kept or discarded.
+//! An experiment: a run that was decided, kept or discarded.
 
 use crate::message::Trailer;
 use crate::run::RunId;
@@ -106,49 +106,53 @@ pub struct UnknownWord(&'static str);
 pub struct Row {
     /// Short id of the commit that holds the bytes.
     pub commit: String,
-    /// Samples per second, or the objective that lab.toml names; 0.0 of a crash.
+    /// The objective that lab.toml names, by default samples per second; 0.0 if it was not measured.
     pub throughput_sps: f64,
+    /// Microseconds of one launch; 0.0 if they were not measured.
     pub kernel_us: f64,
     pub correctness: Correctness,
     pub status: Status,
+    /// What was tried: the subject of the commit's message.
     pub description: String,
 }
 
-/// Names one experiment: a commit that was kept twice has two rows, and an old row has no run.
+/// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// As the row has it.
+    /// The short id that the row has.
     pub commit: String,
     pub run: Option<RunId>,
     pub decided: Option<Timestamp>,
 }
 
-/// What the history shows of an experiment: its row and, where its record is still here, more.
+/// An experiment in the history: its row, and what its record adds if that is still here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     pub row: Row,
+    /// `None` if the record is not here.
     pub run: Option<RunId>,
-    /// Repository-relative path of the kernel, where known: history is per problem.
+    /// Repository-relative path of the kernel, if known.
     pub kernel: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
+    /// Measured on an emulated device.
     pub emulated: bool,
     pub decided: Option<Timestamp>,
-    /// What the commit's message says under its subject, as the record remembers it.
+    /// The trailers of the commit's message, from the record.
     #[serde(default)]
     pub trailers: Vec<Trailer>,
     #[serde(default)]
     pub measured: Measured,
 }
 
-/// What a record says of an experiment's figures, beyond the row.
+/// The figures of an experiment that its record adds to the row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The objective with its interval.
     pub objective: Option<Measure>,
-    /// Against the incumbent of its time.
+    /// The change against the incumbent of that time.
     pub change: Option<Change>,
-    /// Measured on a device in a bad state, or not wholly.
+    /// The verdict has caveats: the device was in a bad state, or something was not measured.
     pub caveated: bool,
 }
 
@@ -163,7 +167,7 @@ impl From<&Verdict> for Measured {
 }
 
 impl Experiment {
-    /// The figure, where it counts: of a correct result that was no crash.
+    /// The objective, if it counts: the result was correct and no crash.
     pub fn figure(&self) -> Option<f64> {
         let counts = self.row.status != Status::Crash && self.row.correctness.passed();
         Some(self.row.throughput_sps).filter(|_| counts)
@@ -177,6 +181,7 @@ impl Experiment {
         Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
     }
 
+    /// Whether `key` names this experiment.
     pub fn is(&self, key: &Key) -> bool {
         self.row.commit == key.commit && self.run == key.run && self.decided == key.decided
     }

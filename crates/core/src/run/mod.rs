@@ -1,4 +1,4 @@
-//! A *run*: one execution of a harness on certain bytes.
+//! A run: one execution of a harness on certain bytes.
 
 pub mod experiment;
 pub mod record;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names a run; counts from 1 within a repository and is never used twice.
+/// The number of a run: it counts from 1 within a repository, and no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub u64);
@@ -31,7 +31,7 @@ pub enum Reason {
     Rerun,
     /// `lab run`.
     Command,
-    /// `lab check`, or its key: tools watch the kernel, nothing is judged.
+    /// `lab check`, or its key: tools look for errors in the kernel, and there is no verdict about it.
     Check,
     /// `lab measure`.
     Measure,
@@ -40,6 +40,7 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The word that records and the screen use.
     pub fn word(self) -> &'static str {
         match self {
             Reason::Opened => "opened",
@@ -60,13 +61,13 @@ impl Reason {
 pub struct Fingerprint(pub String);
 
 impl Fingerprint {
-    /// Enough to tell two apart on a screen.
+    /// The first seven digits.
     pub fn short(&self) -> &str {
         self.0.get(..7).unwrap_or(&self.0)
     }
 }
 
-/// What is known of a run when it starts.
+/// What is known of a run when it starts; part of its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
     pub id: RunId,
@@ -82,7 +83,7 @@ pub struct RunStart {
 }
 
 impl RunStart {
-    /// A check says nothing that could be kept or discarded, and takes the place of no verdict.
+    /// Whether the run was a check: it cannot be decided, and it replaces no verdict.
     pub fn is_check(&self) -> bool {
         self.reason == Reason::Check
     }
@@ -92,9 +93,9 @@ impl RunStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Its exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal of this number ended it.
     Signalled(i32),
     /// The lab ended it at `time_limit_s`.
     TimedOut,

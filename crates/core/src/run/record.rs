@@ -1,4 +1,4 @@
-//! What is remembered of a run: `.lab/runs/N/record.json`.
+//! The record of a run: `.lab/runs/N/record.json`, which is also the git note of a decided run's commit.
 
 use crate::message::Trailer;
 use crate::run::experiment::{Row, Status};
@@ -17,20 +17,20 @@ pub struct InputFile {
     pub hash: Option<String>,
 }
 
-/// How far a decision got. Written ahead of each step, so that a restart can go on.
+/// A decision and how far it got. The record is written before each step, so that the next lab can go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub status: Status,
-    /// The subject of the commit's message …
+    /// The subject of the commit's message.
     pub description: String,
-    /// … and the trailers under it.
+    /// The trailers under it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trailers: Vec<Trailer>,
     pub decided: Timestamp,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
-    /// Whether a keep made that commit: on bytes that HEAD held already it did not. `None` of a discard, and in the
-    /// records of an older lab.
+    /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a discard, and in the records
+    /// of an older lab.
     #[serde(default)]
     pub made: Option<bool>,
     /// The row for the ledger; `None` until the commit is made.
@@ -39,55 +39,58 @@ pub struct Decision {
     pub row_written: bool,
 }
 
-/// What the check before a keep came to. See [`crate::runner::held_out`].
+/// The outcome of the held-out check. See [`crate::runner::held_out`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
     pub checked: Timestamp,
     pub outcome: Outcome,
     /// Which gate, and on what. Empty on a pass.
     pub why: String,
-    /// Its result lines, the last of each key.
+    /// The result lines of the check, the last of each key.
     pub results: Vec<(String, String)>,
 }
 
-/// Of the format that this lab writes.
+/// Version of the format that this lab writes.
 const VERSION: u32 = 1;
 
+/// Everything that is remembered of a run. Fields that an older lab did not write have defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Of this format.
+    /// Version of the format.
     pub version: u32,
-    /// Of the lab that wrote it.
+    /// Version of the lab that wrote the record.
     pub lab: String,
     #[serde(flatten)]
     pub start: RunStart,
-    /// The kernel first.
+    /// Every file that the verdict depends on, the kernel first.
     pub inputs: Vec<InputFile>,
-    /// The command that ran.
+    /// The harness command that ran; `built-in` for the built-in harness.
     pub command: String,
     pub ended: Option<Timestamp>,
+    /// Seconds from the start of the run to its end.
     pub seconds: Option<f64>,
     pub ending: Option<Ending>,
-    /// `None` while the run goes on.
+    /// `None` while the run is in progress.
     pub verdict: Option<Verdict>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
-    /// Every result line, the last of each key.
+    /// The result lines, the last of each key.
     pub results: Vec<(String, String)>,
+    /// The lines about workloads: `key=value` pairs, separated by blanks.
     pub workloads: Vec<String>,
-    /// Compiler diagnostics and the like are read from run.log; this counts its bytes.
+    /// Bytes of run.log, which also holds what is not recorded: compiler diagnostics and other output.
     pub log_bytes: u64,
-    /// `None` where no keep was asked for, and of an external harness.
+    /// `None` if no keep was asked for, and of an external harness.
     #[serde(default)]
     pub held_out: Option<HeldOut>,
     pub decision: Option<Decision>,
-    /// Decisions that were taken back, oldest first.
+    /// Decisions that were undone, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<Decision>,
 }
 
 impl Record {
-    /// Of a run that has just begun: nothing came of it yet.
+    /// The record of a run that has just begun.
     pub fn begun(start: RunStart, inputs: Vec<InputFile>, command: String) -> Self {
         Record {
             version: VERSION,
@@ -109,7 +112,7 @@ impl Record {
         }
     }
 
-    /// The report, from the lines that were recorded (diagnostics are in run.log only).
+    /// The report, from the recorded lines. Diagnostics are in run.log only.
     pub fn report(&self) -> Report {
         let mut report = Report::default();
         for (key, value) in &self.results {

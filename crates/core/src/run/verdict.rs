@@ -1,4 +1,4 @@
-//! What a run comes to, from its report and its ending alone.
+//! The verdict on a run, from its report and its ending alone.
 
 mod change;
 
@@ -6,25 +6,28 @@ pub use change::Change;
 
 use crate::objective::Objective;
 use crate::run::Ending;
-use crate::text::figures;
+use crate::text::{figures, signal};
 use lab_protocol::Exit;
 use lab_protocol::report::{Measure, Report, Severity};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
+    /// Every gate passed.
     Pass,
+    /// The result is wrong.
     Fail,
+    /// It did not build, or did not run to its end.
     Crash,
-    /// No verdict belongs to these bytes: they changed during an external run, or the run was
-    /// ended by a newer save.
+    /// No verdict belongs to the bytes: they changed during an external run, or a newer save ended the run.
     Void,
 }
 
 impl Outcome {
-    /// The word for people, but for what did not build: [`Verdict::word`] knows. Sign and word go together, so that nothing hangs on colour alone.
+    /// The word for the user. [`Verdict::word`] also tells a failed build from a crash.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Pass => "PASS",
@@ -34,6 +37,7 @@ impl Outcome {
         }
     }
 
+    /// A sign to show beside the word, so that colour alone tells nothing.
     pub fn sign(self) -> &'static str {
         match self {
             Outcome::Pass => "●",
@@ -44,17 +48,28 @@ impl Outcome {
     }
 }
 
+/// The verdict on a run.
+///
+/// ```
+/// use lab_core::run::verdict::{Outcome, Verdict};
+///
+/// let verdict = Verdict::bare(Outcome::Pass, "");
+/// assert_eq!(verdict.word(), "PASS");
+/// // It measured nothing, so it cannot be kept.
+/// assert_eq!(verdict.unmeasured().as_deref(), Some("nothing was measured"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// One sentence: which gate failed, what the crash was, why it is void. Empty on a pass.
+    /// One sentence: which gate failed, what the crash was, why the run is void. Empty on a pass.
     pub why: String,
     /// The build did not succeed (a crash with diagnostics).
     pub build_failed: bool,
-    /// Objective and its interval; only of a passing run.
+    /// The objective with its interval; only of a passing run.
     pub objective: Option<Measure>,
+    /// Microseconds of one launch; only of a passing run.
     pub kernel_us: Option<f64>,
-    /// Against the incumbent; `None` on an emulated device or where it was never measured.
+    /// The change against the incumbent; `None` on an emulated device, and if the incumbent was never measured.
     pub change: Option<Change>,
     /// The times are of an emulated device and say nothing about a GPU.
     pub emulated: bool,
@@ -89,23 +104,22 @@ impl fmt::Display for Unmeasured {
     }
 }
 
-/// What a verdict is made of.
+/// What a verdict is made from.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     pub report: &'a Report,
     pub ending: Ending,
     pub external: bool,
-    /// Paths that changed while an external harness ran.
+    /// Paths of inputs that changed while an external harness ran.
     pub changed: &'a [String],
     pub objective: &'a Objective,
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
-    /// The last line that was printed: what a crash has to say for itself.
+    /// The last line that the harness printed: often the reason of a crash.
     pub last_words: &'a str,
 }
 
-/// What the run came to. The order of these rules is the protocol's; that no verdict belongs to
-/// the bytes comes before them all.
+/// Returns the verdict. The rules stand in the protocol's order; before them comes that no verdict belongs to the bytes.
 pub fn judge(facts: &Facts) -> Verdict {
     let (outcome, why) = outcome(facts);
     let report = facts.report;
@@ -162,7 +176,7 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
             ));
         }
         Ending::Signalled(signal) => {
-            return crash(format!("the harness was ended by {}", signal_name(signal)));
+            return crash(format!("the harness was ended by {}", signal::name(signal)));
         }
         // The lab's own line in the log says what failed and why.
         Ending::NotStarted | Ending::Unknown => {
@@ -197,11 +211,10 @@ fn first_error(report: &Report) -> Option<String> {
     Some(format!("{}:{}: {}", error.file, error.line, error.message))
 }
 
-/// More characters of a harness's own words are no reason that anybody reads.
+/// Characters of a harness's own reason that a verdict shows at most.
 const REASON_LIMIT: usize = 300;
 
-/// What it was, and what the harness had to say for itself: the judge's own reason, else the first
-/// error of a compiler, else the last line that was words.
+/// The reason with a detail: the judge's own reason, else the first error of a compiler, else the last line of output.
 fn or_last_words(what: &str, facts: &Facts) -> String {
     if let Some(reason) = facts.report.value("stopped").filter(|_| !facts.external) {
         return reason.to_owned();
@@ -216,38 +229,21 @@ fn or_last_words(what: &str, facts: &Facts) -> String {
     }
 }
 
-/// A signal as a person knows it.
-pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "hang-up",
-        2 => "interrupt",
-        4 => "illegal instruction",
-        6 => "abort",
-        7 => "bus error",
-        8 => "arithmetic error",
-        9 => "kill",
-        11 => "segmentation fault",
-        15 => "termination",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
-}
-
 /// What there is to say of a pass without its objective where nothing more is known.
 const UNMEASURED: &str = "nothing was measured";
 
 impl Verdict {
-    /// The word that people read: to the ledger and to records what does not build is a crash, but nothing ran.
+    /// The word for the user: in ledger and records a failed build is a crash, but nothing ran.
     pub fn word(&self) -> &'static str {
         if self.build_failed { "BUILD ERROR" } else { self.outcome.word() }
     }
 
-    /// Stands before the word.
+    /// The sign to show beside the word.
     pub fn sign(&self) -> &'static str {
         if self.build_failed { Outcome::Fail.sign() } else { self.outcome.sign() }
     }
 
-    /// One with no figure and no caveat.
+    /// A verdict with no figure and no caveat.
     pub fn bare(outcome: Outcome, why: impl Into<String>) -> Self {
         Verdict {
             outcome,

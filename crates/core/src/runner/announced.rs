@@ -2,20 +2,19 @@
 //! lies between the start and the verdict. What fails on the way (git, the disk, run.log) becomes a caveat on the
 //! verdict; a harness that cannot start becomes the run's ending.
 
-use crate::disk::space as room;
+use crate::disk::{lock, space};
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
-use crate::repo;
+use crate::repo::{self, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{RunSpec, beside, limits};
+use crate::runner::spec::{RunSpec, limits, with_incumbent};
 use crate::runner::standby::Standby;
-use crate::store::index::{Brief, Shelf};
-use crate::store::{LOG, Records};
+use crate::store::{LOG, RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
@@ -34,7 +33,8 @@ pub(super) struct Announced<'a> {
     project: &'a Project,
     spec: &'a RunSpec,
     inputs: Arc<Inputs>,
-    records: Records,
+    store: RunStore,
+    repo: Repo,
     record: Record,
     /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
     follow: Follow,
@@ -46,16 +46,18 @@ impl<'a> Announced<'a> {
     /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On an error the folder
     /// is removed again.
     pub(super) fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
-        let caveats = repo::exclude(project).err().map(|error| format!("{error:#}")).into_iter().collect();
-        let records = Records::new(&project.lab_dir);
-        let id = records.create().map_err(|error| room::in_words(error, "no run could start"))?;
-        let created = create_files(project, spec, &records, id, &inputs);
+        let repo = Repo::open(project)?;
+        let caveats =
+            repo::exclude(&repo, project).err().map(|error| format!("{error:#}")).into_iter().collect();
+        let store = RunStore::new(&project.lab_dir);
+        let id = store.create().map_err(|error| space::explain(error, "no run could start"))?;
+        let created = create_files(&repo, project, spec, &store, id, &inputs);
         let (log, record) = created.map_err(|error| {
-            records.take_back(id);
-            room::in_words(error, "no run could start")
+            store.remove(id);
+            space::explain(error, "no run could start")
         })?;
         let follow = Follow::new(log, project.config.output_limit_mib << 20);
-        Ok(Announced { project, spec, inputs, records, record, follow, caveats })
+        Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
     }
 
     fn id(&self) -> RunId {
@@ -131,13 +133,13 @@ impl<'a> Announced<'a> {
         self.compare_with_recorded(&mut verdict);
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
-        if let Err(error) = self.records.write(&self.record)
+        if let Err(error) = self.store.write(&self.record)
             && let Some(verdict) = &mut self.record.verdict
         {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        let folder = self.records.folder(self.id());
+        let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
             let _ = fs::remove_dir_all(folder.join(copies));
@@ -158,14 +160,14 @@ impl<'a> Announced<'a> {
         if let Some(line) = &project.config.harness {
             return process::start(spec.external(project, line), Stdio::null());
         }
-        let folder = self.records.folder(self.id());
+        let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
         self.inputs
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
-        match spec.incumbent_into(project, &incumbent) {
-            Ok(_) => command = beside(command, project, &incumbent),
+        match spec.write_incumbent(&self.repo, project, &incumbent) {
+            Ok(_) => command = with_incumbent(command, project, &incumbent),
             Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
         }
         process::start(command, Stdio::null())
@@ -196,7 +198,9 @@ impl<'a> Announced<'a> {
     /// HEAD does not hold the kernel or nobody measured it. An error is git's.
     fn incumbent_figure(&self) -> Result<Option<Measure>> {
         let (project, candidate) = (self.project, &self.record);
-        let Some(blob) = repo::incumbent(project)? else { return Ok(None) };
+        // Opened anew: the run may have taken minutes, in which somebody moved the repository away.
+        let repo = Repo::open(project)?;
+        let Some(blob) = repo::incumbent(&repo, project)? else { return Ok(None) };
         let same = |r: &Record| {
             let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
             r.start.blob == blob
@@ -207,7 +211,7 @@ impl<'a> Announced<'a> {
                 && passed
         };
         let noted = || {
-            let record: Record = serde_json::from_str(&repo::noted_of_kernel(project)?).ok()?;
+            let record: Record = serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
             same(&record).then_some(record)
         };
         let measure = |r: Record| {
@@ -215,39 +219,41 @@ impl<'a> Announced<'a> {
             report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };
         // Run numbers begin anew in another clone: this number means this run only among the local records.
-        let near =
-            |b: &Brief| b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass);
-        let runs = Shelf::runs(project, near).into_iter();
-        let local = runs.filter_map(|id| self.records.read(id).ok()).find(same);
+        let near = |b: &RunSummary| {
+            b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
+        };
+        let runs = RunIndex::search(project, near).into_iter();
+        let local = runs.filter_map(|id| self.store.read(id).ok()).find(same);
         Ok(local.or_else(noted).and_then(measure))
     }
 }
 
 /// Writes what other processes must find once the run is announced: the snapshot, the locked log, the first record.
 fn create_files(
+    repo: &Repo,
     project: &Project,
     spec: &RunSpec,
-    records: &Records,
+    store: &RunStore,
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(File, Record)> {
-    let folder = records.folder(id);
+    let folder = store.folder(id);
     fs::write(folder.join("kernel.cu"), inputs.kernel())
         .context("cannot write the snapshot of the kernel")?;
-    let log = File::create(folder.join(LOG)).context("cannot make run.log")?;
-    log.lock().context("cannot lock run.log")?;
+    let new = File::options().write(true).create(true).truncate(true).clone();
+    let log = lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
     let start = RunStart {
         id,
         reason: spec.reason,
         kernel: project.kernel_name.clone(),
-        blob: repo::blob_id(project, &project.kernel_name, inputs.kernel())?,
+        blob: repo::blob_id(repo, &project.kernel_name, inputs.kernel())?,
         fingerprint: inputs.fingerprint.clone(),
         started: Timestamp::now(),
         external: project.external(),
     };
     let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
     let record = Record::begun(start, inputs.files(), command);
-    records.write(&record)?;
+    store.write(&record)?;
     Ok((log, record))
 }
 
@@ -285,6 +291,6 @@ mod tests {
         let verdict = record.verdict.as_ref().unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
         assert!(verdict.caveats.iter().any(|text| text.starts_with("run.log is incomplete: No space left")));
-        assert_eq!(Records::new(&project.lab_dir).read(record.start.id).unwrap(), record);
+        assert_eq!(RunStore::new(&project.lab_dir).read(record.start.id).unwrap(), record);
     }
 }

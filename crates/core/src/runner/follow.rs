@@ -1,5 +1,5 @@
-//! What a harness prints: into run.log whole, into the report by result lines, and in batches of
-//! clean lines for the screen, however fast it comes.
+//! Takes in what a harness prints: all of it goes into run.log, the result lines into the report, and batches of clean lines
+//! to the screen, however fast the harness prints.
 
 use crate::text::sanitise::{self, LogLine};
 use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
@@ -10,38 +10,37 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a run tells while it goes on. Comes at most every few milliseconds, however much a
-/// harness prints.
+/// Lines of a run in progress, for the screen. A batch comes at most every 16 ms.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     pub lines: Vec<LogLine>,
-    /// Lines left out before `lines`: they are in run.log, the screen could not have shown them.
+    /// Number of lines left out before `lines`, more than a screen can show. They are in run.log.
     pub skipped: u64,
-    /// Everything the result lines said so far, where this batch changed it.
+    /// The report of all result lines so far, if this batch changed it.
     pub report: Option<Arc<Report>>,
 }
 
-/// More lines than this between two batches are not for the screen.
+/// Most lines in a batch; older ones are left out.
 const BATCH_LINES: usize = 1_000;
 
-/// So much of the end of an output that was too long is kept.
+/// Bytes of the end that run.log keeps of an output that was too long.
 const TAIL: usize = 64 * 1024;
 
-/// Follows one run.
+/// Takes in the output of one run.
 pub struct Follow {
     log: Log,
-    /// The line that is not at its end yet, no longer than [`LINE_LIMIT`].
+    /// The start of the line that is being read, no longer than [`LINE_LIMIT`].
     line: Vec<u8>,
     pending: VecDeque<Vec<u8>>,
     skipped: u64,
     report: Report,
     report_grew: bool,
-    /// As they were printed: of millions of lines one is to be read.
+    /// The last line for people, as it was printed. Only the last of millions of lines is ever cleaned.
     last_words: Vec<u8>,
 }
 
 impl Follow {
-    /// `limit` in bytes.
+    /// Writes the log to `file`, up to `limit` bytes.
     pub fn new(file: File, limit: u64) -> Self {
         Follow {
             log: Log { file, limit, seen: 0, tail: VecDeque::new(), failed: None },
@@ -54,7 +53,7 @@ impl Follow {
         }
     }
 
-    /// Takes in what was read from the pipe.
+    /// Takes in bytes of the pipe, which may end anywhere in a line.
     pub fn take(&mut self, bytes: &[u8]) {
         self.log.write(bytes);
         for part in bytes.split_inclusive(|b| *b == b'\n') {
@@ -66,16 +65,17 @@ impl Follow {
         }
     }
 
-    /// More was printed than the limit allows.
+    /// Whether more was printed than the limit allows.
     pub fn flooded(&self) -> bool {
         self.log.seen > self.log.limit
     }
 
-    /// Whether [`Follow::batch`] has something to tell.
+    /// Whether [`Follow::batch`] would have lines.
     pub fn has_news(&self) -> bool {
         !self.pending.is_empty() || self.report_grew
     }
 
+    /// The lines since the last batch.
     pub fn batch(&mut self) -> Batch {
         let lines = self.pending.drain(..).map(|raw| {
             let result = is_result(&raw);
@@ -88,7 +88,8 @@ impl Follow {
         }
     }
 
-    /// The end of the output: a last line without its newline counts, the tail is written.
+    /// Ends the output: takes a last line without its newline, and writes the tail of an output that was too long. An
+    /// error means that run.log is incomplete.
     pub fn finish(&mut self) -> io::Result<()> {
         if !self.line.is_empty() {
             self.end_line();
@@ -100,12 +101,12 @@ impl Follow {
         &self.report
     }
 
-    /// The last line that said anything, clean.
+    /// The last line that is for people and not empty, clean.
     pub fn last_words(&self) -> String {
         sanitise::line(&self.last_words).trim().to_owned()
     }
 
-    /// A line of the lab's own, as if the harness had printed it.
+    /// Adds a line of the lab's own, `lab: TEXT`, as if the harness had printed it.
     pub fn say(&mut self, text: &str) {
         if !self.line.is_empty() {
             self.take(b"\n");
@@ -119,6 +120,7 @@ impl Follow {
         self.log.failed.get_or_insert(named);
     }
 
+    /// Number of bytes that were printed.
     pub fn bytes(&self) -> u64 {
         self.log.seen
     }
@@ -129,7 +131,7 @@ impl Follow {
         let worth_reading = result || is_diagnostic(&raw);
         if worth_reading {
             let clean = sanitise::line_within(&raw, LINE_LIMIT);
-            // Text that only becomes a result line once it is cleaned is text.
+            // A line that only reads as a result line once control sequences are removed is text.
             if parse(&clean).is_some() == result {
                 self.report.push_line(&clean);
                 self.report_grew = true;
@@ -151,14 +153,14 @@ fn is_result(raw: &[u8]) -> bool {
     parse(text.trim_end_matches(['\n', '\r'])).is_some()
 }
 
-/// It may be a compiler's: then it holds one of these words.
+/// Whether the line may be a compiler's diagnostic, which holds one of these words.
 fn is_diagnostic(raw: &[u8]) -> bool {
     let text = String::from_utf8_lossy(raw);
     text.contains("error") || text.contains("warni")
 }
 
-/// A result line that tells a fact of the run. `sh: 1: nvc: not found` is one by its form only: to
-/// a person it is words.
+/// Whether a result line is a fact of the run. `sh: 1: nvc: not found` has the form of a result line, but is a message for
+/// people.
 fn is_figure(raw: &[u8]) -> bool {
     const OF_THE_PROTOCOL: [&str; 8] =
         ["caveat", "correctness", "device", "progress", "stage", "stopped", "workload", "compiler"];
@@ -170,7 +172,7 @@ fn is_figure(raw: &[u8]) -> bool {
     })
 }
 
-/// run.log: everything up to the limit, then a word about what is left out, then the end.
+/// run.log: everything up to the limit, then a line that says how much is left out, then the end.
 struct Log {
     file: File,
     limit: u64,
@@ -210,7 +212,7 @@ impl Log {
     }
 }
 
-/// The end of a log on disk, clean, at most `limit` lines: for a screen that opens on an old run.
+/// Reads the end of a log on disk: at most `limit` clean lines of its last 4 MiB.
 pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
     use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
     const READ: u64 = 4 << 20;
@@ -220,7 +222,7 @@ pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
     let mut file = BufReader::with_capacity(64 * 1024, file.take(READ));
     let mut raw = Vec::new();
     if length > READ {
-        // The end of a line.
+        // It starts within a line.
         file.read_until(b'\n', &mut raw)?;
     }
     let mut lines = VecDeque::new();

@@ -1,6 +1,6 @@
-//! The check before a keep: the built-in harness goes through its gates once more, on what no run has shown: a seed and
-//! start states that stand in no file, values and shapes drawn anew. So a kernel that is right for what it was judged on, and for
-//! nothing else, is not kept. Nothing is measured.
+//! The check before a keep: the built-in harness verifies the kernel once more, on held-out inputs: a seed and start
+//! states that are in no file, and newly drawn values and shapes. So a kernel that is right only for the inputs of its runs
+//! is not kept. Nothing is measured.
 
 use crate::inputs::Inputs;
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
 use crate::runner::spec::{self, RunSpec};
-use crate::store::Records;
+use crate::store::RunStore;
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use lab_protocol::Target;
@@ -20,35 +20,37 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// What the check needs of whoever asked for the keep.
-pub struct Asked<'a> {
-    /// Ends the check; then nothing is kept.
+/// How the caller of a keep controls and follows the check.
+pub struct RunContext<'a> {
+    /// Ends the check; nothing is kept then.
     pub control: &'a Control,
     /// The executable with the lab's hidden subcommands.
     pub program: PathBuf,
+    /// Receives what the harness prints.
     pub tell: &'a mut dyn FnMut(RunId, Batch),
 }
 
-/// Checks the bytes of `record`, which `inputs` are. `None` where it was ended before its verdict.
+/// Checks `inputs`, which must be the inputs of `record`. `None` where the caller ended the check. An error means that
+/// the check could not be run or its log could not be written.
 pub fn check(
     project: &Project,
     record: &Record,
     inputs: &Inputs,
-    asked: &mut Asked,
+    context: &mut RunContext,
 ) -> Result<Option<HeldOut>> {
-    let (records, id) = (Records::new(&project.lab_dir), record.start.id);
-    let tree = records.folder(id).join("held-out");
-    let log = records.log(id);
+    let (store, id) = (RunStore::new(&project.lab_dir), record.start.id);
+    let tree = store.folder(id).join("held-out");
+    let log = store.log(id);
     let file =
         File::options().append(true).open(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut follow = Follow::new(file, project.config.output_limit_mib << 20);
-    follow.say("before it is kept: the gates once more, on what no run has shown");
+    follow.say("checking held-out inputs before the keep");
 
-    // On the device that the run was on, also where that was not lab.toml's.
+    // The run may have been on another device than lab.toml's.
     let device = record.emulated().then_some(Target::Cpu);
-    let run_spec = RunSpec { device, program: asked.program.clone(), ..RunSpec::new(Reason::Command) };
+    let run_spec = RunSpec { device, program: context.program.clone(), ..RunSpec::new(Reason::Command) };
     let began = Timestamp::now();
-    // Of a keep that was killed.
+    // A keep that was killed leaves its copy behind.
     let _ = fs::remove_dir_all(&tree);
     let started = inputs.write(project, &tree).and_then(|()| {
         let mut command = run_spec.judge(project, &tree);
@@ -58,7 +60,7 @@ pub fn check(
     let ending = match started {
         Ok(running) => {
             let limits = spec::limits(project);
-            process::follow(running, limits, asked.control, &mut follow, |batch| (asked.tell)(id, batch))
+            process::follow(running, limits, context.control, &mut follow, |batch| (context.tell)(id, batch))
         }
         Err(error) => {
             follow.say(&format!("the harness could not be started: {error}"));
@@ -67,7 +69,7 @@ pub fn check(
     };
     follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
     if follow.has_news() {
-        (asked.tell)(id, follow.batch());
+        (context.tell)(id, follow.batch());
     }
     let _ = fs::remove_dir_all(&tree);
     if ending == Ending::Superseded {
@@ -97,6 +99,6 @@ fn where_it_failed(report: &Report) -> String {
     match (report.value("held_out_seed"), report.value("first_failure")) {
         (Some(seed), _) => format!("on a held-out start state (seed {seed})"),
         (None, Some(failure)) => format!("on held-out inputs ({failure})"),
-        (None, None) => "on what was held out".to_owned(),
+        (None, None) => "on held-out inputs".to_owned(),
     }
 }

@@ -1,4 +1,5 @@
-//! One harness process: started in a group of its own, read from, limited, ended, reaped once.
+//! One child process: started in a process group of its own, followed, limited, ended, and reaped once. Every harness that
+//! this crate starts goes through here.
 
 use crate::run::Ending;
 use crate::runner::follow::{Batch, Follow};
@@ -12,13 +13,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Between SIGTERM at the time limit and SIGKILL.
+/// Time between SIGTERM at the time limit and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Batches for the screen come no closer than this.
+/// Least time between two batches for the screen.
 const BATCH_EVERY: Duration = Duration::from_millis(16);
 
-/// Tells a run, from any thread, to end now.
+/// Ends a run from any thread.
 pub struct Control {
     ended: AtomicBool,
     wake: OwnedFd,
@@ -30,9 +31,10 @@ impl Control {
         Ok(Control { ended: AtomicBool::new(false), wake })
     }
 
+    /// Ends the run at once. Calling it again changes nothing.
     pub fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
-        // It counts up to 2⁶⁴: a write can only fail where a wake-up is waiting already.
+        // The write only fails where the counter is full, and then a wake-up waits already.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
@@ -41,19 +43,19 @@ impl Control {
     }
 }
 
-/// What a run may take.
+/// Limits of a run besides that of its output, which [`Follow`] knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub time: Duration,
 }
 
-/// Starts the command. The calling thread must live as long: Linux ends a child that asked for it
-/// together with the *thread* that started it.
+/// Starts the command with its output in one pipe. The calling thread must live as long as the process: Linux ends a
+/// child that asked for it together with the *thread* that started the child.
 pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Running> {
     let (pipe, end) = io::pipe()?;
     command.stdin(stdin).stdout(end.try_clone()?).stderr(end).process_group(0);
     let child = command.spawn()?;
-    // The command holds the pipe's other end too: without this the pipe never ends.
+    // The command still holds the pipe's write end: the pipe would never end.
     drop(command);
     Running::new(child, pipe)
 }
@@ -80,18 +82,17 @@ fn follow_process(
     follow: &mut Follow,
     mut tell: impl FnMut(Batch),
 ) -> io::Result<Ending> {
-    let mut state = State { limits, started: Instant::now(), ending: None, told: None };
+    let mut enforcer = Enforcer { limits, started: Instant::now(), ending: None, told: None };
     loop {
         let now = Instant::now();
-        state.enforce(&running, control, follow, now);
-        if follow.has_news() && state.told.is_none_or(|told| now - told >= BATCH_EVERY) {
+        enforcer.enforce(&running, control, follow, now);
+        if follow.has_news() && enforcer.told.is_none_or(|told| now - told >= BATCH_EVERY) {
             tell(follow.batch());
-            state.told = Some(now);
+            enforcer.told = Some(now);
         }
-        // Once it was killed there is nothing to be told any more, and a wake-up that nobody takes
-        // away would wake for ever.
-        let listen = (!state.killed()).then_some(control);
-        let ended = running.wait(listen, state.timeout(follow, now))?;
+        // Nobody takes the wake-up of `control` away: after a kill it would wake this loop without end.
+        let listen = (!enforcer.killed()).then_some(control);
+        let ended = running.wait(listen, enforcer.timeout(follow, now))?;
         if running.readable {
             running.read(follow);
         }
@@ -100,20 +101,22 @@ fn follow_process(
         }
     }
     let status = running.reap(follow)?;
-    // Its last words may have been too many.
+    // The output that was read last may exceed the limit.
     let flooded = follow.flooded().then_some(Ending::Flooded);
-    Ok(state.ending.or(flooded).unwrap_or_else(|| ending(status)))
+    Ok(enforcer.ending.or(flooded).unwrap_or_else(|| ending(status)))
 }
 
-struct State {
+/// Applies the limits to one process.
+struct Enforcer {
     limits: Limits,
     started: Instant,
-    /// How the lab ended it, and when.
+    /// How the lab ended the process, if it did.
     ending: Option<Ending>,
+    /// When the last batch was told.
     told: Option<Instant>,
 }
 
-impl State {
+impl Enforcer {
     fn enforce(&mut self, running: &Running, control: &Control, follow: &Follow, now: Instant) {
         let over = now - self.started;
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
@@ -134,12 +137,12 @@ impl State {
         }
     }
 
-    /// At the time limit it was only asked to end.
+    /// Whether SIGKILL was sent. At the time limit SIGTERM comes first.
     fn killed(&self) -> bool {
         self.ending.is_some_and(|e| e != Ending::TimedOut)
     }
 
-    /// Until something is due. Waiting for output has no end of its own.
+    /// Time until a limit or a batch is due; `None` where only output or an end can come.
     fn timeout(&self, follow: &Follow, now: Instant) -> Option<Duration> {
         let over = now - self.started;
         let limit = match self.ending {
@@ -155,7 +158,7 @@ impl State {
     }
 }
 
-/// A process that was started. Dropping it ends it, and its group.
+/// A process that was started. Dropping it ends the process and its group.
 pub struct Running {
     child: Child,
     group: Pid,
@@ -186,12 +189,12 @@ impl Running {
         }
     }
 
-    /// Bytes that it printed and nobody has read yet.
+    /// Number of bytes that it printed and nobody has read yet.
     pub fn unread(&self) -> u64 {
         self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0)
     }
 
-    /// Whether it has neither ended nor closed its output.
+    /// Whether the process has neither ended nor closed its output.
     pub fn lives(&self) -> bool {
         let Some(pipe) = &self.pipe else { return false };
         let mut fds = [PollFd::new(&self.life, PollFlags::IN), PollFd::new(pipe, PollFlags::empty())];
@@ -199,10 +202,9 @@ impl Running {
         matches!(poll(&mut fds, Some(&now)), Ok(0))
     }
 
-    /// Waits until it prints something; false where it ends instead, `control` is told to end the
-    /// run, or the time is over.
-    pub fn speaks(&mut self, control: &Control, patience: Duration) -> io::Result<bool> {
-        let deadline = Instant::now() + patience;
+    /// Waits until the process prints something. False where it ends instead, `control` ends the run, or the time is over.
+    pub fn wait_for_output(&mut self, control: &Control, limit: Duration) -> io::Result<bool> {
+        let deadline = Instant::now() + limit;
         while self.unread() == 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             let ended = self.wait(Some(control), Some(left))?;
@@ -218,9 +220,9 @@ impl Running {
         let _ = kill_process_group(self.group, signal);
     }
 
-    /// Waits for output, the end, a wake-up, or the timeout. True once the process has ended.
+    /// Waits for output, the end, a wake-up by `control`, or the timeout. True once the process has ended.
     fn wait(&mut self, control: Option<&Control>, timeout: Option<Duration>) -> io::Result<bool> {
-        // Rounded up: a millisecond too late is fine, a loop that spins is not.
+        // Rounded up, so that the loop does not spin through the last millisecond.
         let timeout = timeout.map(|t| t + Duration::from_millis(1));
         let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
         let mut fds = vec![PollFd::new(&self.life, PollFlags::IN)];
@@ -250,9 +252,9 @@ impl Running {
         }
     }
 
-    /// Ends what is left of the group, takes what is left in the pipe, and reaps. The leader is not
-    /// reaped before: until then its id, and so the group's, is nobody else's. A process that left
-    /// the group may hold the pipe for ever: nobody waits for it.
+    /// Ends what is left of the group, reads what is left in the pipe, and reaps the leader. The leader is reaped last:
+    /// until then no other process can get its id, which is the group's. A process that left the group may hold the pipe
+    /// open without end, so this does not wait for the pipe's end.
     fn reap(mut self, follow: &mut Follow) -> io::Result<ExitStatus> {
         self.signal(Signal::KILL);
         let mut left = 1 << 20;
@@ -272,7 +274,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Where following failed halfway. After [`Running::reap`] this finds nothing.
+    /// Ends a process that is still there, because following it failed. [`Running::reap`] leaves nothing to do.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             self.signal(Signal::KILL);
@@ -281,7 +283,7 @@ impl Drop for Running {
     }
 }
 
-/// A shell reports its child's signal as 128 + signal, and so does `lab supervise`.
+/// A shell reports its child's signal as exit code 128 + signal, and so does `lab supervise`.
 fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) => Ending::Signalled(code - 128),

@@ -2,7 +2,7 @@
 
 use crate::inputs::{self, Inputs, KernelError};
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
 use lab_protocol::Target;
@@ -53,7 +53,7 @@ impl RunSpec {
         self.device.unwrap_or(project.config.device)
     }
 
-    /// The user's own harness, which dies with this process.
+    /// The command that runs the user's harness command `line`, so that it ends with this process.
     pub fn external(&self, project: &Project, line: &str) -> Command {
         let mut command = Command::new(&self.program);
         let own = std::process::id().to_string();
@@ -64,7 +64,8 @@ impl RunSpec {
         command
     }
 
-    /// The built-in harness, on files that nobody edits: `tree` is the repository's root there.
+    /// The command of the built-in harness. It judges the copy of the inputs in `tree`, which stands for the repository's
+    /// root: nobody edits the files there.
     pub fn judge(&self, project: &Project, tree: &Path) -> Command {
         let kernel = tree.join(&project.kernel_name);
         let mut command = Command::new(&self.program);
@@ -72,7 +73,7 @@ impl RunSpec {
         command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
         command.args(["--shown-as", &project.kernel_name, "--device", &self.device(project).to_string()]);
         command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
-        command.args(self.plan(project));
+        command.args(self.measure_arguments(project));
         for option in &project.config.compile.options {
             command.arg(format!("--option={option}"));
         }
@@ -87,8 +88,8 @@ impl RunSpec {
         command
     }
 
-    /// How long the judge measures, as its arguments.
-    fn plan(&self, project: &Project) -> Vec<String> {
+    /// The judge's arguments about how long it measures.
+    fn measure_arguments(&self, project: &Project) -> Vec<String> {
         let measure = &project.config.measure;
         let full = self.reason == Reason::Measure;
         let budget_ms = if full { (1000.0 * measure.limit_s).ceil() as u64 } else { measure.budget_ms };
@@ -105,31 +106,36 @@ impl RunSpec {
         plan
     }
 
-    /// Writes the incumbent's files into `tree`, unless the device is one on which nothing is compared.
-    /// None where HEAD does not hold the kernel.
-    pub fn incumbent_into(&self, project: &Project, tree: &Path) -> anyhow::Result<Vec<HeldFile>> {
+    /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold the kernel, and on the
+    /// emulated device, where nothing is compared.
+    pub fn write_incumbent(
+        &self,
+        repo: &Repo,
+        project: &Project,
+        tree: &Path,
+    ) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::write_incumbent(project, tree),
+            _ => repo::write_incumbent(repo, project, tree),
         }
     }
 
-    /// The files that [`RunSpec::incumbent_into`] would write now.
-    pub fn incumbent_of(&self, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
+    /// The files that [`RunSpec::write_incumbent`] would write now.
+    pub fn incumbent_files(&self, repo: &Repo, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => repo::incumbent_files(project),
+            _ => repo::incumbent_files(repo, project),
         }
     }
 }
 
-/// This executable, by a name that still works when the file was rebuilt or moved meanwhile.
+/// This executable, by a path that still works after the file was rebuilt or moved.
 pub fn own_program() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }
 
-/// Has the judge compare with the incumbent that was written into `tree`, if any was.
-pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
+/// Adds the judge's argument for the incumbent in `tree`, if one was written there.
+pub fn with_incumbent(mut command: Command, project: &Project, tree: &Path) -> Command {
     let incumbent = tree.join(&project.kernel_name);
     if incumbent.is_file() {
         command.arg("--incumbent").arg(incumbent);
@@ -137,12 +143,12 @@ pub fn beside(mut command: Command, project: &Project, tree: &Path) -> Command {
     command
 }
 
-/// The built-in harness holds `time_limit_s` itself, for the build and for each launch, and says
-/// more about what hung. Its first run may also make a reference, which takes minutes on few cores.
-/// This is for a judge that hangs itself.
+/// Added to the time limits of a judge. The judge applies `time_limit_s` to the build and to each launch itself, and says
+/// what hung. Its first run may also compute a reference, which takes minutes on few cores. This limit ends a judge that
+/// hangs itself.
 const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// How long a harness may take before it is ended.
+/// How long the project's harness may take before it is ended.
 pub fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     let measuring = Duration::from_secs_f64(project.config.measure.limit_s);

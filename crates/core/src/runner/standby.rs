@@ -6,10 +6,10 @@
 
 use crate::inputs::Inputs;
 use crate::project::Project;
-use crate::repo::{self, HeldFile};
+use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, Running};
-use crate::runner::spec::{RunSpec, beside};
+use crate::runner::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{self, PipeWriter, Write};
@@ -41,7 +41,8 @@ impl Standby {
         if project.external() {
             return Ok(None);
         }
-        repo::exclude(project)?;
+        let repo = Repo::open(project)?;
+        repo::exclude(&repo, project)?;
         let tree = tree(project);
         // A lab that was killed leaves them behind.
         for old in [&tree, &incumbent_tree(project)] {
@@ -50,7 +51,7 @@ impl Standby {
             }
         }
         inputs.write(project, &tree)?;
-        let incumbent = spec.incumbent_into(project, &incumbent_tree(project))?;
+        let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project))?;
         let judge = command(project, spec);
         let command = describe(&judge);
         let (theirs, orders) = io::pipe()?;
@@ -63,7 +64,9 @@ impl Standby {
     /// no input: a run's inputs are compared by [`Standby::take_over`].
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
         describe(&command(project, spec)) == self.command
-            && spec.incumbent_of(project).is_ok_and(|held| held == self.incumbent)
+            && Repo::open(project)
+                .and_then(|repo| spec.incumbent_files(&repo, project))
+                .is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
     }
 
@@ -84,7 +87,8 @@ impl Standby {
         fs::write(&self.kernel, inputs.kernel())
             .with_context(|| format!("cannot write {}", self.kernel.display()))?;
         self.orders.write_all(b"judge\n").context("cannot send its order")?;
-        let answers = self.running.speaks(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
+        let answers =
+            self.running.wait_for_output(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
         // It may end instead of answering: the run's own judge then says what is wrong.
         if !answers && !control.is_ended() {
             ensure!(!self.running.lives(), "it did not answer within {} s", ANSWER_LIMIT.as_secs());
@@ -104,7 +108,7 @@ fn incumbent_tree(project: &Project) -> PathBuf {
 
 fn command(project: &Project, spec: &RunSpec) -> Command {
     let judge = spec.judge(project, &tree(project));
-    let mut command = beside(judge, project, &incumbent_tree(project));
+    let mut command = with_incumbent(judge, project, &incumbent_tree(project));
     command.arg("--standby");
     command
 }

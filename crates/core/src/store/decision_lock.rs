@@ -1,12 +1,13 @@
-//! One decision at a time, also beside a screen; and which records the decisions wrote.
+//! One decision at a time, also where commands run beside a screen; and the list of records that decisions wrote.
 //!
-//! `.lab/decide.lock` is the lock, and in it is the run of every record that was written under it, a line each. So
-//! whoever knows ten thousand records finds out which of them changed since without looking at each.
+//! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's number for every record
+//! written under the lock. So the index finds the changed records among ten thousand without looking at each.
 
+use crate::disk::lock;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::record::Record;
-use crate::store::Records;
+use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,41 +18,40 @@ fn path(lab_dir: &Path) -> PathBuf {
     lab_dir.join("decide.lock")
 }
 
-/// Held while something is decided.
-pub struct Deciding {
+/// The lock, held while something is decided. Dropping it releases it.
+pub struct DecisionLock {
     file: File,
-    pub records: Records,
+    pub store: RunStore,
 }
 
-impl Deciding {
-    /// Waits until nobody else decides.
-    pub fn begin(project: &Project) -> Result<Deciding> {
+impl DecisionLock {
+    /// Waits until no other process decides.
+    pub fn take(project: &Project) -> Result<DecisionLock> {
         let path = path(&project.lab_dir);
         let open = || -> std::io::Result<File> {
             fs::create_dir_all(&project.lab_dir)?;
-            let file = File::options().create(true).append(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
+            lock::wait(&path, File::options().create(true).append(true))
         };
         let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(Deciding { file, records: Records::new(&project.lab_dir) })
+        Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })
     }
 
-    /// Replaces the record in one step.
+    /// Replaces the record in one step and notes that it changed.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let wrote = self.records.write(record);
-        // Said also where that failed: looking once more does no harm. Who cannot hear of it sees an older record,
-        // which is no reason not to decide.
+        let written = self.store.write(record);
+        // Noted also where the write failed: one more look does no harm. Where the note fails, other processes see an
+        // older record; that is no reason not to decide.
         let _ = (&self.file).write_all(format!("{}\n", record.start.id).as_bytes());
-        wrote
+        written
     }
 }
 
-/// How much of it was read.
-pub type Seen = u64;
+/// A position in the file, in bytes.
+pub type Position = u64;
 
-/// The runs whose records decisions wrote since `seen`; `None` where that cannot be told, and any may be another.
-pub fn since(lab_dir: &Path, seen: Seen) -> (Seen, Option<BTreeSet<RunId>>) {
+/// Returns the runs whose records decisions wrote after `seen`, and the position to ask from the next time. `None` where
+/// the file does not tell: any record may have changed.
+pub fn changed_since(lab_dir: &Path, seen: Position) -> (Position, Option<BTreeSet<RunId>>) {
     let read = || -> std::io::Result<Option<String>> {
         let mut file = File::open(path(lab_dir))?;
         if file.metadata()?.len() < seen {
@@ -65,10 +65,10 @@ pub fn since(lab_dir: &Path, seen: Seen) -> (Seen, Option<BTreeSet<RunId>>) {
     let text = match read() {
         Ok(Some(text)) => text,
         Ok(None) => return (0, None),
-        // There was none, and there is none.
+        // No file now, and none the last time: nothing was decided.
         Err(_) => return (0, (seen == 0).then(BTreeSet::new)),
     };
-    // A line that is only half there comes whole the next time.
+    // A line that is only half written is read whole the next time.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let ids = whole.lines().filter_map(|line| line.parse().ok().map(RunId)).collect();
     (seen + whole.len() as u64, Some(ids))
@@ -83,12 +83,12 @@ mod tests {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let lab = temp.path();
         let ids = |list: &[u64]| Some(list.iter().copied().map(RunId).collect::<BTreeSet<_>>());
-        assert_eq!(since(lab, 0), (0, ids(&[])));
+        assert_eq!(changed_since(lab, 0), (0, ids(&[])));
         fs::write(path(lab), "3\n12\n4").expect("written");
-        assert_eq!(since(lab, 0), (5, ids(&[3, 12])));
+        assert_eq!(changed_since(lab, 0), (5, ids(&[3, 12])));
         fs::write(path(lab), "3\n12\n41\n").expect("written");
-        assert_eq!(since(lab, 5), (8, ids(&[41])));
+        assert_eq!(changed_since(lab, 5), (8, ids(&[41])));
         fs::write(path(lab), "1\n").expect("written");
-        assert_eq!(since(lab, 8), (0, None));
+        assert_eq!(changed_since(lab, 8), (0, None));
     }
 }

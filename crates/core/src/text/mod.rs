@@ -1,5 +1,8 @@
-//! Text that people read: untrusted lines made harmless, numbers in digits.
+//! Text that people read: log lines made safe for a screen, numbers, names of signals, words for a shell, and messages.
 
 pub mod figures;
 pub mod sanitise;
+pub mod shell;
+pub mod signal;
 pub mod suggest;
+pub mod toml_error;

@@ -45,5 +45,7 @@ mod tests {
         assert_eq!(nearest("xyz", ["abc"]), None);
         assert_eq!(nearest("", ["up", "f1"]), None);
         assert_eq!(nearest("anything", []), None);
+        assert_eq!(nearest("gru", ["gruvbox-light", "gruvbox", "nord"]), Some("gruvbox"));
+        assert_eq!(nearest("gr", ["gruvbox", "nord"]), None);
     }
 }

@@ -1,42 +1,43 @@
-//! What beside the bytes a screen shows, and others may change: HEAD, a lock or a merge in the
-//! repository, the ledger, the runs of another lab.
+//! What a screen shows besides the inputs and others may change: HEAD, a lock or a merge in the repository, the ledger,
+//! the runs of another lab.
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::ledger;
 use crate::project::Project;
-use crate::repo::{self, Head};
+use crate::repo::{self, Head, Repo};
 use crate::run::RunId;
-use crate::store::Records;
+use crate::store::RunStore;
 
-/// Where two of these are the same there is nothing new to show. Taking one is cheap: it reads no
+/// The state of the repository and of the lab's files. Two equal snapshots show the same. Taking one is cheap: it reads no
 /// record and no row.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct RepositorySnapshot {
     head: Option<Head>,
-    /// Why no commit could be made: a lock that goes away is news, and so is a name that git learns.
+    /// Why no commit could be made: a lock that is gone, or a user name that git knows by now, changes what is shown.
     obstacle: Option<String>,
     files: Vec<Option<Stamp>>,
-    /// Of the folder of runs.
+    /// Stamp of the folder of runs.
     runs: Option<Stamp>,
     newest: Option<RunId>,
 }
 
-impl Surroundings {
-    /// `before` is what an earlier look found: a folder of ten thousand runs is listed only where it is another.
-    pub fn look(project: &Project, before: Option<&Surroundings>) -> Self {
-        let records = Records::new(&project.lab_dir);
+impl RepositorySnapshot {
+    /// `before` is the last snapshot: a folder of ten thousand runs is listed only where its stamp changed.
+    pub fn take(project: &Project, before: Option<&RepositorySnapshot>) -> Self {
+        let store = RunStore::new(&project.lab_dir);
         let runs = stamp(&project.lab_dir.join("runs"));
         let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {
             Some(before) => before.newest,
-            None => records.ids().first().copied(),
+            None => store.ids().first().copied(),
         };
         let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
-        // Its folder, where its record is put by a rename.
-        files.extend(newest.map(|id| stamp(&records.folder(id))));
-        Surroundings {
-            head: repo::head(project).ok(),
-            obstacle: match repo::obstacle(project) {
-                Ok(obstacle) => obstacle.map(|obstacle| obstacle.to_string()),
+        // The stamp of the run's folder changes when its record is replaced.
+        files.extend(newest.map(|id| stamp(&store.folder(id))));
+        let repo = Repo::open(project);
+        RepositorySnapshot {
+            head: repo.as_ref().ok().and_then(|repo| repo::head(repo).ok()),
+            obstacle: match &repo {
+                Ok(repo) => repo::obstacle(repo).map(|obstacle| obstacle.to_string()),
                 Err(error) => Some(format!("{error:#}")),
             },
             files,

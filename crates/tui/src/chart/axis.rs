@@ -1,18 +1,19 @@
-//! An axis: a range, a scale, and round numbers on it with their units.
+//! An axis: a range of values, a scale, and ticks at round numbers.
 
 use lab_core::text::figures::thousands;
 
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     #[default]
     Linear,
-    /// Decades. What is not above zero lies below the axis.
+    /// Logarithmic to the base 10. Values of 0 and below are below the axis.
     Log,
 }
 
 impl Scale {
-    /// A figure as it counts on this scale.
-    fn counted(self, value: f64) -> f64 {
+    /// The value, or its logarithm on a logarithmic scale.
+    fn scaled(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
             Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
@@ -21,38 +22,46 @@ impl Scale {
     }
 }
 
-/// From `low` to `high`; `high` is always the greater one, and on a logarithmic scale both are above zero.
+/// A range of values from `low` to `high`, where `high` is greater; on a logarithmic scale both are above 0.
+///
+/// ```
+/// use lab_tui::chart::{Axis, Scale};
+///
+/// let axis = Axis::between(0.0, 60.0, Scale::Linear).unit("°C");
+/// assert_eq!(axis.share(15.0), 0.25);
+/// let labels: Vec<String> = axis.ticks(4).into_iter().map(|tick| tick.label).collect();
+/// assert_eq!(labels, ["0 °C", "20 °C", "40 °C", "60 °C"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     low: f64,
     high: f64,
-    /// The low end as the scale counts, and how far it is from there to the high one: charts ask of very many
-    /// figures where they lie.
+    /// The low end on the scale. Kept, because a chart maps very many values.
     from: f64,
+    /// The distance from the low end to the high end, on the scale.
     span: f64,
     scale: Scale,
-    /// Stands behind each figure: `80 °C`. Empty where the title names it.
+    /// The unit after each number: `80 °C`. Empty where the chart's title names the unit.
     unit: &'static str,
-    /// At the end of the axis: what it counts.
+    /// What the axis counts; drawn at its end.
     name: &'static str,
-    /// Nothing is known of what it spans: it has no figures.
+    /// There were no values to choose a range for: the axis has no ticks.
     is_blank: bool,
 }
 
-/// A round number on an axis.
+/// A round number on an axis, with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     pub value: f64,
     pub label: String,
 }
 
-/// Beyond this nothing is drawn to scale: sums of two such numbers are still numbers.
+/// The largest value of an axis. The sum of two such numbers is finite.
 const LARGEST: f64 = 1e300;
 
 impl Axis {
-    /// Spans `values` with a little air at either end; those that are no numbers do not count, and on a
-    /// logarithmic scale neither do those that are not above zero. One value alone has room around it, none at
-    /// all give an axis without figures.
+    /// The axis that spans `values`, with a margin at either end. Values that are not finite are ignored, on a logarithmic scale also
+    /// those that are not above 0. A single value is in the middle. Without values the axis has no ticks.
     pub fn over(values: impl IntoIterator<Item = f64>, scale: Scale) -> Self {
         let counts = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
         let ends = values.into_iter().filter(counts).fold(None, |ends: Option<(f64, f64)>, v| {
@@ -61,44 +70,48 @@ impl Axis {
         match (ends, scale) {
             (None, _) => Axis { is_blank: true, ..Axis::between(1.0, 10.0, scale) },
             (Some((low, high)), Scale::Linear) => {
-                let air = if high > low { (high - low).min(LARGEST) * 0.06 } else { high.abs() * 0.1 };
-                // Of what cannot be negative nothing below zero is shown.
+                let margin = if high > low { (high - low).min(LARGEST) * 0.06 } else { high.abs() * 0.1 };
+                // An axis of values that are not negative begins at 0 or above.
                 let least = if low >= 0.0 { 0.0 } else { -LARGEST };
-                Axis::between((low - air).max(least), high + air, scale)
+                Axis::between((low - margin).max(least), high + margin, scale)
             }
             (Some((low, high)), Scale::Log) => {
-                let air = if high > low { (high / low).powf(0.06) } else { 2.0 };
-                Axis::between(low / air, high * air, scale)
+                let margin = if high > low { (high / low).powf(0.06) } else { 2.0 };
+                Axis::between(low / margin, high * margin, scale)
             }
         }
     }
 
-    /// Exactly from `low` to `high`; widened where that is no range.
+    /// The axis from `low` to `high`, widened where `high` is not greater than `low`.
     pub fn between(low: f64, high: f64, scale: Scale) -> Self {
         let least = if scale == Scale::Log { 1.0 / LARGEST } else { -LARGEST };
         let low = if low.is_nan() { 0.0 } else { low }.clamp(least, LARGEST / 10.0);
         let high = if high.is_nan() { 1.0 } else { high }.min(LARGEST);
-        // Narrower than this the figures at two ticks would be the same.
+        // AxisId a narrower axis two ticks would have the same text.
         let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
         let high = high.max(low + narrowest);
-        let from = scale.counted(low);
-        Axis { low, high, from, span: scale.counted(high) - from, scale, unit: "", name: "", is_blank: false }
+        let from = scale.scaled(low);
+        Axis { low, high, from, span: scale.scaled(high) - from, scale, unit: "", name: "", is_blank: false }
     }
 
-    /// `°C`, `MHz`, `µs`: stands behind each figure.
+    /// The axis with a unit after each number: `°C`, `MHz`, `µs`.
+    #[must_use]
     pub fn unit(self, unit: &'static str) -> Self {
         Axis { unit, ..self }
     }
 
-    /// What the axis counts, at its end.
+    /// The axis with the name of what it counts.
+    #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Axis { name, ..self }
     }
 
+    /// The low end of the range.
     pub fn low(&self) -> f64 {
         self.low
     }
 
+    /// The high end of the range.
     pub fn high(&self) -> f64 {
         self.high
     }
@@ -107,12 +120,12 @@ impl Axis {
         self.name
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high one, less or more beyond them.
+    /// The position of `value`: 0 at the low end, 1 at the high end, below 0 or above 1 out of range.
     pub fn share(&self, value: f64) -> f64 {
-        (self.scale.counted(value) - self.from) / self.span
+        (self.scale.scaled(value) - self.from) / self.span
     }
 
-    /// What is at a share of the way from the low end to the high one.
+    /// The value at a position from 0 (the low end) to 1 (the high end).
     pub fn at(&self, share: f64) -> f64 {
         match self.scale {
             Scale::Linear => self.low + share * (self.high - self.low),
@@ -120,10 +133,10 @@ impl Axis {
         }
     }
 
-    /// At most `most` round numbers within the range, rising. On a linear scale they are a *nice number* apart,
-    /// 1, 2 or 5 times a power of ten: P. Heckbert, "Nice numbers for graph labels", Graphics Gems (1990), with
-    /// the ends of the range left where they are. On a logarithmic one they are such numbers themselves; where
-    /// that leaves fewer than two, they are those of the linear scale.
+    /// At most `most` round numbers within the range, rising. AxisId a linear scale their distance is 1, 2 or 5 times a power of ten (P.
+    /// Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay where they are). AxisId a logarithmic
+    /// scale the numbers themselves are 1, 2 or 5 times a power of ten; where only one of them is in the range, the ticks are those
+    /// of the linear scale.
     pub fn ticks(&self, most: usize) -> Vec<Tick> {
         match self.scale {
             _ if self.is_blank => Vec::new(),
@@ -142,7 +155,7 @@ impl Axis {
         let span = self.high - self.low;
         let mut step = nice(span / most as f64);
         let (first, count) = loop {
-            // The range's ends are multiples of the step but for a rounding.
+            // The ends of the range may be multiples of the step, except for rounding.
             let slack = 1e-6 * (span / step).min(1.0);
             let first = (self.low / step - slack).ceil();
             let count = ((self.high / step + slack).floor() - first + 1.0).max(0.0) as usize;
@@ -156,7 +169,7 @@ impl Axis {
         values.iter().map(|value| self.tick(*value, largest, step)).collect()
     }
 
-    /// 1, 2 and 5 of each decade, or each decade, or every second, fifth, tenth …
+    /// Ticks at 1, 2 and 5 of each decade; if those are too many, at each decade, at every second decade, every fifth, tenth …
     fn decades(&self, most: usize) -> Vec<Tick> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let powers = |stride: i32, factors: &'static [f64]| -> Vec<f64> {
@@ -170,28 +183,30 @@ impl Axis {
         values.iter().map(|value| self.tick(*value, *value, *value)).collect()
     }
 
-    /// `largest` chooses the prefix, and `step` the digits, so that all figures of an axis agree.
+    /// A tick with its text. `largest`, the largest tick, chooses the prefix; `step`, the distance of the ticks, the digits. So all
+    /// ticks of an axis have the same form.
     fn tick(&self, value: f64, largest: f64, step: f64) -> Tick {
-        let number = figure(value, largest, step);
+        let number = label(value, largest, step);
         let label = if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) };
         Tick { value, label }
     }
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `raw`.
+/// The smallest number that is at least `raw` and 1, 2 or 5 times a power of ten.
 fn nice(raw: f64) -> f64 {
     let power = raw.log10().floor() as i32;
     let candidates = [1.0, 2.0, 5.0, 10.0].map(|factor| decimal(factor, power));
-    // A step that is a nice number already stays one, whatever the division rounded.
+    // A step that is such a number already stays the same, in spite of rounding.
     candidates.into_iter().find(|c| *c >= raw * (1.0 - 1e-9)).unwrap_or(candidates[3])
 }
 
-/// `2e-5` as nothing but the nearest number to it.
+/// `factor` times ten to the `power`, as the float nearest to the decimal number (a product would round twice).
 fn decimal(factor: f64, power: i32) -> f64 {
     format!("{factor}e{power}").parse().unwrap_or(f64::MAX)
 }
 
-fn figure(value: f64, largest: f64, step: f64) -> String {
+/// The text of a tick without its unit.
+fn label(value: f64, largest: f64, step: f64) -> String {
     if value.abs() < step * 1e-6 {
         return "0".to_owned();
     }
@@ -199,7 +214,7 @@ fn figure(value: f64, largest: f64, step: f64) -> String {
         let digits = (largest.log10().floor() - step.log10().floor()).clamp(0.0, 12.0) as usize;
         return format!("{value:.digits$e}");
     }
-    // A prefix where it leaves one digit behind the point at most.
+    // A prefix is used where it leaves at most one decimal.
     let prefixes = [(1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
     let fits = |(from, size, _): &(f64, f64, &str)| largest >= *from && step >= size * 0.099;
     let (_, size, prefix) = prefixes.into_iter().find(fits).unwrap_or((1.0, 1.0, ""));
@@ -219,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_round_and_agree_in_their_digits() {
+    fn ticks_are_round_and_have_the_same_number_of_decimals() {
         let linear = |low, high| Axis::between(low, high, Scale::Linear);
         assert_eq!(labels(linear(42_000.0, 165_000.0), 5), "50k | 100k | 150k");
         assert_eq!(labels(linear(0.0, 60.0).unit("°C"), 4), "0 °C | 20 °C | 40 °C | 60 °C");
@@ -234,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn decades_are_split_where_there_is_room_and_thinned_where_there_is_none() {
+    fn decades_are_split_or_thinned_to_the_number_of_ticks() {
         let log = |low, high| Axis::between(low, high, Scale::Log);
         assert_eq!(labels(log(1e-9, 1e-4), 6), "1e-9 | 1e-8 | 1e-7 | 1e-6 | 1e-5 | 1e-4");
         assert_eq!(labels(log(1e-9, 1e-4), 4), "1e-8 | 1e-6 | 1e-4");
@@ -244,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_in_the_middle_and_none_has_an_axis_without_figures() {
+    fn one_value_is_in_the_middle_and_without_values_there_are_no_ticks() {
         let axis = Axis::over([100.0], Scale::Linear);
         assert!((axis.share(100.0) - 0.5).abs() < 1e-9, "{axis:?}");
         assert!((Axis::over([100.0; 3], Scale::Log).share(100.0) - 0.5).abs() < 1e-9);
@@ -278,7 +293,7 @@ mod tests {
         ) {
             let axis = Axis::between(low, low + width, Scale::Linear);
             let ticks = axis.ticks(most);
-            // Three may be too many and two of the next step too far apart: one at least there is.
+            // Three ticks may be too many, and two ticks of the next step too far apart; then there is one.
             prop_assert!(!ticks.is_empty(), "{axis:?}");
             let step = if let [first, second, ..] = &ticks[..] { second.value - first.value } else { width };
             let slack = step * 1e-3;
@@ -297,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_between_the_ends_has_its_share(low in 1e-6f64..1e6, times in 1.001f64..1e6, at in 0.0f64..1.0) {
+        fn values_between_the_ends_have_positions_from_0_to_1(low in 1e-6f64..1e6, times in 1.001f64..1e6, at in 0.0f64..1.0) {
             for scale in [Scale::Linear, Scale::Log] {
                 let axis = Axis::between(low, low * times, scale);
                 let share = axis.share(low + (low * times - low) * at);

@@ -1,40 +1,40 @@
-//! What a chart is made of, one over the other: axes, levels, the cursor, the series, names.
+//! The layers of a chart, from bottom to top: axes, reference lines, the cursor, the series, names, the legend.
 
 use super::axis::Tick;
-use super::glyphs::Glyphs;
-use super::plot::{Plot, Row};
-use super::{Cursor, Drawn, Level, On, Series};
+use super::plot::{Plot, PlotRow};
+use super::symbols::SymbolSet;
+use super::{AxisId, Cursor, ReferenceLine, Series, SeriesShape};
 use crate::text::{fit, pad_left, width};
 use crate::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Both axes and their figures; those of the y-axis begin at column `left`.
+/// Draws both axes with their numbers. The numbers of the y-axis begin at column `left`.
 pub fn axes(plot: &Plot, ticks: &[Tick], left: u16, has_x: bool, buffer: &mut Buffer, theme: &Theme) {
     let style = theme.quiet();
-    let sign = |line, ascii| plot.glyphs.pick(line, ascii);
+    let symbol = |line, ascii| plot.symbols.pick(line, ascii);
     let bar = plot.area.x - 1;
-    let ground = plot.area.bottom();
-    for y in plot.area.top()..ground {
-        buffer.set_string(bar, y, sign("│", "|"), style);
+    let base = plot.area.bottom();
+    for y in plot.area.top()..base {
+        buffer.set_string(bar, y, symbol("│", "|"), style);
     }
-    buffer.set_string(bar, ground, sign("└", "+"), style);
+    buffer.set_string(bar, base, symbol("└", "+"), style);
     for x in plot.area.left()..plot.area.right() {
-        buffer.set_string(x, ground, sign("─", "-"), style);
+        buffer.set_string(x, base, symbol("─", "-"), style);
     }
-    let room = usize::from(bar - left);
+    let columns = usize::from(bar - left);
     for tick in ticks {
-        let Row::In(y) = plot.row(tick.value) else { continue };
-        buffer.set_string(left, y, pad_left(&tick.label, room), style);
-        buffer.set_string(bar, y, sign("┤", "+"), style);
+        let PlotRow::In(y) = plot.row(tick.value) else { continue };
+        buffer.set_string(left, y, pad_left(&tick.label, columns), style);
+        buffer.set_string(bar, y, symbol("┤", "+"), style);
     }
     if has_x {
-        x_figures(plot, buffer, style);
+        x_numbers(plot, buffer, style);
     }
 }
 
-fn x_figures(plot: &Plot, buffer: &mut Buffer, style: Style) {
+fn x_numbers(plot: &Plot, buffer: &mut Buffer, style: Style) {
     let y = plot.area.bottom() + 1;
     let name = plot.x.name();
     let mut end = plot.area.right();
@@ -42,7 +42,7 @@ fn x_figures(plot: &Plot, buffer: &mut Buffer, style: Style) {
         end -= width(name) as u16 + 1;
         buffer.set_string(end + 1, y, name, style);
     }
-    // A figure may begin under the y-axis, and none touches another.
+    // A number may begin under the y-axis. Two numbers never touch.
     let mut free = plot.area.x - 1;
     for tick in plot.x.ticks(usize::from(plot.area.width / 8).max(2)) {
         let Some(column) = plot.column(tick.value) else { continue };
@@ -52,48 +52,48 @@ fn x_figures(plot: &Plot, buffer: &mut Buffer, style: Style) {
             continue;
         }
         buffer.set_string(from, y, &tick.label, style);
-        buffer.set_string(column, y - 1, plot.glyphs.pick("┬", "+"), style);
+        buffer.set_string(column, y - 1, plot.symbols.pick("┬", "+"), style);
         free = from + columns + 2;
     }
 }
 
-/// The dashed lines; their names come after all else, where room is left.
-pub fn levels(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
-    for level in levels {
-        match level.on {
-            On::Y => {
-                let Row::In(y) = plot.row(level.at) else { continue };
-                let dash = plot.glyphs.pick("┄", "-");
-                // Every second cell in ASCII, where a whole line is a series'.
-                let stride = if plot.glyphs == Glyphs::Ascii { 2 } else { 1 };
+/// Draws the dashed lines. [`names`] draws their names last, where cells are free.
+pub fn reference_lines(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
+    for level in reference_lines {
+        match level.axis {
+            AxisId::Y => {
+                let PlotRow::In(y) = plot.row(level.at) else { continue };
+                let dash = plot.symbols.pick("┄", "-");
+                // In ASCII every second cell only: an uninterrupted line is a series.
+                let stride = if plot.symbols == SymbolSet::Ascii { 2 } else { 1 };
                 for x in (plot.area.left()..plot.area.right()).step_by(stride) {
                     buffer.set_string(x, y, dash, level.style);
                 }
             }
-            On::X => {
+            AxisId::X => {
                 let Some(x) = plot.column(level.at) else { continue };
                 for y in plot.area.top()..plot.area.bottom() {
-                    buffer.set_string(x, y, plot.glyphs.pick("┆", ":"), level.style);
+                    buffer.set_string(x, y, plot.symbols.pick("┆", ":"), level.style);
                 }
             }
         }
     }
 }
 
-/// Each level's name in its row, at the right end or at the left, wherever nothing else is written. A level that
-/// is out of range is named at that edge, behind an arrow.
-pub fn names(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
-    for level in levels {
+/// Draws the name of each reference line in its row, at the right end or at the left, where the cells are free. The name of a line out
+/// of range is at that edge, after an arrow.
+pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
+    for level in reference_lines {
         let arrow =
-            |up: bool| if up { plot.glyphs.pick("▴ ", "^ ") } else { plot.glyphs.pick("▾ ", "v ") };
-        let (y, text) = match level.on {
-            On::Y if level.at.is_nan() => continue,
-            On::Y => match plot.row(level.at) {
-                Row::In(y) => (y, level.name.clone()),
-                Row::Above(y) => (y, format!("{}{}", arrow(true), level.name)),
-                Row::Below(y) => (y, format!("{}{}", arrow(false), level.name)),
+            |up: bool| if up { plot.symbols.pick("▴ ", "^ ") } else { plot.symbols.pick("▾ ", "v ") };
+        let (y, text) = match level.axis {
+            AxisId::Y if level.at.is_nan() => continue,
+            AxisId::Y => match plot.row(level.at) {
+                PlotRow::In(y) => (y, level.name.clone()),
+                PlotRow::Above(y) => (y, format!("{}{}", arrow(true), level.name)),
+                PlotRow::Below(y) => (y, format!("{}{}", arrow(false), level.name)),
             },
-            On::X => match plot.column(level.at) {
+            AxisId::X => match plot.column(level.at) {
                 Some(x) => {
                     beside(plot, x, plot.area.top(), &level.name, level.style, buffer);
                     continue;
@@ -106,138 +106,143 @@ pub fn names(plot: &Plot, levels: &[Level], buffer: &mut Buffer) {
         if columns > plot.area.width {
             continue;
         }
-        // In its own row, else in a neighbour's.
+        // In its own row, else in the row below or above.
         let rows =
             [y, y + 1, y.saturating_sub(1)].into_iter().filter(|y| plot.area.rows().any(|r| r.y == *y));
-        let places = rows.flat_map(|y| [(plot.area.right() - columns, y), (plot.area.x, y)]);
-        let dash = plot.glyphs.pick("┄", "-");
+        let positions = rows.flat_map(|y| [(plot.area.right() - columns, y), (plot.area.x, y)]);
+        let dash = plot.symbols.pick("┄", "-");
         let is_free = |x: u16, y: u16| matches!(buffer[(x, y)].symbol(), s if s == " " || s == dash);
-        let mut places = places.filter(|(x, y)| (*x..*x + columns).all(|x| is_free(x, *y)));
-        if let Some((x, y)) = places.next() {
+        let mut positions = positions.filter(|(x, y)| (*x..*x + columns).all(|x| is_free(x, *y)));
+        if let Some((x, y)) = positions.next() {
             buffer.set_string(x, y, &text, level.style);
         }
     }
 }
 
-/// Where the cursor stands, under everything else.
+/// Draws the column of the cursor, below all series.
 pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
     let Some(x) = plot.column(cursor.x) else { return };
     for y in plot.area.top()..=plot.area.bottom() {
-        buffer.set_string(x, y, plot.glyphs.pick("┊", ":"), theme.accent());
+        buffer.set_string(x, y, plot.symbols.pick("┊", ":"), theme.accent());
     }
 }
 
-/// What is read off at the cursor: beside it, in the top row.
+/// Draws the text of the cursor, beside its column in the top row.
 pub fn read_out(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
     if let Some(x) = plot.column(cursor.x) {
         beside(plot, x, plot.area.top(), &cursor.text, theme.strong(), buffer);
     }
 }
 
-/// To the right of column `x`, or to its left where that has more room.
+/// Draws a text to the right of column `x`, or to its left where more columns are free.
 fn beside(plot: &Plot, x: u16, y: u16, text: &str, style: Style, buffer: &mut Buffer) {
     let columns = width(text) as u16 + 2;
     let right = plot.area.right() - x - 1;
     let left = x - plot.area.x;
-    let (from, room) = match right >= columns || right >= left {
-        true => (x + 1, right),
-        false => (x.saturating_sub(columns).max(plot.area.x), left),
+    let (from, free) = if right >= columns || right >= left {
+        (x + 1, right)
+    } else {
+        (x.saturating_sub(columns).max(plot.area.x), left)
     };
-    if room >= 3 && !text.is_empty() {
-        let text = fit(text, usize::from(room - 2));
+    if free >= 3 && !text.is_empty() {
+        let text = fit(text, usize::from(free - 2));
         buffer.set_string(from, y, format!(" {text} "), style);
     }
 }
 
+/// Draws one series.
 pub fn series(plot: &Plot, series: &Series, buffer: &mut Buffer) {
-    match series.drawn {
-        Drawn::Line(points) => plot.lines(points.iter().copied(), series.style, buffer),
-        Drawn::Step(points) => {
+    match series.shape {
+        SeriesShape::Line(points) => plot.lines(points.iter().copied(), series.style, buffer),
+        SeriesShape::Step(points) => {
             let corners = points.iter().scan(None, |before, (x, y)| {
                 let corner = (*x, before.replace(*y).unwrap_or(*y));
                 Some([corner, (*x, *y)])
             });
             plot.lines(corners.flatten(), series.style, buffer);
         }
-        Drawn::Marks(sign, ascii, points) => {
-            let sign = plot.glyphs.pick(sign, ascii);
+        SeriesShape::Marks(symbol, ascii, points) => {
+            let symbol = plot.symbols.pick(symbol, ascii);
             for (x, y) in points {
-                mark(plot, *x, *y, sign, series.style, buffer);
+                mark(plot, *x, *y, symbol, series.style, buffer);
             }
         }
-        Drawn::Spans(spans) => spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer)),
-        Drawn::Bars(bars) => bars.iter().for_each(|bar| block(plot, *bar, series.style, buffer)),
+        SeriesShape::Spans(spans) => {
+            spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer))
+        }
+        SeriesShape::Bars(bars) => bars.iter().for_each(|one| bar(plot, *one, series.style, buffer)),
     }
 }
 
-fn mark(plot: &Plot, x: f64, y: f64, sign: &str, style: Style, buffer: &mut Buffer) {
+fn mark(plot: &Plot, x: f64, y: f64, symbol: &str, style: Style, buffer: &mut Buffer) {
     let Some(x) = plot.column(x).filter(|_| !y.is_nan()) else { return };
-    let (y, sign) = match plot.row(y) {
-        _ if y == f64::NEG_INFINITY => (plot.area.bottom(), sign),
-        Row::In(y) => (y, sign),
-        Row::Above(y) => (y, plot.glyphs.pick("▴", "^")),
-        Row::Below(y) => (y, plot.glyphs.pick("▾", "v")),
+    let (y, symbol) = match plot.row(y) {
+        _ if y == f64::NEG_INFINITY => (plot.area.bottom(), symbol),
+        PlotRow::In(y) => (y, symbol),
+        PlotRow::Above(y) => (y, plot.symbols.pick("▴", "^")),
+        PlotRow::Below(y) => (y, plot.symbols.pick("▾", "v")),
     };
-    // There may be very many: no text is measured for them.
-    buffer[(x, y)].set_symbol(sign).set_style(style);
+    // A series may have very many marks, so this does not measure the symbol's width as `set_string` does.
+    buffer[(x, y)].set_symbol(symbol).set_style(style);
 }
 
-/// An interval of less than a row is a mark's own height, and not drawn.
+/// Draws an interval. An interval within one row is not shape: the mark has the same height.
 fn error_bar(plot: &Plot, (x, low, high): (f64, f64, f64), style: Style, buffer: &mut Buffer) {
     let Some(x) = plot.column(x).filter(|_| low <= high) else { return };
     let at = |y| match plot.row(y) {
-        Row::In(y) | Row::Above(y) | Row::Below(y) => y,
+        PlotRow::In(y) | PlotRow::Above(y) | PlotRow::Below(y) => y,
     };
     let (top, bottom) = (at(high), at(low));
     if top == bottom {
         return;
     }
     for y in top..=bottom {
-        let sign = match y {
-            y if y == top => plot.glyphs.pick("┬", "+"),
-            y if y == bottom => plot.glyphs.pick("┴", "+"),
-            _ => plot.glyphs.pick("│", "|"),
+        let symbol = match y {
+            y if y == top => plot.symbols.pick("┬", "+"),
+            y if y == bottom => plot.symbols.pick("┴", "+"),
+            _ => plot.symbols.pick("│", "|"),
         };
-        buffer.set_string(x, y, sign, style);
+        buffer.set_string(x, y, symbol, style);
     }
 }
 
-fn block(plot: &Plot, (from, to, tall): (f64, f64, f64), style: Style, buffer: &mut Buffer) {
-    let place = |x: f64| plot.x.share(x).clamp(0.0, 1.0) * f64::from(plot.area.width);
-    // NaN and zero are nothing.
-    let is_there = tall > 0.0 && plot.x.share(to) > 0.0 && plot.x.share(from) < 1.0;
-    if !is_there {
+/// Draws the bar of a histogram.
+fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &mut Buffer) {
+    let offset = |x: f64| plot.x.share(x).clamp(0.0, 1.0) * f64::from(plot.area.width);
+    // A height of NaN or 0 is no bar.
+    let is_visible = height > 0.0 && plot.x.share(to) > 0.0 && plot.x.share(from) < 1.0;
+    if !is_visible {
         return;
     }
-    let (first, end) = (place(from).round() as u16, place(to).round() as u16);
+    let (first, end) = (offset(from).round() as u16, offset(to).round() as u16);
     let last = end.max(first + 1).min(plot.area.width);
     let eighths =
-        (plot.y.share(tall).clamp(0.0, 1.0) * f64::from(plot.area.height) * 8.0).round().max(1.0) as u16;
+        (plot.y.share(height).clamp(0.0, 1.0) * f64::from(plot.area.height) * 8.0).round().max(1.0) as u16;
     for up in 0..eighths.div_ceil(8) {
-        let sign = plot.glyphs.filled(usize::from(eighths - up * 8));
+        let symbol = plot.symbols.filled(usize::from(eighths - up * 8));
         for x in first..last {
-            buffer.set_string(plot.area.x + x, plot.area.bottom() - 1 - up, sign, style);
+            buffer.set_string(plot.area.x + x, plot.area.bottom() - 1 - up, symbol, style);
         }
     }
 }
 
-/// Signs and names in a row, those that lie on top first; the last ones are left out where they do not fit.
-pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) {
+/// Draws the symbols and names of the series in one row, the topmost series first. Names that do not fit are left out.
+pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) {
     let mut x = row.x;
     for series in series.iter().rev().filter(|series| !series.name.is_empty()) {
-        let sign = match series.drawn {
-            Drawn::Line(_) => glyphs.pick("⠒⠒", "--"),
-            Drawn::Step(_) => glyphs.pick("⠤⠚", "_|"),
-            Drawn::Marks(sign, ascii, _) => glyphs.pick(sign, ascii),
-            Drawn::Spans(_) => glyphs.pick("┬┴", "|"),
-            Drawn::Bars(_) => glyphs.filled(6),
+        let symbol = match series.shape {
+            SeriesShape::Line(_) => symbols.pick("⠒⠒", "--"),
+            SeriesShape::Step(_) => symbols.pick("⠤⠚", "_|"),
+            SeriesShape::Marks(symbol, ascii, _) => symbols.pick(symbol, ascii),
+            SeriesShape::Spans(_) => symbols.pick("┬┴", "|"),
+            SeriesShape::Bars(_) => symbols.filled(6),
         };
-        let columns = (width(sign) + 1 + width(&series.name)) as u16;
+        let columns = (width(symbol) + 1 + width(&series.name)) as u16;
         if x + columns > row.right() {
             break;
         }
-        buffer.set_string(x, row.y, sign, series.style);
-        buffer.set_string(x + width(sign) as u16 + 1, row.y, &series.name, theme.quiet());
+        buffer.set_string(x, row.y, symbol, series.style);
+        buffer.set_string(x + width(symbol) as u16 + 1, row.y, &series.name, theme.quiet());
         x += columns + 2;
     }
 }

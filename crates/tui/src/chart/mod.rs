@@ -1,26 +1,25 @@
-//! Charts: data in, cells out. What is drawn is a range on two axes, series between them, levels to measure
-//! them by, and a cursor; nothing here knows what the figures are of.
+//! Charts: two axes, series of points, reference lines with names, and a cursor, drawn into the cells of a buffer. A chart does not
+//! know what its numbers measure.
 //!
 //! ```text
 //!       ● kept 4  ○ discarded 3  ✗ crash 1          the legend
 //! 150k ┤                          ┊  ●⠉⠉⠉⠉
-//!      │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄ estimate 140k   a level
+//!      │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄ estimate 140k   a reference line
 //! 100k ┤            ●⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉○⠉⠁                 a step line, marks
 //!      │ ●⠉⠉⠉⠉○⠉⠉⠉⠉⠁                ┊
-//!      └───────────────✗──────────┊─────          the ground line: what has no figure
+//!      └───────────────✗──────────┊─────          the base line, with the points that have no value
 //!        1            4            8  experiment
 //! ```
-//! The dots are ratatui's canvas. Its `Chart` widget does not serve: its labels stand at even distances
-//! instead of at round numbers, and it has no levels, no cursor, no marks and no way to be shown without
-//! braille and colours.
+//! ratatui's canvas draws the dots. Its `Chart` widget is not used: it puts labels at even distances instead of at round numbers, and
+//! it has no reference lines, no cursor, no marks and no form without braille and colours.
 
 mod axis;
-mod glyphs;
 mod layers;
 mod plot;
+mod symbols;
 
 pub use axis::{Axis, Scale, Tick};
-pub use glyphs::Glyphs;
+pub use symbols::SymbolSet;
 
 use super::text::width;
 use super::theme::Theme;
@@ -29,71 +28,91 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// What is drawn of a series. The first figure of each pair is on the x-axis. Points are in rising order of x; a
-/// figure that is no number is left out, and breaks a line.
+/// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left out and interrupts a line.
 #[derive(Clone, Copy, Debug)]
-pub enum Drawn<'a> {
+pub enum SeriesShape<'a> {
     Line(&'a [(f64, f64)]),
-    /// Stays what it is until the next point.
+    /// A line that stays at a value until the next point.
     Step(&'a [(f64, f64)]),
-    /// A sign for each point: the sign, and the one for ASCII. A point at `f64::NEG_INFINITY` stands on the
-    /// ground line; one that is out of range at the edge, as an arrow.
+    /// A mark at each point: the symbol, the symbol in ASCII, the points. A point at `f64::NEG_INFINITY` is on the base line. A
+    /// point above or below the range is an arrow at the edge.
     Marks(&'static str, &'static str, &'a [(f64, f64)]),
-    /// An interval: where it stands, its low and its high end.
+    /// Intervals: x, the low end, the high end.
     Spans(&'a [(f64, f64, f64)]),
-    /// From, to, and how tall: a histogram's. What is there at all is never drawn as nothing.
+    /// Bars of a histogram: from x, to x, height. A bar with a height above 0 fills at least an eighth of a cell.
     Bars(&'a [(f64, f64, f64)]),
 }
 
-/// Drawn in the order given: later ones lie over earlier ones.
+/// Points with a shape, a style and a name. A chart draws its series in order: a later series lies over an earlier one.
 #[derive(Clone, Debug)]
 pub struct Series<'a> {
-    /// In the legend; empty leaves it out.
+    /// Its name in the legend. Empty: the legend does not name it.
     pub name: String,
     pub style: Style,
-    pub drawn: Drawn<'a>,
+    pub shape: SeriesShape<'a>,
 }
 
-/// Which axis a level's figure is on.
+/// The axis that a reference line crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
+pub enum AxisId {
     X,
     Y,
 }
 
-/// A dashed line across the chart, with its name: a floor, a limit. Out of range it is named at the edge.
+/// A dashed line across the chart with a name: a floor, a limit. Out of range, only its name is drawn, at the edge.
 #[derive(Clone, Debug)]
-pub struct Level {
-    pub on: On,
+pub struct ReferenceLine {
+    pub axis: AxisId,
     pub at: f64,
     pub name: String,
     pub style: Style,
 }
 
-/// A column, and what is read off there.
+/// A marked column, and the text beside it.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     pub x: f64,
     pub text: String,
 }
 
+/// A chart and its content.
+///
+/// ```
+/// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
+/// use lab_tui::theme::Theme;
+/// use ratatui::buffer::Buffer;
+/// use ratatui::layout::Rect;
+/// use ratatui::style::Style;
+///
+/// let points = [(0.0, 1.0), (10.0, 2.0)];
+/// let chart = Chart {
+///     x: Axis::between(0.0, 10.0, Scale::Linear),
+///     y: Axis::between(0.0, 2.0, Scale::Linear),
+///     series: vec![Series { name: "figure".into(), style: Style::new(), shape: SeriesShape::Line(&points) }],
+///     reference_lines: Vec::new(),
+///     cursor: None,
+/// };
+/// let area = Rect::new(0, 0, 40, 10);
+/// let plot = chart.render(area, &mut Buffer::empty(area), &Theme::plain(), SymbolSet::Braille);
+/// assert!(plot.is_some_and(|plot| plot.width < area.width), "the axes take some columns");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series<'a>>,
-    pub levels: Vec<Level>,
+    pub reference_lines: Vec<ReferenceLine>,
     pub cursor: Option<Cursor>,
 }
 
-/// Fewer rows than this leave none for a legend, and none for the figures of the x-axis.
+/// With fewer rows than these, a chart has no legend, and no numbers on its x-axis.
 const ROWS_WITH_LEGEND: u16 = 9;
 const ROWS_WITH_X: u16 = 7;
 
 impl Chart<'_> {
-    /// Draws it all, and returns where the plot is, without the axes. Where `area` is too small for an axis and a
-    /// plot nothing is drawn.
-    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, glyphs: Glyphs) -> Option<Rect> {
+    /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and returns `None` where `area` is too small
+    /// for an axis and a plot.
+    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) -> Option<Rect> {
         let legend =
             u16::from(area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()));
         let foot = 1 + u16::from(area.height >= ROWS_WITH_X);
@@ -112,10 +131,10 @@ impl Chart<'_> {
             },
             x: self.x,
             y: self.y,
-            glyphs,
+            symbols,
         };
         layers::axes(&plot, &ticks, area.x, foot > 1, buffer, theme);
-        layers::levels(&plot, &self.levels, buffer);
+        layers::reference_lines(&plot, &self.reference_lines, buffer);
         if let Some(cursor) = &self.cursor {
             layers::column(&plot, cursor, buffer, theme);
         }
@@ -125,10 +144,10 @@ impl Chart<'_> {
         if let Some(cursor) = &self.cursor {
             layers::read_out(&plot, cursor, buffer, theme);
         }
-        layers::names(&plot, &self.levels, buffer);
+        layers::names(&plot, &self.reference_lines, buffer);
         if legend > 0 {
             let row = Rect { x: plot.area.x + 1, width: plot.area.width - 1, height: 1, ..area };
-            layers::legend(&self.series, row, buffer, theme, glyphs);
+            layers::legend(&self.series, row, buffer, theme, symbols);
         }
         Some(plot.area)
     }

@@ -1,7 +1,7 @@
-//! Where on the screen a figure lies: in dots for lines, in cells for marks, the same place for both.
+//! Maps values to the screen: to dots for lines, to cells for marks. Both maps agree.
 
 use super::axis::Axis;
-use super::glyphs::Glyphs;
+use super::symbols::SymbolSet;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -9,62 +9,62 @@ use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line};
 
+/// The area of a plot with its axes.
 pub struct Plot {
-    /// Without the axes. The ground line is the row below.
+    /// The area without the axes. The base line is the row below.
     pub area: Rect,
     pub x: Axis,
     pub y: Axis,
-    pub glyphs: Glyphs,
+    pub symbols: SymbolSet,
 }
 
-/// Where a mark goes.
+/// The row of a value, or the row of the edge that the value is beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum PlotRow {
     In(u16),
     Above(u16),
     Below(u16),
 }
 
 impl Plot {
-    /// Dots across and down, less one.
+    /// The index of the last dot across and of the last dot up.
     fn last_dot(&self) -> (f64, f64) {
-        let (across, down) = self.glyphs.dots();
+        let (across, down) = self.symbols.dots();
         (f64::from(self.area.width * across - 1), f64::from(self.area.height * down - 1))
     }
 
-    /// In dots from the lower left corner; out of range what lies out of range. `None` of what is no number.
+    /// The dot of a point, from the lower left corner; outside the plot for a point out of range. `None` for NaN.
     fn dot(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let (across, up) = self.last_dot();
         let dot = ((self.x.share(x) * across).round(), (self.y.share(y) * up).round());
         (!dot.0.is_nan() && !dot.1.is_nan()).then_some(dot)
     }
 
-    /// The column of a figure on the x-axis, where it is in range.
+    /// The column of a value on the x-axis. `None` out of range.
     pub fn column(&self, x: f64) -> Option<u16> {
         let (across, _) = self.last_dot();
-        nearest(self.x.share(x) * across, across).map(|dot| self.area.x + dot / self.glyphs.dots().0)
+        nearest(self.x.share(x) * across, across).map(|dot| self.area.x + dot / self.symbols.dots().0)
     }
 
-    /// The row of a figure on the y-axis. Needs one that is a number.
-    pub fn row(&self, y: f64) -> Row {
+    /// The row of a value on the y-axis. The value must not be NaN.
+    pub fn row(&self, y: f64) -> PlotRow {
         let (_, up) = self.last_dot();
         let dot = self.y.share(y) * up;
         match nearest(dot, up) {
-            Some(dot) => Row::In(self.area.bottom() - 1 - dot / self.glyphs.dots().1),
-            None if dot > up => Row::Above(self.area.top()),
-            None => Row::Below(self.area.bottom() - 1),
+            Some(dot) => PlotRow::In(self.area.bottom() - 1 - dot / self.symbols.dots().1),
+            None if dot > up => PlotRow::Above(self.area.top()),
+            None => PlotRow::Below(self.area.bottom() - 1),
         }
     }
 
-    /// Lines from point to point, each in figures of both axes; a point that is `None` breaks them. In ASCII a
-    /// cell is the sign of its direction.
+    /// Draws lines from point to point. A NaN interrupts them. In ASCII a cell shows the direction of its line.
     pub fn lines(&self, points: impl Iterator<Item = (f64, f64)>, style: Style, buffer: &mut Buffer) {
         let mut runs: [Vec<Line>; 3] = Default::default();
         let mut before: Option<(f64, f64)> = None;
         let mut is_drawn = false;
         for (x, y) in points {
             let here = self.dot(x, y).map(|(x, y)| self.within(x, y));
-            // Of very many points most are where the one before is.
+            // If there are many more points than dots, most points share the dot of the point before.
             if here == before && is_drawn {
                 continue;
             }
@@ -77,25 +77,24 @@ impl Plot {
             before = here;
         }
         let signs = ['-', '|', '*'];
-        match self.glyphs {
-            Glyphs::Braille => self.paint(&runs.concat(), Marker::Braille, style, buffer),
-            Glyphs::Ascii => {
+        match self.symbols {
+            SymbolSet::Braille => self.paint(&runs.concat(), Marker::Braille, style, buffer),
+            SymbolSet::Ascii => {
                 for (lines, sign) in runs.iter().zip(signs) {
-                    self.paint(lines, self.glyphs.marker(sign), style, buffer);
+                    self.paint(lines, self.symbols.marker(sign), style, buffer);
                 }
             }
         }
     }
 
-    /// A line that leaves the chart goes along its edge: a canvas draws nothing of one with an end that is
-    /// infinitely far.
+    /// Moves a dot out of range to the edge: the canvas draws nothing of a line with an end at infinity.
     fn within(&self, x: f64, y: f64) -> (f64, f64) {
         let (across, up) = self.last_dot();
         (x.clamp(-1.0, across + 1.0), y.clamp(0.0, up))
     }
 
-    /// A canvas knows colours, and no bold, faint or reversed: it draws on a buffer of its own, and what is
-    /// there is laid over what was here before, dot beside dot.
+    /// Draws lines with the style. The canvas supports colours only, not bold, faint or reversed. So it draws into a separate buffer,
+    /// whose dots are then merged into the cells.
     fn paint(&self, lines: &[Line], marker: Marker, style: Style, buffer: &mut Buffer) {
         if lines.is_empty() {
             return;
@@ -108,15 +107,14 @@ impl Plot {
             .y_bounds([0.0, up])
             .paint(|context| lines.iter().for_each(|line| context.draw(line)))
             .render(self.area, &mut drawn);
-        for place in self.area.positions() {
-            let symbol = drawn[place].symbol();
+        for position in self.area.positions() {
+            let symbol = drawn[position].symbol();
             if symbol == " " {
                 continue;
             }
-            let cell = &mut buffer[place];
-            let both = both(cell.symbol(), symbol);
-            match both {
-                Some(both) => cell.set_char(both),
+            let cell = &mut buffer[position];
+            match merge_braille(cell.symbol(), symbol) {
+                Some(merged) => cell.set_char(merged),
                 None => cell.set_symbol(symbol),
             }
             .set_style(style);
@@ -124,13 +122,14 @@ impl Plot {
     }
 }
 
-/// The dot that lies nearest, of those from none to `last`. There may be very many to ask of, and `round` is a call.
+/// The index of the nearest dot from 0 to `last`. `None` out of range. A chart calls this for very many points, so it does not call
+/// `round`.
 fn nearest(dot: f64, last: f64) -> Option<u16> {
     (dot > -0.5 && dot < last + 0.5).then_some((dot + 0.5) as u16)
 }
 
-/// Two braille cells in one.
-fn both(a: &str, b: &str) -> Option<char> {
+/// The dots of two braille cells in one. `None` where one of them is not braille.
+fn merge_braille(a: &str, b: &str) -> Option<char> {
     let dots = |text: &str| {
         let letter = text.chars().next().filter(|c| ('\u{2800}'..='\u{28ff}').contains(c))?;
         Some(u32::from(letter) - 0x2800)

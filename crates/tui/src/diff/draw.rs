@@ -1,7 +1,7 @@
 //! How a diff looks. A row is a cursor's mark, line numbers, a sign, and the text; `+` and `-` say what colours say.
 
-use super::{Diff, Line as DiffLine, Row, Side, Sign, View};
-use crate::line_layout::{Look, laid, lay};
+use super::{Diff, DiffLine, DiffRow, DiffView, LineKind, Side};
+use crate::line_layout::{StyledRange, layout_line, spans_width};
 use crate::search_highlight as found;
 use crate::search_highlight::find_all;
 use crate::text::{fit, pad_left, printable};
@@ -14,18 +14,18 @@ use ratatui::text::{Line, Span};
 /// Below so many columns a row has one number only.
 const NARROW: usize = 70;
 
-/// How the source of a line is coloured: its side, its number from 1, its looks by byte. [`plain`] where it is not.
-pub type Ink<'a> = dyn Fn(Side, u32) -> Vec<Look> + 'a;
+/// How the source of a line is coloured: its side, its number from 1, its looks by byte. [`no_line_styles`] where it is not.
+pub type LineStyles<'a> = dyn Fn(Side, u32) -> Vec<StyledRange> + 'a;
 
 /// Source without colours.
-pub fn plain(_: Side, _: u32) -> Vec<Look> {
+pub fn no_line_styles(_: Side, _: u32) -> Vec<StyledRange> {
     Vec::new()
 }
 
 /// What rows are drawn with.
-pub struct Brush<'a> {
+pub struct RowPainter<'a> {
     pub theme: &'a Theme,
-    pub ink: &'a Ink<'a>,
+    pub ink: &'a LineStyles<'a>,
     /// What a search looks for; it stands out.
     pub search: &'a str,
     /// Columns of a row.
@@ -37,7 +37,7 @@ pub struct Brush<'a> {
 }
 
 /// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
-pub fn draw(frame: &mut Frame, area: Rect, view: &View, first: usize, focused: bool, brush: &Brush) {
+pub fn draw(frame: &mut Frame, area: Rect, view: &DiffView, first: usize, focused: bool, brush: &RowPainter) {
     for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
         let here = focused && row == view.cursor();
         let line = brush.row(view.diff(), view.rows()[row], here);
@@ -45,22 +45,22 @@ pub fn draw(frame: &mut Frame, area: Rect, view: &View, first: usize, focused: b
     }
 }
 
-impl Brush<'_> {
+impl RowPainter<'_> {
     /// One row; `here` is the cursor's.
-    pub fn row(&self, diff: &Diff, row: Row, here: bool) -> Line<'static> {
+    pub fn row(&self, diff: &Diff, row: DiffRow, here: bool) -> Line<'static> {
         let mark = self.mark(here);
         let spans = match row {
-            Row::File { file } => self.file(diff, file),
-            Row::Note { file, note } => {
+            DiffRow::File { file } => self.file(diff, file),
+            DiffRow::Note { file, note } => {
                 let note = diff.files.get(file).and_then(|file| file.notes.get(note));
                 vec![Span::styled(self.fit(note.map_or("", String::as_str), 1), self.theme.quiet())]
             }
-            Row::Hunk { file, hunk } => self.hunk(diff, file, hunk),
-            Row::Line { file, hunk, line } => match diff.line(file, hunk, line) {
+            DiffRow::Hunk { file, hunk } => self.hunk(diff, file, hunk),
+            DiffRow::Line { file, hunk, line } => match diff.line(file, hunk, line) {
                 Some(line) => self.unified(line, here),
                 None => Vec::new(),
             },
-            Row::Pair { file, hunk, old, new } => {
+            DiffRow::Pair { file, hunk, old, new } => {
                 let on = |line: Option<usize>| line.and_then(|line| diff.line(file, hunk, line));
                 self.split(on(old), on(new), here)
             }
@@ -110,7 +110,7 @@ impl Brush<'_> {
         for number in numbers {
             spans.push(self.number(number, here));
         }
-        let side = if line.sign == Sign::Removed { Side::Old } else { Side::New };
+        let side = if line.kind == LineKind::Removed { Side::Old } else { Side::New };
         spans.extend(self.text(line, side, self.columns.saturating_sub(used)));
         spans
     }
@@ -124,10 +124,10 @@ impl Brush<'_> {
             spans.push(self.number(number, here && side == Side::New));
             let room = half.saturating_sub(self.digits + 1);
             let text = line.map_or_else(Vec::new, |line| self.text(line, side, room));
-            let used = laid(&text);
+            let used = spans_width(&text);
             spans.extend(text);
             if side == Side::Old {
-                let filling = line.map_or(Style::new(), |line| self.theme.diff_background(role(line.sign)));
+                let filling = line.map_or(Style::new(), |line| self.theme.diff_background(role(line.kind)));
                 spans.push(Span::styled(" ".repeat(room.saturating_sub(used)), filling));
                 spans.push(Span::styled("│", self.theme.quiet()));
             }
@@ -144,43 +144,44 @@ impl Brush<'_> {
     fn text(&self, line: &DiffLine, side: Side, room: usize) -> Vec<Span<'static>> {
         let number = if side == Side::Old { line.old } else { line.new };
         let ink = number.map_or_else(Vec::new, |number| (self.ink)(side, number));
-        let sign = self.theme.diff(role(line.sign));
-        let ground = self.theme.diff_background(role(line.sign));
+        let sign_style = self.theme.diff(role(line.kind));
+        let ground = self.theme.diff_background(role(line.kind));
         // Source that is coloured keeps its colours; the ground behind it tells what became of the line.
         let (base, part) = match ink.is_empty() {
-            true => (sign.patch(ground), self.theme.diff(part(line.sign))),
-            false => (self.theme.text().patch(ground), self.theme.diff_background(part(line.sign))),
+            true => (sign_style.patch(ground), self.theme.diff(part(line.kind))),
+            false => (self.theme.text().patch(ground), self.theme.diff_background(part(line.kind))),
         };
-        let parts: Vec<Look> = line.parts.iter().map(|range| (range.clone(), part)).collect();
+        let parts: Vec<StyledRange> = line.parts.iter().map(|range| (range.clone(), part)).collect();
         let found = find_all(&line.text, self.search);
-        let found: Vec<Look> = found.into_iter().map(|range| (range, self.theme.search_match())).collect();
+        let found: Vec<StyledRange> =
+            found.into_iter().map(|range| (range, self.theme.search_match())).collect();
         // A carriage return is of interest where the lines differ.
-        let text = match line.sign {
-            Sign::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
+        let text = match line.kind {
+            LineKind::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
             _ => &line.text,
         };
-        let mut spans = vec![Span::styled(format!("{} ", line.sign.mark()), sign)];
-        spans.extend(lay(text, base, &[&ink, &parts, &found], self.left, room.saturating_sub(2)));
-        if line.unended && line.sign != Sign::Same && laid(&spans) + 21 <= room {
+        let mut spans = vec![Span::styled(format!("{} ", line.kind.mark()), sign_style)];
+        spans.extend(layout_line(text, base, &[&ink, &parts, &found], self.left, room.saturating_sub(2)));
+        if line.unended && line.kind != LineKind::Same && spans_width(&spans) + 21 <= room {
             spans.push(Span::styled("  (no line end)", self.theme.quiet()));
         }
         spans
     }
 }
 
-fn role(sign: Sign) -> DiffRole {
-    match sign {
-        Sign::Same => DiffRole::Same,
-        Sign::Removed => DiffRole::Removed,
-        Sign::Added => DiffRole::Added,
+fn role(kind: LineKind) -> DiffRole {
+    match kind {
+        LineKind::Same => DiffRole::Same,
+        LineKind::Removed => DiffRole::Removed,
+        LineKind::Added => DiffRole::Added,
     }
 }
 
 /// What differs within a line.
-fn part(sign: Sign) -> DiffRole {
-    match sign {
-        Sign::Same => DiffRole::Same,
-        Sign::Removed => DiffRole::RemovedPart,
-        Sign::Added => DiffRole::AddedPart,
+fn part(kind: LineKind) -> DiffRole {
+    match kind {
+        LineKind::Same => DiffRole::Same,
+        LineKind::Removed => DiffRole::RemovedPart,
+        LineKind::Added => DiffRole::AddedPart,
     }
 }

@@ -1,7 +1,10 @@
-//! A diff as data, and how it is drawn: the room that every pane with a diff shares. Computed from two texts or
-//! read from a unified diff's text; shown one line under the other, or side by side.
+//! A diff as data and its rows on the screen, for every pane that shows one.
+//!
+//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed, in `lab_core::repo`: it computes
+//! the diff of a commit with its renames and limits, and the diff of two texts by the same rules, so that all panes agree. imara-diff
+//! compares the words of changed lines ([`words`]), which libgit2 cannot do. The rows are unified (one line under the other) or
+//! split (old and new side by side).
 
-mod compute;
 mod draw;
 mod moved;
 mod parse;
@@ -12,27 +15,27 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use draw::{Brush, Ink, draw, plain};
-pub use moved::Moved;
-pub use rows::{Form, Row};
-pub use view::{Fit, Stop, View};
+pub use draw::{LineStyles, RowPainter, draw, no_line_styles};
+pub use moved::LineLocation;
+pub use rows::{DiffLayout, DiffRow};
+pub use view::{DiffFit, DiffView, JumpTarget};
 
 use std::ops::Range;
 
 /// What a line is to the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum LineKind {
     Same,
     Removed,
     Added,
 }
 
-impl Sign {
+impl LineKind {
     pub fn mark(self) -> &'static str {
         match self {
-            Sign::Same => " ",
-            Sign::Removed => "-",
-            Sign::Added => "+",
+            LineKind::Same => " ",
+            LineKind::Removed => "-",
+            LineKind::Added => "+",
         }
     }
 }
@@ -45,7 +48,7 @@ pub enum Side {
 
 /// How much of what did not change is shown around a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Around {
+pub enum ContextLines {
     /// As git has it.
     #[default]
     Near,
@@ -54,44 +57,44 @@ pub enum Around {
     Whole,
 }
 
-impl Around {
+impl ContextLines {
     /// Lines before and behind each change.
     pub fn lines(self) -> u32 {
         match self {
-            Around::Near => 3,
-            Around::Far => 10,
+            ContextLines::Near => 3,
+            ContextLines::Far => 10,
             // More than a file has that is compared line by line.
-            Around::Whole => 1 << 24,
+            ContextLines::Whole => 1 << 24,
         }
     }
 
     /// The next wider one, and from the widest the narrowest.
     pub fn next(self) -> Self {
         match self {
-            Around::Near => Around::Far,
-            Around::Far => Around::Whole,
-            Around::Whole => Around::Near,
+            ContextLines::Near => ContextLines::Far,
+            ContextLines::Far => ContextLines::Whole,
+            ContextLines::Whole => ContextLines::Near,
         }
     }
 
     pub fn words(self) -> &'static str {
         match self {
-            Around::Near => "3 lines around",
-            Around::Far => "10 lines around",
-            Around::Whole => "the whole file",
+            ContextLines::Near => "3 lines around",
+            ContextLines::Far => "10 lines around",
+            ContextLines::Whole => "the whole file",
         }
     }
 
     /// What a title says of it: nothing of the usual.
     pub fn note(self) -> &'static str {
-        if self == Around::default() { "" } else { self.words() }
+        if self == ContextLines::default() { "" } else { self.words() }
     }
 }
 
 /// One line of a hunk. Its text is as it was found: whoever draws it makes it fit for a screen ([`crate::line_layout`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    pub sign: Sign,
+pub struct DiffLine {
+    pub kind: LineKind,
     /// Without its line feed.
     pub text: String,
     /// Its number in the old text, from 1; `None` of an added line.
@@ -116,15 +119,15 @@ pub struct Hunk {
     /// Where in the source it is: the nearest line above that begins at the left, mostly a function's head.
     pub section: String,
     /// Removed lines come before the added ones that replace them.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiffLine>,
 }
 
 impl Hunk {
     /// Lines of it that the old and the new text have.
     pub fn counts(&self) -> (usize, usize) {
-        let of = |sign: Sign| self.lines.iter().filter(|line| line.sign == sign).count();
-        let same = of(Sign::Same);
-        (same + of(Sign::Removed), same + of(Sign::Added))
+        let of = |kind: LineKind| self.lines.iter().filter(|line| line.kind == kind).count();
+        let same = of(LineKind::Same);
+        (same + of(LineKind::Removed), same + of(LineKind::Added))
     }
 
     /// `@@ -31,7 +31,9 @@`
@@ -136,7 +139,7 @@ impl Hunk {
 
 /// What changed in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File {
+pub struct FileDiff {
     /// Its names before and after, where the diff says them; `None` also where there was, or is, none.
     pub old: Option<String>,
     pub new: Option<String>,
@@ -145,7 +148,7 @@ pub struct File {
     pub hunks: Vec<Hunk>,
 }
 
-impl File {
+impl FileDiff {
     /// What to call it: where it is, else where it was.
     pub fn name(&self) -> Option<&str> {
         self.new.as_deref().or(self.old.as_deref())
@@ -154,21 +157,12 @@ impl File {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    pub files: Vec<File>,
+    pub files: Vec<FileDiff>,
 }
 
 impl Diff {
-    /// From one text to another: no file where they are equal.
-    pub fn of(old: &str, new: &str) -> Self {
-        Diff::with(old, new, Around::default())
-    }
-
-    /// The same, with more of what did not change.
-    pub fn with(old: &str, new: &str, around: Around) -> Self {
-        compute::diff(old, new, around.lines() as usize)
-    }
-
-    /// Reads a unified diff, of git or of `diff -u`; what is none becomes notes.
+    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk become notes. Any text is accepted:
+    /// the counts of a hunk may be wrong and lines may be missing.
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }
@@ -178,7 +172,7 @@ impl Diff {
     }
 
     /// The diff as rows of a screen.
-    pub fn rows(&self, form: Form) -> Vec<Row> {
+    pub fn rows(&self, form: DiffLayout) -> Vec<DiffRow> {
         rows::rows(self, form)
     }
 
@@ -189,8 +183,8 @@ impl Diff {
     /// How many lines were added and removed.
     pub fn counts(&self) -> (usize, usize) {
         let lines = || self.hunks().flat_map(|hunk| &hunk.lines);
-        let of = |sign: Sign| lines().filter(|line| line.sign == sign).count();
-        (of(Sign::Added), of(Sign::Removed))
+        let of = |kind: LineKind| lines().filter(|line| line.kind == kind).count();
+        (of(LineKind::Added), of(LineKind::Removed))
     }
 
     /// `+12 −3`
@@ -206,7 +200,7 @@ impl Diff {
         most.to_string().len().max(3)
     }
 
-    fn line(&self, file: usize, hunk: usize, line: usize) -> Option<&Line> {
+    fn line(&self, file: usize, hunk: usize, line: usize) -> Option<&DiffLine> {
         self.files.get(file)?.hunks.get(hunk)?.lines.get(line)
     }
 }

@@ -1,20 +1,20 @@
-//! Where the lines of the old text are in the new one.
+//! Locates lines of the old text in the new text.
 
-use super::{Diff, Sign};
+use super::{Diff, LineKind};
 
-/// Where a line came to be, by its number from 1.
+/// Where a line of the old text is in the new text, by its number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moved {
-    /// The same line.
+pub enum LineLocation {
+    /// The unchanged line is here.
     Kept(u32),
-    /// It was changed or removed; this is where it was.
+    /// The line was changed or removed; it would be here.
     Gone(u32),
 }
 
 impl Diff {
-    /// Where line `line` of the old text is. Only of a diff of one file.
-    pub fn moved(&self, line: u32) -> Moved {
-        // What all hunks above added and removed.
+    /// Where line `line` of the old text, from 1, is in the new text. For a diff of one file.
+    pub fn locate(&self, line: u32) -> LineLocation {
+        // The lines that all hunks above added, minus those that they removed.
         let mut shift = 0;
         let by = |shift: i64| u32::try_from(i64::from(line) + shift).unwrap_or(1).max(1);
         for hunk in self.hunks() {
@@ -24,24 +24,24 @@ impl Diff {
                 break;
             }
             if u64::from(line) < end {
-                // Of a hunk without a line in the new text: the line in front of it.
-                return hunk_moved(hunk, line).unwrap_or(Moved::Gone(hunk.new.max(1)));
+                // In a hunk without lines of the new text: the line before the hunk.
+                return hunk_moved(hunk, line).unwrap_or(LineLocation::Gone(hunk.new.max(1)));
             }
             shift += new as i64 - old as i64;
         }
-        Moved::Kept(by(shift))
+        LineLocation::Kept(by(shift))
     }
 }
 
-fn hunk_moved(hunk: &super::Hunk, line: u32) -> Option<Moved> {
+fn hunk_moved(hunk: &super::Hunk, line: u32) -> Option<LineLocation> {
     let at = hunk.lines.iter().position(|l| l.old == Some(line))?;
     let found = &hunk.lines[at];
-    if found.sign == Sign::Same {
-        return found.new.map(Moved::Kept);
+    if found.kind == LineKind::Same {
+        return found.new.map(LineLocation::Kept);
     }
-    // What replaced it; else the next line that the new text has; else the one above.
+    // The line that replaced it; else the next line of the new text; else the previous one.
     let beside = found.beside.and_then(|at| hunk.lines[at].new);
     let below = || hunk.lines[at..].iter().find_map(|l| l.new);
     let above = || hunk.lines[..at].iter().rev().find_map(|l| l.new);
-    beside.or_else(below).or_else(above).map(Moved::Gone)
+    beside.or_else(below).or_else(above).map(LineLocation::Gone)
 }

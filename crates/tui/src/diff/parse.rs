@@ -1,31 +1,31 @@
-//! Reads unified diffs. Nothing in them is trusted: counts may lie, lines may be missing.
+//! Parses unified diffs. Any text is accepted: the counts of a hunk may be wrong, lines may be missing.
 
-use super::{Diff, File, Hunk, Line, Sign, words};
+use super::{Diff, DiffLine, FileDiff, Hunk, LineKind, words};
 
-/// What of a hunk's head was promised and not seen yet.
+/// The rest of a hunk, by the counts in its head.
 #[derive(Default)]
-struct Open {
-    /// Numbers of the next line, and how many follow.
+struct Remaining {
+    /// On each side: the number of the next line, and how many lines follow.
     old: (u32, u32),
     new: (u32, u32),
 }
 
-impl Open {
-    fn is_over(&self) -> bool {
+impl Remaining {
+    fn is_empty(&self) -> bool {
         self.old.1 == 0 && self.new.1 == 0
     }
 }
 
 pub(super) fn parse(text: &str) -> Diff {
-    let mut files: Vec<File> = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut files: Vec<FileDiff> = Vec::new();
+    let mut open: Option<Remaining> = None;
     for text in text.split_terminator('\n') {
         if let (Some(left), Some(file)) = (&mut open, files.last_mut())
-            && take(file, left, text)
+            && add_line(file, left, text)
         {
             continue;
         }
-        open = outside(&mut files, text);
+        open = parse_head(&mut files, text);
     }
     for hunk in files.iter_mut().flat_map(|file| &mut file.hunks) {
         words::mark(&mut hunk.lines);
@@ -33,8 +33,8 @@ pub(super) fn parse(text: &str) -> Diff {
     Diff { files }
 }
 
-/// A line inside of a hunk; false where it is none of it.
-fn take(file: &mut File, open: &mut Open, text: &str) -> bool {
+/// Adds a line to the last hunk. False where the line does not belong to it.
+fn add_line(file: &mut FileDiff, open: &mut Remaining, text: &str) -> bool {
     let Some(hunk) = file.hunks.last_mut() else { return false };
     if text.starts_with('\\') {
         // `\ No newline at end of file`
@@ -43,15 +43,15 @@ fn take(file: &mut File, open: &mut Open, text: &str) -> bool {
         }
         return true;
     }
-    if open.is_over() {
+    if open.is_empty() {
         return false;
     }
-    let (sign, rest) = match text.split_at_checked(1) {
-        Some(("-", rest)) => (Sign::Removed, rest),
-        Some(("+", rest)) => (Sign::Added, rest),
-        Some((" ", rest)) => (Sign::Same, rest),
-        // Mailers cut the blank of an empty line off.
-        _ if text.is_empty() => (Sign::Same, text),
+    let (kind, rest) = match text.split_at_checked(1) {
+        Some(("-", rest)) => (LineKind::Removed, rest),
+        Some(("+", rest)) => (LineKind::Added, rest),
+        Some((" ", rest)) => (LineKind::Same, rest),
+        // Mail programs remove the blank of an empty line.
+        _ if text.is_empty() => (LineKind::Same, text),
         _ => return false,
     };
     let step = |side: &mut (u32, u32)| {
@@ -59,11 +59,11 @@ fn take(file: &mut File, open: &mut Open, text: &str) -> bool {
         *side = (number.saturating_add(1), side.1.saturating_sub(1));
         number
     };
-    hunk.lines.push(Line {
-        sign,
+    hunk.lines.push(DiffLine {
+        kind,
         text: rest.to_owned(),
-        old: (sign != Sign::Added).then(|| step(&mut open.old)),
-        new: (sign != Sign::Removed).then(|| step(&mut open.new)),
+        old: (kind != LineKind::Added).then(|| step(&mut open.old)),
+        new: (kind != LineKind::Removed).then(|| step(&mut open.new)),
         unended: false,
         parts: Vec::new(),
         beside: None,
@@ -71,19 +71,19 @@ fn take(file: &mut File, open: &mut Open, text: &str) -> bool {
     true
 }
 
-/// Any other line: a hunk's head, a file's, or a note.
-fn outside(files: &mut Vec<File>, text: &str) -> Option<Open> {
-    if let Some((hunk, open)) = head(text) {
+/// Parses a line outside of hunks: a hunk's head, a file's head, or a note.
+fn parse_head(files: &mut Vec<FileDiff>, text: &str) -> Option<Remaining> {
+    if let Some((hunk, open)) = hunk_head(text) {
         current(files).hunks.push(hunk);
         return Some(open);
     }
     if let Some(names) = text.strip_prefix("diff --git ") {
         let name = git_name(names);
-        files.push(File { old: name.clone(), new: name, ..File::default() });
+        files.push(FileDiff { old: name.clone(), new: name, ..FileDiff::default() });
     } else if let Some(name) = text.strip_prefix("--- ") {
-        // Without git this line begins a file.
+        // In the output of `diff -u` this line begins a file.
         if files.last().is_none_or(|file| !file.hunks.is_empty()) {
-            files.push(File::default());
+            files.push(FileDiff::default());
         }
         current(files).old = path(name);
     } else if let Some(name) = text.strip_prefix("+++ ") {
@@ -94,16 +94,17 @@ fn outside(files: &mut Vec<File>, text: &str) -> Option<Open> {
     None
 }
 
-fn current(files: &mut Vec<File>) -> &mut File {
+/// The last file, which is created if there is none.
+fn current(files: &mut Vec<FileDiff>) -> &mut FileDiff {
     if files.is_empty() {
-        files.push(File::default());
+        files.push(FileDiff::default());
     }
     let last = files.len() - 1;
     &mut files[last]
 }
 
-/// `@@ -31,7 +31,9 @@ void f()`; a count that is left out is 1.
-fn head(text: &str) -> Option<(Hunk, Open)> {
+/// Parses a hunk's head: `@@ -31,7 +31,9 @@ void f()`. A missing count is 1.
+fn hunk_head(text: &str) -> Option<(Hunk, Remaining)> {
     let (ranges, section) = text.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
     let range = |text: &str| -> Option<(u32, u32)> {
@@ -112,16 +113,16 @@ fn head(text: &str) -> Option<(Hunk, Open)> {
     };
     let (old, new) = (range(old)?, range(new)?);
     let hunk = Hunk { old: old.0, new: new.0, section: section.trim().to_owned(), lines: Vec::new() };
-    Some((hunk, Open { old, new }))
+    Some((hunk, Remaining { old, new }))
 }
 
-/// The name in `a/src/x.cu b/src/x.cu`, where both are the same one. Those of a rename are in the lines that follow.
+/// The name in `a/src/x.cu b/src/x.cu` where both names are equal. The names of a rename are in the lines that follow.
 fn git_name(names: &str) -> Option<String> {
     let (old, new) = names.split_at_checked(names.len() / 2)?;
     path(old).filter(|old| Some(old) == path(new.trim_start()).as_ref())
 }
 
-/// A name as it stands behind `---`, without `a/` or `b/` and without the time that `diff -u` adds.
+/// The name after `---` or `+++`, without `a/` or `b/` and without the time that `diff -u` adds. `None` for /dev/null.
 fn path(name: &str) -> Option<String> {
     let name = name.split('\t').next().unwrap_or(name).trim_end();
     if name == "/dev/null" || name.is_empty() {

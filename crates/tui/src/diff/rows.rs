@@ -1,88 +1,76 @@
-//! A diff as rows: one line under the other, or both sides beside each other.
+//! The rows of a diff on the screen: unified (one line under the other) or split (old and new side by side).
 
-use super::{Diff, Hunk, Sign};
+use super::{Diff, Hunk, LineKind};
 
+/// How a diff is arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// One line under the other.
+pub enum DiffLayout {
+    /// Removed and added lines one under the other.
     #[default]
     Unified,
-    /// Old at the left, new at the right.
+    /// The old text at the left, the new text at the right.
     Split,
 }
 
-/// One row of the screen. Everything in it is a place in the [`Diff`].
+/// One row of the screen. Its fields are indices into the [`Diff`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row {
-    /// A file's name; left out where it is the only one and has none.
-    File {
-        file: usize,
-    },
-    /// A note on the file.
-    Note {
-        file: usize,
-        note: usize,
-    },
-    /// Where a hunk begins.
-    Hunk {
-        file: usize,
-        hunk: usize,
-    },
-    Line {
-        file: usize,
-        hunk: usize,
-        line: usize,
-    },
-    /// An unchanged line stands on both sides.
-    Pair {
-        file: usize,
-        hunk: usize,
-        old: Option<usize>,
-        new: Option<usize>,
-    },
+pub enum DiffRow {
+    /// The name of a file. A file without a name has no such row.
+    File { file: usize },
+    /// A note about a file.
+    Note { file: usize, note: usize },
+    /// The head of a hunk.
+    Hunk { file: usize, hunk: usize },
+    /// A line of a unified diff.
+    Line { file: usize, hunk: usize, line: usize },
+    /// Two lines of a split diff. An unchanged line is on both sides.
+    Pair { file: usize, hunk: usize, old: Option<usize>, new: Option<usize> },
 }
 
-impl Row {
-    /// Which hunk it is of.
+impl DiffRow {
+    /// The file and the hunk that it belongs to.
     pub fn hunk(self) -> Option<(usize, usize)> {
         match self {
-            Row::Hunk { file, hunk } | Row::Line { file, hunk, .. } | Row::Pair { file, hunk, .. } => {
-                Some((file, hunk))
-            }
-            Row::File { .. } | Row::Note { .. } => None,
+            DiffRow::Hunk { file, hunk }
+            | DiffRow::Line { file, hunk, .. }
+            | DiffRow::Pair { file, hunk, .. } => Some((file, hunk)),
+            DiffRow::File { .. } | DiffRow::Note { .. } => None,
         }
     }
 
-    /// Which file it is of.
+    /// The file that it belongs to.
     pub fn file(self) -> usize {
         match self {
-            Row::File { file } | Row::Note { file, .. } | Row::Hunk { file, .. } => file,
-            Row::Line { file, .. } | Row::Pair { file, .. } => file,
+            DiffRow::File { file }
+            | DiffRow::Note { file, .. }
+            | DiffRow::Hunk { file, .. }
+            | DiffRow::Line { file, .. }
+            | DiffRow::Pair { file, .. } => file,
         }
     }
 
-    /// It shows lines of the texts.
+    /// Whether it shows a line of the texts.
     pub fn is_source(self) -> bool {
-        matches!(self, Row::Line { .. } | Row::Pair { .. })
+        matches!(self, DiffRow::Line { .. } | DiffRow::Pair { .. })
     }
 }
 
-pub(super) fn rows(diff: &Diff, form: Form) -> Vec<Row> {
+pub(super) fn rows(diff: &Diff, form: DiffLayout) -> Vec<DiffRow> {
     let mut out = Vec::new();
-    for (file, about) in diff.files.iter().enumerate() {
-        if about.name().is_some() {
-            out.push(Row::File { file });
+    for (file, content) in diff.files.iter().enumerate() {
+        if content.name().is_some() {
+            out.push(DiffRow::File { file });
         }
-        out.extend((0..about.notes.len()).map(|note| Row::Note { file, note }));
-        for (hunk, lines) in about.hunks.iter().enumerate() {
-            out.push(Row::Hunk { file, hunk });
+        out.extend((0..content.notes.len()).map(|note| DiffRow::Note { file, note }));
+        for (hunk, lines) in content.hunks.iter().enumerate() {
+            out.push(DiffRow::Hunk { file, hunk });
             match form {
-                Form::Unified => {
-                    out.extend((0..lines.lines.len()).map(|line| Row::Line { file, hunk, line }));
+                DiffLayout::Unified => {
+                    out.extend((0..lines.lines.len()).map(|line| DiffRow::Line { file, hunk, line }));
                 }
-                Form::Split => {
+                DiffLayout::Split => {
                     let pairs = pairs(lines).into_iter();
-                    out.extend(pairs.map(|(old, new)| Row::Pair { file, hunk, old, new }));
+                    out.extend(pairs.map(|(old, new)| DiffRow::Pair { file, hunk, old, new }));
                 }
             }
         }
@@ -90,23 +78,22 @@ pub(super) fn rows(diff: &Diff, form: Form) -> Vec<Row> {
     out
 }
 
-/// Lines of the old side beside those of the new one. What has a counterpart stands beside it; what lies between is
-/// filled up in order.
+/// Pairs the lines of a hunk: each line with its counterpart; the lines between two such pairs in order.
 fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
     let lines = &hunk.lines;
     let mut out = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        if lines[at].sign == Sign::Same {
+        if lines[at].kind == LineKind::Same {
             out.push((Some(at), Some(at)));
             at += 1;
             continue;
         }
-        let run = |from: usize, sign: Sign| {
-            from + lines[from..].iter().take_while(|line| line.sign == sign).count()
+        let run = |from: usize, kind: LineKind| {
+            from + lines[from..].iter().take_while(|line| line.kind == kind).count()
         };
-        let removed_end = run(at, Sign::Removed);
-        let added_end = run(removed_end, Sign::Added);
+        let removed_end = run(at, LineKind::Removed);
+        let added_end = run(removed_end, LineKind::Added);
         let (mut old, mut new) = (at, removed_end);
         let fill = |out: &mut Vec<_>, old: &mut usize, new: &mut usize, until: (usize, usize)| {
             while *old < until.0 || *new < until.1 {

@@ -1,8 +1,17 @@
-//! A diff says exactly how one text becomes the other, whoever wrote it down.
+//! A diff states exactly how one text becomes the other.
 
 use super::*;
+use lab_core::repo::text_diff;
 use proptest::prelude::*;
 use std::sync::Arc;
+
+fn diff_with(old: &str, new: &str, around: ContextLines) -> Diff {
+    Diff::parse(&text_diff(old, new, around.lines()).expect("a diff"))
+}
+
+fn diff_of(old: &str, new: &str) -> Diff {
+    diff_with(old, new, ContextLines::default())
+}
 
 /// The old text with the diff's changes in it; `None` where it does not fit.
 fn apply(diff: &Diff, old: &str) -> Option<String> {
@@ -17,13 +26,13 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
         }
         for line in &hunk.lines {
             let whole = format!("{}{}", line.text, if line.unended { "" } else { "\n" });
-            if line.sign != Sign::Added {
+            if line.kind != LineKind::Added {
                 if (lines.next()?, line.old) != (&whole, Some(at)) {
                     return None;
                 }
                 at += 1;
             }
-            if line.sign != Sign::Removed {
+            if line.kind != LineKind::Removed {
                 out.push_str(&whole);
             }
         }
@@ -32,7 +41,7 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
     Some(out)
 }
 
-/// A diff as a picture: signs, and `[…]` around what differs within a line.
+/// A diff as text: the signs, and `[…]` around the parts that differ within a line.
 fn picture(diff: &Diff) -> String {
     let mut out = String::new();
     for line in diff.hunks().flat_map(|hunk| &hunk.lines) {
@@ -41,7 +50,7 @@ fn picture(diff: &Diff) -> String {
             text.insert(part.end, ']');
             text.insert(part.start, '[');
         }
-        out.push_str(&format!("{}{text}\n", line.sign.mark()));
+        out.push_str(&format!("{}{text}\n", line.kind.mark()));
     }
     out
 }
@@ -50,10 +59,10 @@ fn beside(diff: &Diff) -> Vec<(String, String)> {
     let text = |file: usize, hunk: usize, line: Option<usize>| {
         line.and_then(|line| diff.line(file, hunk, line)).map_or("~".to_owned(), |line| line.text.clone())
     };
-    diff.rows(Form::Split)
+    diff.rows(DiffLayout::Split)
         .into_iter()
         .filter_map(|row| match row {
-            Row::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
+            DiffRow::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
             _ => None,
         })
         .collect()
@@ -67,7 +76,7 @@ fn the_words_that_differ_are_marked() {
     let new = OLD
         .replace("int i = 0; i < n; i++", "int i = lane; i < n; i += 32")
         .replace("x[0] = s", "x[0] = warp_sum(s)");
-    let diff = Diff::of(OLD, &new);
+    let diff = diff_of(OLD, &new);
     let seen = picture(&diff);
     assert!(seen.contains("-    for (int i = [0]; i < n; i[++]) s += x[i];\n"), "{seen}");
     assert!(seen.contains("+    for (int i = [lane]; i < n; i[ += 32]) s += x[i];\n"), "{seen}");
@@ -75,9 +84,9 @@ fn the_words_that_differ_are_marked() {
 }
 
 #[test]
-fn a_line_that_became_another_stands_beside_it_and_new_ones_beside_nothing() {
+fn a_changed_line_is_beside_its_counterpart_and_a_new_line_beside_nothing() {
     let diff =
-        Diff::of("a = load(x);\nstore(y, a);\n", "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n");
+        diff_of("a = load(x);\nstore(y, a);\n", "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n");
     let wanted = [
         ("~", "// in fp32"),
         ("a = load(x);", "float a = load(x);"),
@@ -90,32 +99,32 @@ fn a_line_that_became_another_stands_beside_it_and_new_ones_beside_nothing() {
 
 #[test]
 fn lines_that_have_nothing_in_common_are_marked_as_a_whole() {
-    let diff = Diff::of("return a;\n", "__syncthreads();\n");
+    let diff = diff_of("return a;\n", "__syncthreads();\n");
     assert!(diff.hunks().flat_map(|hunk| &hunk.lines).all(|line| line.parts.is_empty()));
 }
 
 #[test]
-fn far_changes_have_hunks_of_their_own_and_name_the_function() {
+fn distant_changes_have_separate_hunks_that_name_the_function() {
     let body: String = (0..40).map(|n| format!("    step({n});\n")).collect();
     let old = format!("void f() {{\n{body}}}\n");
     let new = old.replace("step(3)", "jump(3)").replace("step(30)", "jump(30)");
-    let diff = Diff::of(&old, &new);
+    let diff = diff_of(&old, &new);
     let heads: Vec<String> = diff.hunks().map(|hunk| format!("{} {}", hunk.range(), hunk.section)).collect();
     assert_eq!(heads, ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]);
-    let mut view = View::new(Arc::new(diff), Form::Unified);
+    let mut view = DiffView::new(Arc::new(diff), DiffLayout::Unified);
     assert!(view.step_hunk(true) && view.line() == Some(29));
     assert!(view.step_hunk(true) && view.line() == Some(2), "round the end");
     assert!(view.step_hunk(false) && view.line() == Some(29));
 }
 
 #[test]
-fn gits_words_about_a_file_are_read() {
+fn gits_file_headers_are_parsed() {
     let diff = Diff::parse(
         "diff --git a/k/kernel.cu b/k/kernel.cu\nindex 1..2 100644\n--- a/k/kernel.cu\n+++ b/k/kernel.cu\n@@ -1 +1,2 @@ void f()\n-a\n+b\n\
          +-- not a file\n\\ No newline at end of file\ndiff --git a/x.bin b/x.bin\nnew file mode 100644\nBinary files /dev/null and b/x.bin \
          differ\ndiff --git a/old.md b/new.md\nsimilarity index 100%\nrename from old.md\nrename to new.md\n",
     );
-    let names: Vec<Option<&str>> = diff.files.iter().map(File::name).collect();
+    let names: Vec<Option<&str>> = diff.files.iter().map(FileDiff::name).collect();
     assert_eq!(names, [Some("k/kernel.cu"), Some("x.bin"), None]);
     assert_eq!(diff.files[0].hunks[0].section, "void f()");
     assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
@@ -124,7 +133,7 @@ fn gits_words_about_a_file_are_read() {
     assert_eq!(diff.tally(), "+2 −1");
 }
 
-/// A text that shares much with its neighbours.
+/// A random text; two such texts share many lines.
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         4 => prop::sample::select(vec!["", "a", "b b", "    x = y;", "}", "\tfor (;;) {", "漢字 é", "-- x", "@@ -1 +1 @@", "a\r"]),
@@ -136,73 +145,72 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-fn of_git(old: &str, new: &str) -> String {
-    let mut patch =
-        git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, None).expect("two buffers");
-    String::from_utf8_lossy(&patch.to_buf().expect("its text")).into_owned()
-}
-
-/// Both forms show each line once, in order.
+/// Whether the split rows show each line once, in order.
 fn shows_all(diff: &Diff) -> bool {
     let lines: Vec<(usize, usize)> =
         diff.hunks().enumerate().flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l))).collect();
-    let on = |side: Sign| -> Vec<(usize, usize)> {
-        let rows = diff.rows(Form::Split).into_iter();
+    let on = |side: LineKind| -> Vec<(usize, usize)> {
+        let rows = diff.rows(DiffLayout::Split).into_iter();
         rows.filter_map(|row| match row {
-            Row::Pair { hunk, old, new, .. } => Some((hunk, if side == Sign::Removed { old? } else { new? })),
+            DiffRow::Pair { hunk, old, new, .. } => {
+                Some((hunk, if side == LineKind::Removed { old? } else { new? }))
+            }
             _ => None,
         })
         .collect()
     };
-    let of = |sign: Sign| -> Vec<(usize, usize)> {
-        let keep = |(h, l): &(usize, usize)| diff.files[0].hunks[*h].lines[*l].sign != sign;
+    let of = |kind: LineKind| -> Vec<(usize, usize)> {
+        let keep = |(h, l): &(usize, usize)| diff.files[0].hunks[*h].lines[*l].kind != kind;
         lines.iter().copied().filter(keep).collect()
     };
-    diff.is_empty() || (on(Sign::Removed) == of(Sign::Added) && on(Sign::Added) == of(Sign::Removed))
+    diff.is_empty()
+        || (on(LineKind::Removed) == of(LineKind::Added) && on(LineKind::Added) == of(LineKind::Removed))
 }
 
 proptest! {
     #[test]
     fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
-        let diff = Diff::of(&old, &new);
+        let diff = diff_of(&old, &new);
         prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
         prop_assert!(shows_all(&diff));
         prop_assert_eq!(diff.is_empty(), old == new);
     }
 
     #[test]
-    fn however_much_is_around_the_changes_they_are_the_same_and_begin_at_the_same_lines(old in text(), new in text()) {
-        let near = View::new(Arc::new(Diff::of(&old, &new)), Form::Unified);
-        for around in [Around::Far, Around::Whole] {
-            let diff = Diff::with(&old, &new, around);
+    fn the_context_does_not_change_the_changes_or_where_they_begin(old in text(), new in text()) {
+        let near = DiffView::new(Arc::new(diff_of(&old, &new)), DiffLayout::Unified);
+        for around in [ContextLines::Far, ContextLines::Whole] {
+            let diff = diff_with(&old, &new, around);
             prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
             prop_assert_eq!(diff.counts(), near.diff().counts());
-            prop_assert!(around != Around::Whole || diff.hunks().count() <= 1);
-            for form in [Form::Unified, Form::Split] {
-                let view = View::new(Arc::new(diff.clone()), form);
+            prop_assert!(around != ContextLines::Whole || diff.hunks().count() <= 1);
+            for form in [DiffLayout::Unified, DiffLayout::Split] {
+                let view = DiffView::new(Arc::new(diff.clone()), form);
                 prop_assert_eq!(view.stops().len(), near.stops().len());
                 // Each row is found again, and back.
                 let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
                 let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
-                prop_assert!(form == Form::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
+                prop_assert!(form == DiffLayout::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
                 prop_assert!(lines.clone().all(|row| is_there(&row)));
             }
         }
     }
 
     #[test]
-    fn so_does_what_git_wrote(old in text(), new in text()) {
-        let diff = Diff::parse(&of_git(&old, &new));
-        prop_assert_eq!(apply(&diff, &old), Some(new));
-        prop_assert!(shows_all(&diff));
+    fn file_headers_change_nothing(old in text(), new in text()) {
+        let hunks = text_diff(&old, &new, 3).expect("a diff");
+        let with_headers = Diff::parse(&format!("diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n{hunks}"));
+        prop_assert_eq!(apply(&with_headers, &old), Some(new));
+        prop_assert!(shows_all(&with_headers));
+        prop_assert_eq!(&with_headers.files[0].hunks, &Diff::parse(&hunks).files.first().cloned().unwrap_or_default().hunks);
     }
 
     #[test]
-    fn any_text_is_read_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
+    fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
         let theme = crate::theme::Theme::plain();
-        let brush = Brush { theme: &theme, ink: &plain, search: "a", columns, left, digits: diff.digits() };
-        for form in [Form::Unified, Form::Split] {
+        let brush = RowPainter { theme: &theme, ink: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
+        for form in [DiffLayout::Unified, DiffLayout::Split] {
             for row in diff.rows(form) {
                 brush.row(&diff, row, true);
             }

@@ -1,6 +1,6 @@
 //! What a pane remembers of a diff that it shows: its form, the row of the cursor, what is in sight.
 
-use super::{Around, Diff, File, Form, Line, Row, Side, Sign};
+use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, FileDiff, LineKind, Side};
 use std::sync::Arc;
 
 /// From so many columns on both sides fit beside each other.
@@ -8,29 +8,29 @@ const WIDE: u16 = 120;
 
 /// A row where a change begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct JumpTarget {
     pub row: usize,
     /// It is the head of a hunk, or of what holds one: all that belongs to it is below.
     pub is_head: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct DiffView {
     diff: Arc<Diff>,
     /// As it is wanted; where there is no room for both sides, it is unified all the same.
-    form: Form,
+    form: DiffLayout,
     /// As `rows` are.
-    shown: Form,
-    rows: Vec<Row>,
+    shown: DiffLayout,
+    rows: Vec<DiffRow>,
     cursor: usize,
     first: usize,
     digits: usize,
 }
 
-impl View {
-    pub fn new(diff: Arc<Diff>, form: Form) -> Self {
+impl DiffView {
+    pub fn new(diff: Arc<Diff>, form: DiffLayout) -> Self {
         let (rows, digits) = (diff.rows(form), diff.digits());
-        View { diff, form, shown: form, rows, digits, ..View::default() }
+        DiffView { diff, form, shown: form, rows, digits, ..DiffView::default() }
     }
 
     /// Another diff; the cursor stays at its line as far as that is still there.
@@ -56,16 +56,16 @@ impl View {
         self.digits
     }
 
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[DiffRow] {
         &self.rows
     }
 
     /// The form that is seen.
-    pub fn shown(&self) -> Form {
+    pub fn shown(&self) -> DiffLayout {
         self.shown
     }
 
-    pub fn set_form(&mut self, form: Form) {
+    pub fn set_form(&mut self, form: DiffLayout) {
         self.form = form;
     }
 
@@ -91,21 +91,21 @@ impl View {
 
     /// The rows where changes begin: one for each hunk that there is with the usual lines around, however many are shown.
     /// It is the hunk's head where that is near.
-    pub fn stops(&self) -> Vec<Stop> {
-        let near = Around::Near.lines() as usize;
+    pub fn stops(&self) -> Vec<JumpTarget> {
+        let near = ContextLines::Near.lines() as usize;
         let mut stops = Vec::new();
         // The head, as long as nothing below it changed; and unchanged rows since it, or since a change.
         let (mut head, mut same) = (None, 0);
         for (at, row) in self.rows.iter().enumerate() {
             match *row {
-                Row::File { .. } | Row::Note { .. } => {}
-                Row::Hunk { .. } => (head, same) = (Some(at), 0),
-                Row::Line { .. } | Row::Pair { .. } if self.is_same(*row) => same += 1,
-                Row::Line { .. } | Row::Pair { .. } => {
+                DiffRow::File { .. } | DiffRow::Note { .. } => {}
+                DiffRow::Hunk { .. } => (head, same) = (Some(at), 0),
+                DiffRow::Line { .. } | DiffRow::Pair { .. } if self.is_same(*row) => same += 1,
+                DiffRow::Line { .. } | DiffRow::Pair { .. } => {
                     match head.take() {
-                        Some(row) if same <= near => stops.push(Stop { row, is_head: true }),
-                        Some(_) => stops.push(Stop { row: at, is_head: false }),
-                        None if same > 2 * near => stops.push(Stop { row: at, is_head: false }),
+                        Some(row) if same <= near => stops.push(JumpTarget { row, is_head: true }),
+                        Some(_) => stops.push(JumpTarget { row: at, is_head: false }),
+                        None if same > 2 * near => stops.push(JumpTarget { row: at, is_head: false }),
                         None => {}
                     }
                     same = 0;
@@ -115,10 +115,10 @@ impl View {
         stops
     }
 
-    fn is_same(&self, row: Row) -> bool {
+    fn is_same(&self, row: DiffRow) -> bool {
         [Side::Old, Side::New]
             .iter()
-            .all(|side| self.on(row, *side).is_some_and(|line| line.sign == Sign::Same))
+            .all(|side| self.on(row, *side).is_some_and(|line| line.kind == LineKind::Same))
     }
 
     /// To where the next or the previous change begins, round the end; false where there is none.
@@ -137,7 +137,7 @@ impl View {
 
     /// Where the cursor is in the new text: the number of its line, or of the next one that the new text has.
     pub fn line(&self) -> Option<u32> {
-        let number = |row: &Row| self.on(*row, Side::New).and_then(|line| line.new);
+        let number = |row: &DiffRow| self.on(*row, Side::New).and_then(|line| line.new);
         let here = self.rows.get(self.cursor..)?;
         let of = here.first()?.hunk();
         let below = here.iter().take_while(|row| row.hunk() == of).find_map(number);
@@ -159,8 +159,8 @@ impl View {
     }
 
     /// Where a row of this diff is in another one of the same texts, as near as that shows it.
-    pub fn follow(&self, row: usize, other: &View) -> usize {
-        let number = |view: &View, row: Row| {
+    pub fn follow(&self, row: usize, other: &DiffView) -> usize {
+        let number = |view: &DiffView, row: DiffRow| {
             let on =
                 |side| view.on(row, side).map(|line| if side == Side::New { line.new } else { line.old });
             (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
@@ -180,14 +180,16 @@ impl View {
     }
 
     /// What a row shows of one side.
-    pub(super) fn on(&self, row: Row, side: Side) -> Option<&Line> {
+    pub(super) fn on(&self, row: DiffRow, side: Side) -> Option<&DiffLine> {
         match (row, side) {
-            (Row::Line { file, hunk, line }, side) => {
-                let other = if side == Side::New { Sign::Removed } else { Sign::Added };
-                self.diff.line(file, hunk, line).filter(|line| line.sign != other)
+            (DiffRow::Line { file, hunk, line }, side) => {
+                let other = if side == Side::New { LineKind::Removed } else { LineKind::Added };
+                self.diff.line(file, hunk, line).filter(|line| line.kind != other)
             }
-            (Row::Pair { file, hunk, old: Some(line), .. }, Side::Old)
-            | (Row::Pair { file, hunk, new: Some(line), .. }, Side::New) => self.diff.line(file, hunk, line),
+            (DiffRow::Pair { file, hunk, old: Some(line), .. }, Side::Old)
+            | (DiffRow::Pair { file, hunk, new: Some(line), .. }, Side::New) => {
+                self.diff.line(file, hunk, line)
+            }
             _ => None,
         }
     }
@@ -197,18 +199,18 @@ impl View {
         let Some(row) = self.rows.get(row).copied() else { return String::new() };
         let file = |file: usize| self.diff.files.get(file);
         match row {
-            Row::File { file: at } => file(at).and_then(File::name).unwrap_or_default().to_owned(),
-            Row::Note { file: at, note } => {
+            DiffRow::File { file: at } => file(at).and_then(FileDiff::name).unwrap_or_default().to_owned(),
+            DiffRow::Note { file: at, note } => {
                 file(at).and_then(|file| file.notes.get(note)).cloned().unwrap_or_default()
             }
-            Row::Hunk { file: at, hunk } => {
+            DiffRow::Hunk { file: at, hunk } => {
                 let hunk = file(at).and_then(|file| file.hunks.get(hunk));
                 hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section)).unwrap_or_default()
             }
-            Row::Line { file, hunk, line } => {
+            DiffRow::Line { file, hunk, line } => {
                 self.diff.line(file, hunk, line).map(|line| line.text.clone()).unwrap_or_default()
             }
-            Row::Pair { .. } => {
+            DiffRow::Pair { .. } => {
                 let sides = [Side::Old, Side::New].into_iter().filter_map(|side| self.on(row, side));
                 sides.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
             }
@@ -217,19 +219,19 @@ impl View {
 
     /// The view as it fits into an area of this size. Both sides beside each other need their columns; the cursor is kept
     /// visible, with some rows around it where the area allows.
-    pub fn fit(&self, columns: u16, rows: usize) -> Fit {
-        let form = if columns >= WIDE { self.form } else { Form::Unified };
+    pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {
+        let form = if columns >= WIDE { self.form } else { DiffLayout::Unified };
         let reshaped = (form != self.shown).then(|| self.reshape(form));
         let view = reshaped.as_ref().unwrap_or(self);
         let around = (rows / 4).min(5);
         let lowest = (view.cursor + 1 + around).saturating_sub(rows);
         let highest = view.cursor.saturating_sub(around);
         let first = view.first.clamp(lowest.min(highest), highest).min(view.rows.len().saturating_sub(rows));
-        Fit { reshaped, first }
+        DiffFit { reshaped, first }
     }
 
     /// Takes the fit of the frame that was drawn.
-    pub fn take(&mut self, fit: Fit) {
+    pub fn take(&mut self, fit: DiffFit) {
         if let Some(reshaped) = fit.reshaped {
             *self = reshaped;
         }
@@ -237,8 +239,8 @@ impl View {
     }
 
     /// The same diff in another form; the cursor stays at its line.
-    fn reshape(&self, form: Form) -> View {
-        let mut view = View {
+    fn reshape(&self, form: DiffLayout) -> DiffView {
+        let mut view = DiffView {
             diff: Arc::clone(&self.diff),
             form: self.form,
             shown: form,
@@ -258,18 +260,18 @@ impl View {
     }
 }
 
-/// How a view fits into an area: drawing works it out, and the next update stores it by [`View::take`].
+/// How a view fits into an area: drawing works it out, and the next update stores it by [`DiffView::take`].
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct DiffFit {
     /// The view in another form, where the area needs one.
-    reshaped: Option<View>,
+    reshaped: Option<DiffView>,
     /// The first visible row.
     pub first: usize,
 }
 
-impl Fit {
+impl DiffFit {
     /// The view to draw.
-    pub fn of<'v>(&'v self, view: &'v View) -> &'v View {
+    pub fn of<'v>(&'v self, view: &'v DiffView) -> &'v DiffView {
         self.reshaped.as_ref().unwrap_or(view)
     }
 }

@@ -1,15 +1,14 @@
-//! What differs within the lines that a change replaced, and which line replaced which: both from one diff of the
-//! words of the removed and the added lines.
+//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the two differ.
 
-use super::{Line, Sign};
+use super::{DiffLine, LineKind};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
-/// Words of a change that are compared; a larger change is shown by whole lines.
-const WORDS: usize = 40_000;
+/// The number of words of a change that are compared at most. A larger change is shown by whole lines only.
+const WORD_LIMIT: usize = 40_000;
 
-/// A line of which more than this is other has changed as a whole.
-const MOSTLY: f64 = 0.7;
+/// Where more than this share of a line differs, no part of the line is marked.
+const MOST_DIFFERS: f64 = 0.7;
 
 /// A word of one of the lines.
 struct Word<'a> {
@@ -19,35 +18,36 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Blanks match anywhere, and say nothing of what belongs together.
+    /// How much an equal word counts for two lines. Blanks match anywhere, so they do not count.
     fn weight(&self) -> usize {
         if self.text.trim().is_empty() { 0 } else { self.text.len() }
     }
 }
 
-/// Fills in `parts` and `beside` of a hunk's lines.
-pub(super) fn mark(lines: &mut [Line]) {
+/// Sets `parts` and `beside` of a hunk's lines.
+pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
-        let run = |from: usize, sign: Sign| {
-            from + lines[from..].iter().take_while(|line| line.sign == sign).count()
+        let run = |from: usize, kind: LineKind| {
+            from + lines[from..].iter().take_while(|line| line.kind == kind).count()
         };
-        let removed = at..run(at, Sign::Removed);
-        let added = removed.end..run(removed.end, Sign::Added);
+        let removed = at..run(at, LineKind::Removed);
+        let added = removed.end..run(removed.end, LineKind::Added);
         if !removed.is_empty() && !added.is_empty() {
-            change(lines, removed, added.clone());
+            compare(lines, removed, added.clone());
         }
         at = added.end.max(at + 1);
     }
 }
 
-fn change(lines: &mut [Line], removed: Range<usize>, added: Range<usize>) {
+/// Compares the removed lines with the added lines that follow them.
+fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
     let count = |range: Range<usize>| -> usize { lines[range].iter().map(|line| line.text.len()).sum() };
-    if count(removed.clone()) + count(added.clone()) > WORDS * 8 {
+    if count(removed.clone()) + count(added.clone()) > WORD_LIMIT * 8 {
         return;
     }
     let (old, new) = (words(lines, removed), words(lines, added));
-    if old.len() + new.len() > WORDS {
+    if old.len() + new.len() > WORD_LIMIT {
         return;
     }
     let mut input = InternedInput::default();
@@ -55,15 +55,15 @@ fn change(lines: &mut [Line], removed: Range<usize>, added: Range<usize>) {
     input.update_after(new.iter().map(|word| word.text));
     let mut found = Diff::compute(Algorithm::Myers, &input);
     found.postprocess_no_heuristic(&input);
-    let gone = |at: usize| found.is_removed(at as u32);
-    let come = |at: usize| found.is_added(at as u32);
+    let is_removed = |at: usize| found.is_removed(at as u32);
+    let is_added = |at: usize| found.is_added(at as u32);
 
-    let kept = (0..old.len()).filter(|at| !gone(*at)).zip((0..new.len()).filter(|at| !come(*at)));
+    let kept = (0..old.len()).filter(|at| !is_removed(*at)).zip((0..new.len()).filter(|at| !is_added(*at)));
     let pairs = pairs(kept.map(|(a, b)| (old[a].line, new[b].line, old[a].weight())));
     let mut parts: Vec<(usize, Vec<Range<usize>>)> = Vec::new();
     for &(a, b) in &pairs {
-        parts.push((a, other(&old, a, gone)));
-        parts.push((b, other(&new, b, come)));
+        parts.push((a, differing(&old, a, is_removed)));
+        parts.push((b, differing(&new, b, is_added)));
     }
     for (a, b) in pairs {
         lines[a].beside = Some(b);
@@ -72,15 +72,16 @@ fn change(lines: &mut [Line], removed: Range<usize>, added: Range<usize>) {
     for (line, ranges) in parts {
         let whole = lines[line].text.trim().len().max(1);
         let differs: usize = ranges.iter().map(|range| lines[line].text[range.clone()].trim().len()).sum();
-        if (differs as f64) < MOSTLY * whole as f64 {
+        if (differs as f64) < MOST_DIFFERS * whole as f64 {
             lines[line].parts = ranges;
         }
     }
 }
 
-/// Which line stands beside which: in order, each with the one that it shares most with.
+/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input is the removed
+/// line, the added line and the weight of each equal word.
 fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize)> {
-    // Both sides only ever grow, so what two lines share lies together.
+    // Both line numbers only grow, so the words that two lines share are adjacent.
     let mut shared: Vec<(usize, usize, usize)> = Vec::new();
     for (a, b, weight) in kept {
         match shared.last_mut() {
@@ -92,7 +93,7 @@ fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize
     let mut out: Vec<(usize, usize, usize)> = Vec::new();
     for next in shared {
         match out.last_mut() {
-            // One of the two lines is taken: the closer relation wins.
+            // One of the two lines has a partner already: the pair that shares more wins.
             Some(last) if last.0 == next.0 || last.1 == next.1 => {
                 if next.2 > last.2 {
                     *last = next;
@@ -104,8 +105,8 @@ fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize
     out.into_iter().map(|(a, b, _)| (a, b)).collect()
 }
 
-/// The bytes of a line whose words the other side does not have; blanks between two such words belong to them.
-fn other(words: &[Word], line: usize, differs: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+/// The byte ranges of a line's words that the other side does not have. Blanks between two such words are included.
+fn differing(words: &[Word], line: usize, differs: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let first = words.partition_point(|word| word.line < line);
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut blank_since = None;
@@ -123,15 +124,16 @@ fn other(words: &[Word], line: usize, differs: impl Fn(usize) -> bool) -> Vec<Ra
     out
 }
 
-fn words(lines: &[Line], range: Range<usize>) -> Vec<Word<'_>> {
+/// The words of some lines: names and numbers, runs of blanks, operators, single punctuation marks.
+fn words(lines: &[DiffLine], range: Range<usize>) -> Vec<Word<'_>> {
     let mut out = Vec::new();
     for line in range {
         let text = lines[line].text.as_str();
         let mut from = 0;
         let mut kind = None;
         for (at, letter) in text.char_indices() {
-            let now = Kind::of(letter);
-            if at > from && (kind != Some(now) || now == Kind::Sign) {
+            let now = WordKind::of(letter);
+            if at > from && (kind != Some(now) || now == WordKind::Punctuation) {
                 out.push(Word { text: &text[from..at], line, range: from..at });
                 from = at;
             }
@@ -145,22 +147,22 @@ fn words(lines: &[Line], range: Range<usize>) -> Vec<Word<'_>> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     Letter,
     Blank,
     /// `+=`, `<<<`
     Operator,
-    /// A bracket, a comma: each stands for itself.
-    Sign,
+    /// A bracket, a comma: each is a word of its own.
+    Punctuation,
 }
 
-impl Kind {
+impl WordKind {
     fn of(letter: char) -> Self {
         match letter {
-            _ if letter.is_alphanumeric() || letter == '_' => Kind::Letter,
-            _ if letter.is_whitespace() => Kind::Blank,
-            _ if "+-*/%&|^<>=!:".contains(letter) => Kind::Operator,
-            _ => Kind::Sign,
+            _ if letter.is_alphanumeric() || letter == '_' => WordKind::Letter,
+            _ if letter.is_whitespace() => WordKind::Blank,
+            _ if "+-*/%&|^<>=!:".contains(letter) => WordKind::Operator,
+            _ => WordKind::Punctuation,
         }
     }
 }

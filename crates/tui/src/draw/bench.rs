@@ -1,7 +1,7 @@
 //! The view Bench: correctness on the left, speed on the right. On a smaller screen Correctness is above, and the focused
 //! one of the other panes below.
 
-use super::Painter;
+use super::PanePainter;
 use crate::panes::correctness;
 use crate::theme::Theme;
 use crate::views::Pane;
@@ -9,7 +9,7 @@ use crate::views::split::Split;
 use ratatui::Frame;
 use ratatui::layout::{Direction, Rect};
 
-pub(super) fn draw(painter: &mut Painter, area: Rect, is_large: bool) {
+pub(super) fn draw(painter: &mut PanePainter, area: Rect, is_large: bool) {
     if is_large {
         draw_four(painter, area);
         return;
@@ -23,12 +23,12 @@ pub(super) fn draw(painter: &mut Painter, area: Rect, is_large: bool) {
 }
 
 /// Rows that the pane Correctness would fill, its title included.
-fn wanted(painter: &Painter) -> u16 {
+fn wanted(painter: &PanePainter) -> u16 {
     let model = painter.model;
     correctness::rows(model.correctness_data(), &model.appearance) as u16 + 1
 }
 
-fn draw_four(painter: &mut Painter, area: Rect) {
+fn draw_four(painter: &mut PanePainter, area: Rect) {
     let first = area.width * 44 / 100;
     let [left, right] = painter.cut(Split::BenchColumns, Direction::Horizontal, area, first, 1);
     let bar = Rect { x: left.right(), width: 1, ..area };

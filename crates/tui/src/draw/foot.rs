@@ -2,10 +2,10 @@
 
 use super::action_for;
 use crate::geometry::Button;
-use crate::keymap::{Action, Binding, Keymap, Place, TABLE};
+use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
 use crate::state::Deciding;
-use crate::status::{Level, StatusMessage};
+use crate::status::{MessageLevel, StatusMessage};
 use crate::text::{fit, printable, width, wrap_to};
 use crate::theme::Theme;
 use crate::views::{Pane, View};
@@ -106,9 +106,9 @@ impl<'a> Foot<'a> {
         }
         let message = self.message?;
         let style = match message.level {
-            Level::Info => theme.text(),
-            Level::Warning => theme.warn(),
-            Level::Error => theme.bad(),
+            MessageLevel::Info => theme.text(),
+            MessageLevel::Warning => theme.warn(),
+            MessageLevel::Error => theme.bad(),
         };
         Some((format!("{} {}", message.level.sign(), message.text), style))
     }
@@ -155,15 +155,15 @@ impl<'a> Foot<'a> {
     /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the row is too short, reasons
     /// are cut first, then left out, then hints from the back; help and quit stay.
     fn draw_hints(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let here = Place::In(self.view);
+        let here = KeyScope::In(self.view);
         let is_heard = |b: &&Binding| match b.action {
             Action::Freeze => self.focus == Pane::Log,
-            _ => b.place == Place::Screen || b.place == here,
+            _ => b.scope == KeyScope::Screen || b.scope == here,
         };
         let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
         // The view's own actions come first, except in Bench.
         if self.view != View::Bench {
-            shown.sort_by_key(|b| b.place == Place::Screen);
+            shown.sort_by_key(|b| b.scope == KeyScope::Screen);
         }
         let too_long =
             |hints: &[Hint]| hints.iter().map(Hint::width).sum::<usize>() > usize::from(area.width);
@@ -209,7 +209,7 @@ impl<'a> Foot<'a> {
             hint(None, vec![Span::styled(name, theme.title(true))]);
         }
         for binding in shown {
-            let key = self.keymap.key_in(Place::In(self.view), binding.action);
+            let key = self.keymap.key_in(KeyScope::In(self.view), binding.action);
             if key.is_empty() {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! The dialog before a keep or a discard: the verdict, the subject and, once they are opened, the trailers.
 
-use super::dialogs::Dialog;
+use super::dialog::Dialog;
 use crate::draft::{Draft, Field, LONG, SHORT};
 use crate::keymap::Action;
 use crate::text::{fit, pad, width, wrap};

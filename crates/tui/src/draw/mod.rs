@@ -20,9 +20,11 @@
 mod bench;
 mod big_letters;
 mod device;
+mod dialog;
 mod dialogs;
 mod foot;
 mod git;
+mod help;
 mod message_dialog;
 mod pick_list;
 mod results;
@@ -42,7 +44,7 @@ use crate::views::split::{Split, cut};
 use crate::views::{Pane, View};
 use crate::widgets::input::draw_input;
 use crate::widgets::{ListArea, PaneSlot};
-use dialogs::Dialog;
+use dialog::Dialog;
 use foot::Foot;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Direction, Layout, Rect};
@@ -94,7 +96,7 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     } else {
         banner.draw_line(frame, verdict, is_large);
     }
-    Painter { model, frame, geometry: &mut geometry }.draw_panes(body, is_large);
+    PanePainter { model, frame, geometry: &mut geometry }.draw_panes(body, is_large);
     geometry.buttons.extend(foot.draw(frame, foot_area));
     if let Some(overlay) = model.overlays.last() {
         geometry.help_row = Dialog::of(model).draw(frame, body, overlay);
@@ -113,13 +115,13 @@ fn draw_too_small(frame: &mut Frame, area: Rect, quit: &str, theme: &Theme) {
 }
 
 /// Draws panes and notes where they are.
-struct Painter<'a, 'f> {
+struct PanePainter<'a, 'f> {
     model: &'a Model,
     frame: &'a mut Frame<'f>,
     geometry: &'a mut FrameGeometry,
 }
 
-impl Painter<'_, '_> {
+impl PanePainter<'_, '_> {
     /// Draws the panes of the present view. `is_large` describes the whole screen.
     fn draw_panes(&mut self, area: Rect, is_large: bool) {
         let panes = &self.model.panes;

@@ -1,11 +1,10 @@
 //! The palette and the theme picker: a line to type, and below it the matching rows.
 
-use super::dialogs::Dialog;
-use crate::keymap::{Action, Place};
+use super::dialog::Dialog;
+use crate::keymap::{Action, KeyScope};
 use crate::overlay::PickList;
 use crate::palette::{Offer, PaletteRows};
 use crate::text::{fit, pad, printable, width};
-use crate::views::View;
 use crate::widgets::input::draw_input;
 use crate::widgets::window::draw_window;
 use lab_core::text::figures::thousands;
@@ -23,14 +22,13 @@ pub(super) fn draw_palette(
     area: Rect,
     pick: &PickList,
     rows: &PaletteRows,
-    view: View,
 ) {
     // The box is as tall as all actions need, so that it keeps its size while words are typed.
     let title = "Actions";
     let size = |all: usize| (PALETTE, all + 1);
     match rows {
         PaletteRows::Actions { offers, all } => {
-            let row = offer_rows(dialog, offers, view);
+            let row = offer_rows(dialog, offers);
             List { title, size: size(*all), count: offers.len(), empty: None }
                 .draw(dialog, frame, area, pick, row);
         }
@@ -57,11 +55,10 @@ pub(super) fn draw_palette(
 fn offer_rows<'a>(
     dialog: &Dialog<'a>,
     offers: &'a [Offer],
-    view: View,
 ) -> impl Fn(usize, usize) -> Line<'static> + use<'a> {
-    let (theme, keymap) = (dialog.theme(), &dialog.appearance.keymap);
+    let (theme, keymap, view) = (dialog.theme(), &dialog.appearance.keymap, dialog.view);
     let key = move |action: Action| {
-        let heard = keymap.key_in(Place::In(view), action);
+        let heard = keymap.key_in(KeyScope::In(view), action);
         if heard.is_empty() { keymap.key(action) } else { heard }
     };
     let key_columns = offers.iter().map(|o| width(&key(o.binding.action))).max().unwrap_or(0).max(3);

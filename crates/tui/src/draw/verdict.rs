@@ -5,7 +5,7 @@ use super::{action_for, big_letters};
 use crate::geometry::Button;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::state::{Appearance, FinishedRun, HeldOutCheck, LiveRun, Now, Running, Runs, Setup};
+use crate::state::{FinishedRun, HeldOutCheck, LiveRun, Now, Running, Runs, ScreenSettings, Setup};
 use crate::text::{fit, printable, width};
 use crate::views::View;
 use crate::{format, theme::Theme};
@@ -28,7 +28,7 @@ pub(super) struct Banner<'a> {
     setup: &'a Setup,
     runs: &'a Runs,
     held_out: Option<&'a HeldOutCheck>,
-    appearance: &'a Appearance,
+    appearance: &'a ScreenSettings,
     now: Now,
     /// The repository was read at least once.
     loaded: bool,

@@ -114,7 +114,7 @@ impl Highlighter {
             }
             match spans.last_mut() {
                 Some(last) if last.role == role && last.range.end == range.start => {
-                    last.range.end = range.end
+                    last.range.end = range.end;
                 }
                 _ => spans.push(SyntaxSpan { range, role }),
             }

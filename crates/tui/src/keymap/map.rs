@@ -1,29 +1,29 @@
 //! The keys in use: those of the table, changed by the user's config.
 
-use super::{Action, Key, Place, TABLE};
+use super::{Action, Key, KeyScope, TABLE};
 
 /// The action of each key.
 ///
 /// ```
-/// use lab_tui::keymap::{Action, Key, Keymap, Place};
+/// use lab_tui::keymap::{Action, Key, Keymap, KeyScope};
 ///
 /// let mut keymap = Keymap::built_in();
 /// let (c, k) = (Key::parse("c").unwrap(), Key::parse("K").unwrap());
-/// assert_eq!(keymap.find(Place::Screen, c), Some(Action::Keep));
-/// keymap.bind(Place::Screen, Action::Keep, &[k]);
-/// assert_eq!((keymap.find(Place::Screen, c), keymap.find(Place::Screen, k)), (None, Some(Action::Keep)));
+/// assert_eq!(keymap.find(KeyScope::Screen, c), Some(Action::Keep));
+/// keymap.bind(KeyScope::Screen, Action::Keep, &[k]);
+/// assert_eq!((keymap.find(KeyScope::Screen, c), keymap.find(KeyScope::Screen, k)), (None, Some(Action::Keep)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keymap {
     /// Keys that hints show come first.
     bound: Vec<BoundKey>,
-    /// Actions of [`Place::Screen`] with separate keys in one view. In that view their other keys do not work.
-    overridden: Vec<(Place, Action)>,
+    /// Actions of [`KeyScope::Screen`] with separate keys in one view. In that view their other keys do not work.
+    overridden: Vec<(KeyScope, Action)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BoundKey {
-    place: Place,
+    scope: KeyScope,
     action: Action,
     key: Key,
 }
@@ -33,7 +33,7 @@ struct BoundKey {
 pub struct KeyConflict {
     pub key: Key,
     /// Each action with where it was bound.
-    pub between: [(Place, Action); 2],
+    pub between: [(KeyScope, Action); 2],
 }
 
 impl Keymap {
@@ -41,43 +41,43 @@ impl Keymap {
     pub fn built_in() -> Self {
         let bound = TABLE.iter().flat_map(|binding| {
             binding.keys.iter().filter_map(|name| {
-                Some(BoundKey { place: binding.place, action: binding.action, key: Key::parse(name)? })
+                Some(BoundKey { scope: binding.scope, action: binding.action, key: Key::parse(name)? })
             })
         });
         Keymap { bound: bound.collect(), overridden: Vec::new() }
     }
 
-    /// Binds an action to these keys in `place` instead of its present ones; without keys the action has none there. `place` is
-    /// the action's own, or one view for an action of [`Place::Screen`].
-    pub fn bind(&mut self, place: Place, action: Action, keys: &[Key]) {
-        self.bound.retain(|bound| (bound.place, bound.action) != (place, action));
-        let bound = keys.iter().map(|key| BoundKey { place, action, key: *key });
+    /// Binds an action to these keys in `scope` instead of its present ones; without keys the action has none there. `scope` is
+    /// the action's own, or one view for an action of [`KeyScope::Screen`].
+    pub fn bind(&mut self, scope: KeyScope, action: Action, keys: &[Key]) {
+        self.bound.retain(|bound| (bound.scope, bound.action) != (scope, action));
+        let bound = keys.iter().map(|key| BoundKey { scope, action, key: *key });
         self.bound.splice(0..0, bound);
-        if place != action.binding().place && !self.overridden.contains(&(place, action)) {
-            self.overridden.push((place, action));
+        if scope != action.binding().scope && !self.overridden.contains(&(scope, action)) {
+            self.overridden.push((scope, action));
         }
     }
 
-    /// The keys that work in `place`, its own first. The keys of [`Place::Screen`] work in a view too.
-    fn active(&self, place: Place) -> impl Iterator<Item = &BoundKey> {
+    /// The keys that work in `scope`, its own first. The keys of [`KeyScope::Screen`] work in a view too.
+    fn active(&self, scope: KeyScope) -> impl Iterator<Item = &BoundKey> {
         let everywhere = move |bound: &&BoundKey| {
-            matches!(place, Place::In(_))
-                && bound.place == Place::Screen
-                && !self.overridden.contains(&(place, bound.action))
+            matches!(scope, KeyScope::In(_))
+                && bound.scope == KeyScope::Screen
+                && !self.overridden.contains(&(scope, bound.action))
         };
-        let own = self.bound.iter().filter(move |bound| bound.place == place);
+        let own = self.bound.iter().filter(move |bound| bound.scope == scope);
         own.chain(self.bound.iter().filter(everywhere))
     }
 
-    /// The action of `key` in `place`.
-    pub fn find(&self, place: Place, key: Key) -> Option<Action> {
-        self.active(place).find(|bound| bound.key == key).map(|bound| bound.action)
+    /// The action of `key` in `scope`.
+    pub fn find(&self, scope: KeyScope, key: Key) -> Option<Action> {
+        self.active(scope).find(|bound| bound.key == key).map(|bound| bound.action)
     }
 
     /// The key that hints show for an action. Empty where the action has no key.
     pub fn key(&self, action: Action) -> String {
-        let own = action.binding().place;
-        let bound = self.bound.iter().find(|bound| bound.place == own && bound.action == action);
+        let own = action.binding().scope;
+        let bound = self.bound.iter().find(|bound| bound.scope == own && bound.action == action);
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
@@ -89,32 +89,32 @@ impl Keymap {
         }
     }
 
-    /// The first key of an action that works in `place`. Empty where there is none.
-    pub fn key_in(&self, place: Place, action: Action) -> String {
-        let bound = self.active(place).find(|bound| bound.action == action);
+    /// The first key of an action that works in `scope`. Empty where there is none.
+    pub fn key_in(&self, scope: KeyScope, action: Action) -> String {
+        let bound = self.active(scope).find(|bound| bound.action == action);
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
     /// All keys of an action, as the help page shows them. A key that works in one view only is followed by the view's name.
     pub fn keys(&self, action: Action) -> String {
-        let own = action.binding().place;
+        let own = action.binding().scope;
         let bound = self.bound.iter().filter(|bound| bound.action == action);
-        let label = |bound: &BoundKey| match bound.place {
-            Place::In(view) if bound.place != own => format!("{} ({})", bound.key.label(), view.name()),
+        let label = |bound: &BoundKey| match bound.scope {
+            KeyScope::In(view) if bound.scope != own => format!("{} ({})", bound.key.label(), view.name()),
             _ => bound.key.label(),
         };
         let (own_keys, other_keys): (Vec<&BoundKey>, Vec<&BoundKey>) =
-            bound.partition(|bound| bound.place == own);
+            bound.partition(|bound| bound.scope == own);
         own_keys.into_iter().chain(other_keys).map(label).collect::<Vec<_>>().join(" ")
     }
 
-    /// A key that is bound to two actions in the same place, if there is one.
+    /// A key that is bound to two actions in the same scope, if there is one.
     pub fn conflict(&self) -> Option<KeyConflict> {
-        Place::ALL.into_iter().find_map(|place| {
-            let active: Vec<&BoundKey> = self.active(place).collect();
+        KeyScope::ALL.into_iter().find_map(|scope| {
+            let active: Vec<&BoundKey> = self.active(scope).collect();
             active.iter().enumerate().find_map(|(at, one)| {
                 let other = active[at + 1..].iter().find(|b| b.key == one.key && b.action != one.action)?;
-                let between = [(other.place, other.action), (one.place, one.action)];
+                let between = [(other.scope, other.action), (one.scope, one.action)];
                 Some(KeyConflict { key: one.key, between })
             })
         })
@@ -142,18 +142,18 @@ mod tests {
     #[test]
     fn a_binding_replaces_the_default_keys() {
         let mut map = Keymap::built_in();
-        map.bind(Place::Screen, Action::Keep, &[key("K"), key("ctrl-k")]);
-        assert_eq!(map.find(Place::Screen, key("c")), None);
-        assert_eq!(map.find(Place::In(View::Git), key("ctrl-k")), Some(Action::Keep));
+        map.bind(KeyScope::Screen, Action::Keep, &[key("K"), key("ctrl-k")]);
+        assert_eq!(map.find(KeyScope::Screen, key("c")), None);
+        assert_eq!(map.find(KeyScope::In(View::Git), key("ctrl-k")), Some(Action::Keep));
         assert_eq!((map.key(Action::Keep).as_str(), map.keys(Action::Keep).as_str()), ("K", "K Ctrl-K"));
-        map.bind(Place::Screen, Action::Keep, &[]);
-        assert_eq!((map.key(Action::Keep).as_str(), map.find(Place::Screen, key("K"))), ("", None));
+        map.bind(KeyScope::Screen, Action::Keep, &[]);
+        assert_eq!((map.key(Action::Keep).as_str(), map.find(KeyScope::Screen, key("K"))), ("", None));
     }
 
     #[test]
     fn an_action_of_every_view_may_have_separate_keys_in_one_view() {
         let mut map = Keymap::built_in();
-        let (git, bench) = (Place::In(View::Git), Place::In(View::Bench));
+        let (git, bench) = (KeyScope::In(View::Git), KeyScope::In(View::Bench));
         map.bind(git, Action::Keep, &[key("K")]);
         assert_eq!(map.find(git, key("K")), Some(Action::Keep));
         assert_eq!(map.find(git, key("c")), None, "in this view the action has the other key");
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn a_conflict_is_found_where_both_keys_work() {
         let mut map = Keymap::built_in();
-        map.bind(Place::Input, Action::Accept, &[key("f5")]);
-        map.bind(Place::Screen, Action::Keep, &[key("f5")]);
+        map.bind(KeyScope::Input, Action::Accept, &[key("f5")]);
+        map.bind(KeyScope::Screen, Action::Keep, &[key("f5")]);
         assert_eq!(map.conflict(), None, "the two never work at the same time");
-        map.bind(Place::In(View::Bench), Action::Freeze, &[key("f5")]);
+        map.bind(KeyScope::In(View::Bench), Action::Freeze, &[key("f5")]);
         let conflict = map.conflict().expect("on Bench both keys work");
         assert_eq!(conflict.key, key("f5"));
     }

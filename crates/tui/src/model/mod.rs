@@ -13,14 +13,14 @@ use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
 use crate::panes::{Panes, commit, correctness, experiment, gauges};
 use crate::request::Preferences;
-use crate::state::{Appearance, Decision, DeviceHistory, Now, Repository, Runs, Selection, Setup};
-use crate::status::{Level, StatusLine};
+use crate::state::{Decision, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
+use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
-use crate::{keymap::Place, layout::Layout};
+use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::run::experiment::{Experiment, Key};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub struct Model {
     pub decision: Decision,
     pub selection: Selection,
     pub device: DeviceHistory,
-    pub appearance: Appearance,
+    pub appearance: ScreenSettings,
     pub panes: Panes,
     /// The dialogs, the topmost last.
     pub overlays: Vec<Overlay>,
@@ -63,7 +63,7 @@ impl Model {
             repository: Repository::default(),
             selection: Selection::default(),
             device: DeviceHistory::default(),
-            appearance: Appearance::new(theme, zone),
+            appearance: ScreenSettings::new(theme, zone),
             panes: Panes::default(),
             overlays: Vec::new(),
             message: StatusLine::default(),
@@ -88,7 +88,7 @@ impl Model {
     }
 
     /// Shows a message.
-    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+    pub fn say(&mut self, level: MessageLevel, text: impl Into<String>) {
         self.message.say(level, text, self.now);
     }
 
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// The details of the shown experiment; `None` while they are loaded.
-    pub fn details(&self) -> Option<&Whole> {
+    pub fn details(&self) -> Option<&ExperimentDetails> {
         let shown = self.shown()?;
         self.selection.details.as_ref().filter(|details| shown.is(&details.key))
     }
@@ -185,8 +185,8 @@ impl Model {
 
     /// The actions that match the typed words.
     pub fn offers(&self, typed: &str) -> Vec<Offer> {
-        palette::offers(typed, |binding| match binding.place {
-            Place::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
+        palette::offers(typed, |binding| match binding.scope {
+            KeyScope::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
             _ => self.usable(binding.action),
         })
     }

@@ -63,7 +63,7 @@ impl Model {
                 let columns = panes.experiment.text.columns();
                 let shown = self.experiment_shown();
                 let document = experiment::document(shown, &panes.experiment, columns, &self.appearance);
-                Rows::new(document.len(), move |at| document.text(at, columns))
+                Rows::new(document.rows(), move |at| document.text(at, columns))
             }
             Pane::Commit => {
                 let (head, diff) = commit::rows(self.commit_data(), &panes.commit, &self.appearance);

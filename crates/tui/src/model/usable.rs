@@ -153,9 +153,13 @@ impl Model {
         if let Some(present) = &self.runs.present {
             snapshot.set_present(present.clone());
         }
-        let last = self.runs.last.as_ref();
-        snapshot.candidate =
-            last.map(|last| Candidate { decided: last.decided, ..Candidate::from(&*last.record) });
+        // The last look knows more of the same run than the run's own end: what its held-out check came to.
+        let looked_at = snapshot.candidate.take();
+        snapshot.candidate = self.runs.last.as_ref().map(|last| {
+            let known = looked_at.filter(|candidate| candidate.id == last.start.id);
+            let known = known.unwrap_or_else(|| Candidate::from(&*last.record));
+            Candidate { decided: last.decided, ..known }
+        });
         snapshot.running = match &self.runs.running {
             Running::No => None,
             Running::Asked(..) => Some(RunInProgress::Starting),

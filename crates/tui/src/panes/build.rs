@@ -1,7 +1,7 @@
 //! The pane Kernel as built: the compiler's figures, the launch, and the distance to the floor.
 
 use crate::format;
-use crate::state::{Appearance, Runs};
+use crate::state::{Runs, ScreenSettings};
 use crate::text::{fit, pad, printable};
 use crate::theme::Theme;
 use crate::widgets::evidence::device_state;
@@ -21,7 +21,7 @@ pub fn draw(
     runs: &Runs,
     file: &str,
     text: ScrolledText,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ScrolledText {
     let theme = &appearance.theme;
     let (report, run) = shown(runs);

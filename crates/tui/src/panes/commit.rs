@@ -1,8 +1,10 @@
 //! The pane Commit: the selected commit with its author, message, trailers, changed files and their diffs.
 
-use crate::diff::{Around, Brush, Diff, Form, Row, Stop, View, plain};
+use crate::diff::{
+    ContextLines, Diff, DiffLayout, DiffRow, DiffView, JumpTarget, RowPainter, no_line_styles,
+};
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, ScrolledText, mark};
 use lab_core::repo::{CommitDetails, FileChange, short};
@@ -34,12 +36,12 @@ pub struct CommitFit {
 struct ShownCommit {
     id: String,
     details: Result<CommitDetails, String>,
-    diff: View,
+    diff: DiffView,
 }
 
 impl CommitState {
     /// The pane shows this commit, with these lines around its changes, or why it cannot be read.
-    pub fn shows(&self, id: &str, around: Around) -> bool {
+    pub fn shows(&self, id: &str, around: ContextLines) -> bool {
         let is_wide = |shown: &ShownCommit| shown.details.as_ref().is_ok_and(|d| d.around != around.lines());
         self.shown.as_ref().is_some_and(|shown| shown.id == id && !is_wide(shown))
     }
@@ -51,7 +53,7 @@ impl CommitState {
 
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
-        let diff = View::new(Arc::new(Diff::parse(&text)), Form::Unified);
+        let diff = DiffView::new(Arc::new(Diff::parse(&text)), DiffLayout::Unified);
         match &self.shown {
             // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => {
@@ -78,9 +80,9 @@ impl CommitState {
     pub fn step(&mut self, forward: bool) {
         let Some(shown) = &self.shown else { return };
         let rows = shown.diff.rows().iter().enumerate();
-        let files = rows.filter(|(_, row)| matches!(row, Row::File { .. }));
-        let files = files.map(|(row, _)| Stop { row, is_head: true });
-        let mut stops: Vec<Stop> = files.chain(shown.diff.stops()).collect();
+        let files = rows.filter(|(_, row)| matches!(row, DiffRow::File { .. }));
+        let files = files.map(|(row, _)| JumpTarget { row, is_head: true });
+        let mut stops: Vec<JumpTarget> = files.chain(shown.diff.stops()).collect();
         stops.sort_by_key(|stop| stop.row);
         for stop in &mut stops {
             stop.row += self.head_rows;
@@ -105,7 +107,7 @@ fn unified(files: &[FileChange]) -> String {
 /// What the pane needs besides its own state.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    pub around: Around,
+    pub around: ContextLines,
     /// The selected experiment, where no branch holds its commit.
     pub discarded: Option<&'a Experiment>,
 }
@@ -116,7 +118,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Commit,
     state: &CommitState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CommitFit {
     let theme = &appearance.theme;
     let id = state.id().map(short).unwrap_or_default();
@@ -129,9 +131,9 @@ pub fn draw(
     let head = head(shown, data.discarded, usize::from(inner.width), appearance);
     let all = head.len() + shown.diff.rows().len();
     let text = state.text.fit(usize::from(inner.width), usize::from(inner.height), all);
-    let brush = Brush {
+    let brush = RowPainter {
         theme,
-        ink: &plain,
+        ink: &no_line_styles,
         search: slot.needle,
         columns: usize::from(inner.width),
         left: state.left,
@@ -152,8 +154,8 @@ pub fn draw(
 pub fn rows<'a>(
     data: Commit,
     state: &'a CommitState,
-    appearance: &Appearance,
-) -> (Vec<Line<'static>>, Option<&'a View>) {
+    appearance: &ScreenSettings,
+) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
     let Some(shown) = &state.shown else { return (Vec::new(), None) };
     (head(shown, data.discarded, state.text.columns(), appearance), Some(&shown.diff))
 }
@@ -173,7 +175,7 @@ fn head(
     shown: &ShownCommit,
     discarded: Option<&Experiment>,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let details = match &shown.details {

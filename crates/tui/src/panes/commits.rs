@@ -3,7 +3,7 @@
 use crate::format;
 use crate::keymap::Action;
 use crate::search_highlight;
-use crate::state::{Appearance, Setup};
+use crate::state::{ScreenSettings, Setup};
 use crate::text::{fit, pad, pad_left, printable};
 use crate::views::Pane;
 use crate::widgets::{ListArea, PaneSlot, figure, mark};
@@ -50,7 +50,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Commits,
     state: CommitsState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> (CommitsState, Option<ListArea>) {
     let theme = &appearance.theme;
     let inner = slot.draw_title(frame, &printable(data.head.unwrap_or_default()), theme);
@@ -82,7 +82,7 @@ pub fn draw(
     (state, Some(list))
 }
 
-fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize, appearance: &Appearance) -> Line<'a> {
+fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize, appearance: &ScreenSettings) -> Line<'a> {
     let theme = &appearance.theme;
     let mut spans = vec![Span::styled(short(&entry.id), theme.accent()), Span::raw(" ")];
     match own(entry, setup) {
@@ -103,7 +103,7 @@ fn own<'a>(entry: &'a LogEntry, setup: &Setup) -> Option<&'a Experiment> {
     entry.experiment.as_deref().filter(|experiment| setup.is_about(experiment))
 }
 
-fn detail<'a>(entry: &'a LogEntry, setup: &Setup, appearance: &Appearance) -> Line<'a> {
+fn detail<'a>(entry: &'a LogEntry, setup: &Setup, appearance: &ScreenSettings) -> Line<'a> {
     let quiet = appearance.theme.quiet();
     let mut parts = vec![format::date(entry.time, &appearance.zone), printable(&entry.author).into_owned()];
     if let Some(experiment) = own(entry, setup) {

@@ -4,7 +4,7 @@
 mod check;
 mod histograms;
 
-use crate::state::{Appearance, Running, Runs};
+use crate::state::{Running, Runs, ScreenSettings};
 use crate::text::{printable, width, wrap, wrap_to};
 use crate::theme::Theme;
 use crate::widgets::PaneSlot;
@@ -60,14 +60,14 @@ pub fn draw(
     slot: PaneSlot,
     data: Correctness,
     state: CorrectnessState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CorrectnessState {
     let theme = &appearance.theme;
     let area = slot.area;
     let report = shown(data.runs);
     if let Some(report) = report.filter(|_| state.histograms) {
         let inner = slot.draw_title(frame, HISTOGRAMS, theme);
-        histograms::draw(frame, inner, report, theme, appearance.glyphs);
+        histograms::draw(frame, inner, report, theme, appearance.symbols);
         return state;
     }
     if let Some(report) = report
@@ -80,7 +80,7 @@ pub fn draw(
         let state = draw_lines(frame, lines, data, state, appearance);
         let right = PaneSlot { area: Rect { x: area.x + left, width: area.width - left, ..area }, ..slot };
         let inner = right.draw_title(frame, HISTOGRAMS, theme);
-        histograms::draw(frame, inner, report, theme, appearance.glyphs);
+        histograms::draw(frame, inner, report, theme, appearance.symbols);
         return state;
     }
     draw_lines(frame, slot, data, state, appearance)
@@ -99,7 +99,7 @@ fn draw_lines(
     slot: PaneSlot,
     data: Correctness,
     state: CorrectnessState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> CorrectnessState {
     let lines = lines(data, usize::from(slot.body().width), appearance);
     let rows = usize::from(slot.body().height);
@@ -115,13 +115,13 @@ fn draw_lines(
 }
 
 /// Rows that all of the text takes in a pane of usual width.
-pub fn rows(data: Correctness, appearance: &Appearance) -> usize {
+pub fn rows(data: Correctness, appearance: &ScreenSettings) -> usize {
     lines(data, 60, appearance).len()
 }
 
-fn lines(data: Correctness, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
+fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
     let Correctness { runs, objective, .. } = data;
-    let (theme, glyphs) = (&appearance.theme, appearance.glyphs);
+    let (theme, symbols) = (&appearance.theme, appearance.symbols);
     let last = runs.last.as_ref();
     let (report, verdict) = match (&runs.running, last) {
         (Running::Live(live), _) => (&*live.report, None),
@@ -159,7 +159,7 @@ fn lines(data: Correctness, columns: usize, appearance: &Appearance) -> Vec<Line
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
     };
-    out.extend(evidence::gates(report, &pending, columns, theme, glyphs));
+    out.extend(evidence::gates(report, &pending, columns, theme, symbols));
     out.extend(evidence::correct(report, theme));
     out.extend(evidence::others(report, objective.name(), columns, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));

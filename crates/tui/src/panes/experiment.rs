@@ -5,14 +5,14 @@ mod comparison;
 mod details;
 mod document;
 
-use crate::diff::{Around, Diff, Form, Stop, View};
+use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};
 use crate::keymap::Action;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::printable;
 use crate::widgets::{PaneSlot, ScrolledText};
 pub use document::Document;
 use document::Sheet;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::objective::Objective;
 use lab_core::run::experiment::{Experiment, Key};
 use ratatui::Frame;
@@ -26,13 +26,13 @@ pub struct ExperimentState {
     /// First visible column of the diff and of the log.
     pub left: usize,
     /// Where the sections and the changes of the diff began, at the last frame.
-    starts: Vec<Stop>,
+    starts: Vec<JumpTarget>,
     /// The first row of the diff, at the last frame.
     diff_at: Option<usize>,
     /// The changes of the experiment whose details were loaded last.
-    changes: View,
+    changes: DiffView,
     /// The diff from the first to the second of the two that were compared last.
-    between: View,
+    between: DiffView,
 }
 
 impl ExperimentState {
@@ -57,7 +57,7 @@ impl ExperimentState {
     }
 
     /// Takes details. `again`: of the same experiment, with more or fewer lines around its changes.
-    pub fn take_details(&mut self, whole: &Whole, again: bool) {
+    pub fn take_details(&mut self, whole: &ExperimentDetails, again: bool) {
         let old = std::mem::replace(&mut self.changes, view(&whole.diff));
         let row = again.then(|| self.kept(&old, &self.changes)).flatten();
         row.into_iter().for_each(|row| self.text.show(row));
@@ -72,7 +72,7 @@ impl ExperimentState {
 
     /// The new number of the topmost row once another view of the same changes replaces the old one; `None` where the
     /// topmost row is above the changes and keeps its number.
-    fn kept(&self, old: &View, new: &View) -> Option<usize> {
+    fn kept(&self, old: &DiffView, new: &DiffView) -> Option<usize> {
         let begin = self.diff_at?;
         let row = self.text.first().checked_sub(begin)?;
         Some(match row.checked_sub(old.rows().len()) {
@@ -82,9 +82,9 @@ impl ExperimentState {
     }
 }
 
-fn view(diff: &Result<String, String>) -> View {
+fn view(diff: &Result<String, String>) -> DiffView {
     let text = diff.as_deref().unwrap_or_default();
-    View::new(Arc::new(Diff::parse(text)), Form::Unified)
+    DiffView::new(Arc::new(Diff::parse(text)), DiffLayout::Unified)
 }
 
 /// What the pane shows.
@@ -92,7 +92,7 @@ fn view(diff: &Result<String, String>) -> View {
 pub struct Shown<'a> {
     pub content: Content<'a>,
     /// How many lines diffs show around a change.
-    pub around: Around,
+    pub around: ContextLines,
     /// The result line that is optimised.
     pub objective: &'a Objective,
 }
@@ -104,7 +104,7 @@ pub enum Content<'a> {
     /// No experiment is selected.
     Nothing,
     /// One experiment; its details once they are loaded.
-    One(&'a Experiment, Option<&'a Whole>),
+    One(&'a Experiment, Option<&'a ExperimentDetails>),
     /// Two experiments side by side, the older first; the comparison once it is loaded.
     Two(&'a [Key; 2], Option<Comparison<'a>>),
 }
@@ -120,7 +120,7 @@ pub struct Comparison<'a> {
 #[derive(Clone, Debug)]
 pub struct ExperimentFit {
     text: ScrolledText,
-    starts: Vec<Stop>,
+    starts: Vec<JumpTarget>,
     diff_at: Option<usize>,
 }
 
@@ -130,13 +130,13 @@ pub fn draw(
     slot: PaneSlot,
     shown: Shown,
     state: &ExperimentState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ExperimentFit {
     let theme = &appearance.theme;
     let body = slot.body();
     let (rows, columns) = (usize::from(body.height), usize::from(body.width));
     let document = document(shown, state, columns, appearance);
-    let length = document.len();
+    let length = document.rows();
     let text = state.text.fit(columns, rows, length);
     let first = text.first();
     let below = length.saturating_sub(first + rows);
@@ -166,7 +166,7 @@ pub fn document<'a>(
     shown: Shown<'a>,
     state: &'a ExperimentState,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), appearance.theme.quiet())]);
     match shown.content {

@@ -7,7 +7,7 @@ mod columns;
 use crate::keymap::Action;
 use crate::search_highlight;
 use crate::state::repository::DeviceName;
-use crate::state::{Appearance, Setup};
+use crate::state::{ScreenSettings, Setup};
 use crate::table::{Column, FIELDS, Table};
 use crate::text::{fit, pad, pad_left, printable, width, wrap_to};
 use crate::theme::Theme;
@@ -78,7 +78,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Experiments,
     state: &ExperimentsState,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Option<ExperimentsFit> {
     let theme = &appearance.theme;
     let table = &state.table;
@@ -203,7 +203,7 @@ fn row(
     experiment: &Experiment,
     place: usize,
     is_selected: bool,
-    (table, setup, appearance): (&Table, &Setup, &Appearance),
+    (table, setup, appearance): (&Table, &Setup, &ScreenSettings),
 ) -> Line<'static> {
     let theme = &appearance.theme;
     let facts = table.facts(place).cloned().unwrap_or_default();

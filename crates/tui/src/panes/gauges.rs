@@ -8,10 +8,10 @@
 //!  processes  1234  lab (this run)   0.6 GiB   83 % busy
 //! ```
 
-use crate::chart::{Axis, Chart, Drawn, Level, On, Scale, Series};
+use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
-use crate::state::{Appearance, DeviceHistory, Now, Runs};
+use crate::state::{DeviceHistory, Now, Runs, ScreenSettings};
 use crate::text::{fit, printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::{PaneSlot, ScrolledText};
@@ -68,7 +68,7 @@ pub fn draw(
     slot: PaneSlot,
     data: Device,
     text: ScrolledText,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> ScrolledText {
     let theme = &appearance.theme;
     let note = data.history.newest().map(summary).unwrap_or_default();
@@ -100,7 +100,7 @@ pub fn rows(data: Device, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// Why no state is shown.
-fn absent(data: Device, appearance: &Appearance) -> String {
+fn absent(data: Device, appearance: &ScreenSettings) -> String {
     match (&data.history.absent, &data.runs.last) {
         (Some(why), _) => format!("the device does not tell its state: {why}"),
         (None, Some(last)) if last.verdict.emulated => {
@@ -138,7 +138,7 @@ fn summary(reading: &Reading) -> String {
     facts.join(" · ")
 }
 
-fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &Appearance) {
+fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &ScreenSettings) {
     let readings = &data.history.readings;
     let is_reported = |g: &&Gauge| readings.iter().any(|(_, r)| (g.value)(r).is_some());
     let gauges: Vec<&Gauge> = GAUGES.iter().filter(is_reported).collect();
@@ -153,7 +153,7 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &Appeara
     }
 }
 
-fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appearance: &Appearance) {
+fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appearance: &ScreenSettings) {
     let theme = &appearance.theme;
     let readings = &data.history.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);
@@ -176,18 +176,26 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appear
     let slowdown = data.history.slowdown_c.map(f64::from).filter(|_| gauge.unit == "°C");
     // A limit far above the curve would flatten it, so it is left out.
     let level = slowdown.filter(|limit| high > limit - 25.0);
-    let level =
-        level.map(|at| Level { on: On::Y, at, name: format!("slows down at {at:.0}"), style: theme.warn() });
+    let level = level.map(|at| ReferenceLine {
+        axis: AxisId::Y,
+        at,
+        name: format!("slows down at {at:.0}"),
+        style: theme.warn(),
+    });
     let values = points.iter().map(|(_, v)| *v).chain(level.iter().map(|l| l.at));
     let chart = Chart {
         x: Axis::between(from, 0.0, Scale::Linear).unit("s"),
         y: Axis::over(values, Scale::Linear).unit(gauge.unit),
-        series: vec![Series { name: String::new(), style: theme.accent(), drawn: Drawn::Line(&points) }],
-        levels: level.into_iter().collect(),
+        series: vec![Series {
+            name: String::new(),
+            style: theme.accent(),
+            shape: SeriesShape::Line(&points),
+        }],
+        reference_lines: level.into_iter().collect(),
         cursor: None,
     };
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    chart.render(below, frame.buffer_mut(), theme, appearance.glyphs);
+    chart.render(below, frame.buffer_mut(), theme, appearance.symbols);
 }
 
 fn figure(value: f64) -> String {

@@ -11,11 +11,11 @@ mod state;
 
 pub use state::{GraphRow, GraphState, ReadTarget};
 
-use crate::chart::Glyphs;
+use crate::chart::SymbolSet;
 use crate::format;
 use crate::keymap::Action;
 use crate::search_highlight;
-use crate::state::{Appearance, Setup};
+use crate::state::{ScreenSettings, Setup};
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::views::Pane;
 use crate::widgets::{ListArea, PaneSlot, figure, mark};
@@ -38,7 +38,7 @@ pub fn draw(
     slot: PaneSlot,
     state: &GraphState,
     setup: &Setup,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> (usize, Option<ListArea>) {
     let theme = &appearance.theme;
     let inner = slot.draw_title(frame, &note(state), theme);
@@ -85,19 +85,19 @@ fn describe(
     lanes: usize,
     setup: &Setup,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Line<'static> {
-    let (theme, glyphs) = (&appearance.theme, appearance.glyphs);
+    let (theme, symbols) = (&appearance.theme, appearance.symbols);
     let commit = &row.entry.commit;
     let experiment = commit.experiment.as_deref().filter(|e| setup.is_about(e));
     let node = match experiment.map(|e| e.row.status) {
-        None => glyphs.pick("•", "*"),
-        Some(Status::Keep) => glyphs.pick("●", "@"),
-        Some(status) => glyphs.pick(mark(status), "o"),
+        None => symbols.pick("•", "*"),
+        Some(Status::Keep) => symbols.pick("●", "@"),
+        Some(status) => symbols.pick(mark(status), "o"),
     };
     let node_style = experiment.map_or(theme.text(), |e| theme.experiment(e.row.status));
     let mut spans = Vec::new();
-    for (at, sign) in graph(&row.place, lanes, glyphs).into_iter().enumerate() {
+    for (at, sign) in graph(&row.place, lanes, symbols).into_iter().enumerate() {
         match at == 2 * row.place.column {
             true => spans.push(Span::styled(node.to_owned(), node_style)),
             false => spans.push(Span::styled(sign, theme.quiet())),
@@ -154,7 +154,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn sign(self, glyphs: Glyphs) -> &'static str {
+    fn sign(self, symbols: SymbolSet) -> &'static str {
         let Ways { up, down, left, right } = self;
         let (line, plain) = match (up, down, left, right) {
             (false, false, false, false) => (" ", " "),
@@ -172,12 +172,12 @@ impl Ways {
             (true, false, true, true) => ("┴", "+"),
             (false, true, true, true) => ("┬", "+"),
         };
-        glyphs.pick(line, plain)
+        symbols.pick(line, plain)
     }
 }
 
 /// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the commit's lane.
-fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
+fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
     let mut cells = vec![Ways::default(); 2 * lanes];
     let mut set = |lane: usize, way: fn(&mut Ways)| {
         if let Some(cell) = cells.get_mut(2 * lane) {
@@ -198,7 +198,7 @@ fn graph(place: &Place, lanes: usize, glyphs: Glyphs) -> Vec<&'static str> {
             }
         }
     }
-    cells.into_iter().map(|ways| ways.sign(glyphs)).collect()
+    cells.into_iter().map(|ways| ways.sign(symbols)).collect()
 }
 
 #[cfg(test)]
@@ -207,13 +207,13 @@ mod tests {
     use lab_core::repo::Lanes;
 
     /// `id: parents` a line, drawn.
-    fn drawn(commits: &str, glyphs: Glyphs) -> Vec<String> {
+    fn drawn(commits: &str, symbols: SymbolSet) -> Vec<String> {
         let mut lanes = Lanes::default();
         let row = |line: &str| {
             let (id, parents) = line.split_once(':').expect("id: parents");
             let parents: Vec<String> = parents.split_whitespace().map(str::to_owned).collect();
             let place = lanes.place(id, &parents);
-            let mut cells = graph(&place, super::lanes(&place), glyphs);
+            let mut cells = graph(&place, super::lanes(&place), symbols);
             cells[2 * place.column] = "o";
             cells.concat().trim_end().to_owned()
         };
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn branches_and_merges_are_drawn() {
         let merge = "m: b s; s: a; b: a; a:";
-        assert_eq!(drawn(merge, Glyphs::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
-        assert_eq!(drawn(merge, Glyphs::Ascii), ["o-\\", "| o", "o |", "o-/"]);
+        assert_eq!(drawn(merge, SymbolSet::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
+        assert_eq!(drawn(merge, SymbolSet::Ascii), ["o-\\", "| o", "o |", "o-/"]);
         // A passing line is crossed.
         let three = "x: a; y: b; z: a; b: a; a:";
-        assert_eq!(drawn(three, Glyphs::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
+        assert_eq!(drawn(three, SymbolSet::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
     }
 }

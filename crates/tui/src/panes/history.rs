@@ -1,11 +1,11 @@
 //! The pane Throughput: every experiment as a mark, the best so far as a step line. Kept experiments are prominent,
 //! discarded ones faint; a crash and a wrong result are signs on the ground line.
 
-use crate::chart::{Axis, Chart, Cursor, Drawn, Level, On, Scale, Series};
+use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{figure, nearest, place, range};
-use crate::state::{Appearance, Repository, Runs, Setup};
+use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::widgets::{PaneSlot, bounds, mark};
 use lab_core::run::experiment::{Experiment, Key, Status};
@@ -31,12 +31,12 @@ pub struct HistoryState {
     pub newest: Option<usize>,
     pub scale: Scale,
     /// The plot of the last frame, for clicks.
-    plot: Option<Plot>,
+    plot: Option<HistoryPlot>,
 }
 
 /// Where these experiments were drawn, and over which axis.
 #[derive(Clone, Debug)]
-pub struct Plot {
+pub struct HistoryPlot {
     area: Rect,
     x: Axis,
     shown: Range<usize>,
@@ -66,7 +66,7 @@ impl HistoryState {
 
     /// The experiment whose mark is nearest to a cell of the plot, counted from the oldest.
     pub fn experiment_at(&self, place: Position) -> Option<usize> {
-        let Plot { area, x, shown } = self.plot.as_ref()?;
+        let HistoryPlot { area, x, shown } = self.plot.as_ref()?;
         // The ground line with the crashes is the row below the plot.
         let reach = Rect { height: area.height + 1, ..*area };
         let share = f64::from(place.x.checked_sub(area.x)?) / f64::from(area.width.max(2) - 1);
@@ -74,7 +74,7 @@ impl HistoryState {
         reach.contains(place).then_some(nearest)
     }
 
-    pub fn set_plot(&mut self, plot: Option<Plot>) {
+    pub fn set_plot(&mut self, plot: Option<HistoryPlot>) {
         self.plot = plot;
     }
 
@@ -92,8 +92,8 @@ pub fn draw(
     slot: PaneSlot,
     data: History,
     state: &HistoryState,
-    appearance: &Appearance,
-) -> Option<Plot> {
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
     let theme = &appearance.theme;
     let mut inner = slot.draw_title(frame, &note(data, state), theme);
     // The bounds take the last row where enough rows remain for a chart.
@@ -168,8 +168,8 @@ fn draw_chart(
     data: History,
     state: &HistoryState,
     selected: Option<usize>,
-    appearance: &Appearance,
-) -> Option<Plot> {
+    appearance: &ScreenSettings,
+) -> Option<HistoryPlot> {
     let theme = &appearance.theme;
     let History { repository, runs, setup, .. } = data;
     let points = &repository.comparable().points;
@@ -185,7 +185,7 @@ fn draw_chart(
 
     let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
     let last = runs.last.as_ref();
-    let bounds = last.map(|last| bounds::levels(&last.report, &setup.objective)).unwrap_or_default();
+    let bounds = last.map(|last| bounds::reference_lines(&last.report, &setup.objective)).unwrap_or_default();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
@@ -204,25 +204,25 @@ fn draw_chart(
 
     let counted =
         |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
-    let series = |name: String, style, drawn| Series { name, style, drawn };
+    let series = |name: String, style, shape| Series { name, style, shape };
     let best_name =
         points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
     let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
-    let signs = |status, ascii, points| Drawn::Marks(mark(status), ascii, points);
+    let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
         y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
-            series(best_name, theme.good(), Drawn::Step(&steps)),
+            series(best_name, theme.good(), SeriesShape::Step(&steps)),
             series(
                 counted("discarded", kinds.discarded.len()),
                 theme.experiment(Status::Discard),
-                Drawn::Marks(discarded[0], discarded[1], kinds.discarded),
+                SeriesShape::Marks(discarded[0], discarded[1], kinds.discarded),
             ),
             series(
                 counted("wrong", kinds.wrong.len()),
                 theme.warn(),
-                Drawn::Marks(WRONG[0], WRONG[1], kinds.wrong),
+                SeriesShape::Marks(WRONG[0], WRONG[1], kinds.wrong),
             ),
             series(
                 counted("crash", kinds.crashed.len()),
@@ -234,22 +234,22 @@ fn draw_chart(
                 theme.experiment(Status::Keep),
                 signs(Status::Keep, "O", kinds.kept),
             ),
-            series(String::new(), theme.strong(), Drawn::Spans(&spans)),
-            series(undecided, theme.strong(), Drawn::Marks("◆", "?", &pending)),
+            series(String::new(), theme.strong(), SeriesShape::Spans(&spans)),
+            series(undecided, theme.strong(), SeriesShape::Marks("◆", "?", &pending)),
             series(
                 String::new(),
                 theme.experiment(status).patch(theme.selected()),
-                Drawn::Marks(cursor_sign, "@", &highlighted),
+                SeriesShape::Marks(cursor_sign, "@", &highlighted),
             ),
         ],
-        levels: bounds
+        reference_lines: bounds
             .into_iter()
-            .map(|(at, name)| Level { on: On::Y, at, name, style: theme.quiet() })
+            .map(|(at, name)| ReferenceLine { axis: AxisId::Y, at, name, style: theme.quiet() })
             .collect(),
         cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
     };
-    let plot = chart.render(area, buffer, theme, appearance.glyphs)?;
-    Some(Plot { area: plot, x: chart.x, shown })
+    let plot = chart.render(area, buffer, theme, appearance.symbols)?;
+    Some(HistoryPlot { area: plot, x: chart.x, shown })
 }
 
 /// `12: 60.9k`; an experiment without a figure has a word instead.
@@ -276,7 +276,7 @@ fn describe(
     at: usize,
     data: History,
     is_selected: bool,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Line<'static> {
     let theme = &appearance.theme;
     let comparable = data.repository.comparable();
@@ -289,7 +289,7 @@ fn describe(
         at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);
     let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
     let mut spans = vec![Span::styled(
-        if is_selected { appearance.glyphs.pick("▸ ", "> ") } else { "  " },
+        if is_selected { appearance.symbols.pick("▸ ", "> ") } else { "  " },
         theme.accent(),
     )];
     if is_selected {

@@ -16,7 +16,7 @@ pub mod history;
 pub mod run_log;
 pub mod source;
 
-use crate::diff::Around;
+use crate::diff::ContextLines;
 use crate::log::LogView;
 use crate::views::split::{Shares, Split};
 use crate::views::{Pane, View};
@@ -27,7 +27,7 @@ use correctness::CorrectnessState;
 use experiment::{ExperimentFit, ExperimentState};
 use experiments::{ExperimentsFit, ExperimentsState};
 use graph::GraphState;
-use history::{HistoryState, Plot};
+use history::{HistoryPlot, HistoryState};
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub struct Panes {
     /// The text that each pane's rows were searched for.
     pub needles: HashMap<Pane, String>,
     /// How many lines every diff shows around a change.
-    pub around: Around,
+    pub around: ContextLines,
     pub correctness: CorrectnessState,
     pub history: HistoryState,
     pub commits: CommitsState,
@@ -64,7 +64,7 @@ pub struct Panes {
 #[derive(Debug)]
 pub enum PaneFit {
     Correctness(CorrectnessState),
-    History(Option<Plot>),
+    History(Option<HistoryPlot>),
     Commits(CommitsState),
     /// Rows of the log's area.
     Log(usize),

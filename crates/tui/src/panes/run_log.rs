@@ -2,7 +2,7 @@
 
 use crate::keymap::{Action, Keymap};
 use crate::log::LogView;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::widgets::PaneSlot;
 use crate::widgets::log_line::paint;
 use ratatui::Frame;
@@ -11,7 +11,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 /// Returns how many lines the pane has room for.
-pub fn draw(frame: &mut Frame, slot: PaneSlot, view: &LogView, appearance: &Appearance) -> usize {
+pub fn draw(frame: &mut Frame, slot: PaneSlot, view: &LogView, appearance: &ScreenSettings) -> usize {
     let theme = &appearance.theme;
     let height = usize::from(slot.body().height);
     let first = view.first_of(height);

@@ -5,10 +5,10 @@ mod state;
 
 pub use state::{SourceFit, SourceMode, SourceState};
 
-use crate::diff::{self, Around, Brush, Side};
+use crate::diff::{self, ContextLines, RowPainter, Side};
 use crate::highlight::Highlighted;
-use crate::line_layout::Look;
-use crate::source::{Source, Which};
+use crate::line_layout::StyledRange;
+use crate::source::{Source, SourceVersion};
 use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::PaneSlot;
@@ -21,7 +21,7 @@ pub fn draw(
     frame: &mut Frame,
     slot: PaneSlot,
     state: &SourceState,
-    around: Around,
+    around: ContextLines,
     theme: &Theme,
 ) -> SourceFit {
     let fit = state.fit(slot.body());
@@ -36,10 +36,10 @@ pub fn draw(
         return fit;
     }
     let ink = |side: Side, number: u32| {
-        let which = if side == Side::Old { Which::Base } else { Which::Present };
+        let which = if side == Side::Old { SourceVersion::Base } else { SourceVersion::Present };
         colours_of(state.colours(which), number as usize - 1, theme)
     };
-    let brush = Brush {
+    let brush = RowPainter {
         theme,
         ink: &ink,
         search: slot.needle,
@@ -52,7 +52,7 @@ pub fn draw(
 }
 
 /// The styles of a line's parts, by byte range. `line` counts from 0.
-fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<Look> {
+fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<StyledRange> {
     colours.line(line).iter().map(|span| (span.range.clone(), theme.syntax(span.role))).collect()
 }
 
@@ -78,13 +78,13 @@ fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
     }
 }
 
-/// Messages first, then the base: a narrow title is cut at its end.
-fn note(state: &SourceState, form: diff::Form, around: Around) -> String {
+/// SourceMessages first, then the base: a narrow title is cut at its end.
+fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> String {
     let Some(source) = state.source() else { return String::new() };
     let mut parts = vec![state.messages.tally()];
     let mode = match (state.mode, form) {
         (SourceMode::File, _) => "",
-        (SourceMode::Split, diff::Form::Split) => "side by side ",
+        (SourceMode::Split, diff::DiffLayout::Split) => "side by side ",
         _ => "unified ",
     };
     parts.push(format!("{mode}{}", base(source)));

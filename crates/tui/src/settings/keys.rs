@@ -1,7 +1,7 @@
 //! The keys in config.toml: `preset` chooses a preset, `[keys]` binds actions, `[keys.SCOPE]` binds actions in one scope (a view,
 //! input lines, questions), `[presets.NAME]` defines a preset.
 
-use crate::keymap::{Action, Binding, Key, Keymap, Place, TABLE};
+use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
 use lab_core::text::suggest::nearest;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -96,28 +96,24 @@ fn built_in(text: &str) -> Result<Keymap, KeysError> {
 
 /// `map` with the bindings of a table.
 fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysError> {
-    let mut spans: HashMap<(Place, Action), Range<usize>> = HashMap::new();
+    let mut spans: HashMap<(KeyScope, Action), Range<usize>> = HashMap::new();
     for (name, value) in table(bindings, "keys is a table: [keys], then ACTION = \"KEY\"")? {
-        match value.get_ref() {
-            DeValue::Table(_) => {
-                let place = place(name)?;
-                for (name, value) in table(value, "")? {
-                    let binding = action(name)?;
-                    if !place.hears(binding) {
-                        let own = binding.place.heading().to_lowercase();
-                        let message =
-                            format!("{} cannot be bound in this scope; its scope is: {own}", binding.name);
-                        return error(&name.span(), message);
-                    }
-                    bind(&mut map, place, binding, value)?;
-                    spans.insert((place, binding.action), name.span());
-                }
+        let DeValue::Table(_) = value.get_ref() else {
+            let binding = action(name)?;
+            bind(&mut map, binding.scope, binding, value)?;
+            spans.insert((binding.scope, binding.action), name.span());
+            continue;
+        };
+        let scope = scope(name)?;
+        for (name, value) in table(value, "")? {
+            let binding = action(name)?;
+            if !scope.accepts(binding) {
+                let own = binding.scope.heading().to_lowercase();
+                let message = format!("{} cannot be bound in this scope; its scope is: {own}", binding.name);
+                return error(&name.span(), message);
             }
-            _ => {
-                let binding = action(name)?;
-                bind(&mut map, binding.place, binding, value)?;
-                spans.insert((binding.place, binding.action), name.span());
-            }
+            bind(&mut map, scope, binding, value)?;
+            spans.insert((scope, binding.action), name.span());
         }
     }
     let Some(conflict) = map.conflict() else { return Ok(map) };
@@ -133,17 +129,19 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
     })
 }
 
-fn place(name: &Spanned<std::borrow::Cow<str>>) -> Result<Place, KeysError> {
-    let named = |place: &&Place| place.name() == name.get_ref();
-    if let Some(place) = Place::ALL.iter().filter(|place| !place.name().is_empty()).find(named) {
-        return Ok(*place);
+/// The scope of a table `[keys.SCOPE]`.
+fn scope(name: &Spanned<std::borrow::Cow<str>>) -> Result<KeyScope, KeysError> {
+    let named = |scope: &&KeyScope| scope.name() == name.get_ref();
+    if let Some(scope) = KeyScope::ALL.iter().filter(|scope| !scope.name().is_empty()).find(named) {
+        return Ok(*scope);
     }
-    let names = || Place::ALL.iter().map(|place| place.name()).filter(|name| !name.is_empty());
+    let names = || KeyScope::ALL.iter().map(|scope| scope.name()).filter(|name| !name.is_empty());
     let near = nearest(name.get_ref(), names()).map(|near| format!(" (did you mean {near}?)"));
     let near = near.unwrap_or_else(|| format!(": choose one of {}", names().collect::<Vec<_>>().join(", ")));
     error(&name.span(), format!("unknown scope '{}'{near}", name.get_ref()))
 }
 
+/// The action of a name.
 fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, KeysError> {
     if let Some(binding) = TABLE.iter().find(|binding| binding.name == name.get_ref()) {
         return Ok(binding);
@@ -162,7 +160,7 @@ fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, Key
 /// Binds an action to the keys of a value: a key, a list of keys, or `"none"`.
 fn bind(
     map: &mut Keymap,
-    place: Place,
+    scope: KeyScope,
     binding: &Binding,
     value: &Spanned<DeValue>,
 ) -> Result<(), KeysError> {
@@ -194,17 +192,18 @@ fn bind(
             format!("{} needs a key: without one you could not leave the screen or a dialog", binding.name),
         );
     }
-    if let Some(letter) = keys.iter().find(|key| place == Place::Input && key.types()) {
+    if let Some(letter) = keys.iter().find(|key| scope == KeyScope::Input && key.types()) {
         let message = format!(
             "'{}' could no longer be typed in an input line: choose a key such as ctrl-g",
             letter.label()
         );
         return error(&value.span(), message);
     }
-    map.bind(place, binding.action, &keys);
+    map.bind(scope, binding.action, &keys);
     Ok(())
 }
 
+/// The key of a text.
 fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
     if let Some(key) = Key::parse(text) {
         return Ok(key);
@@ -240,7 +239,7 @@ mod tests {
         let map = parse(text).unwrap_or_else(|error| panic!("{}", error.message));
         assert_eq!((map.keys(Action::Keep), map.key(Action::Stop)), ("K".into(), "X".into()));
         let stop = Key::parse("X").expect("a key");
-        assert_eq!(map.find(Place::In(View::Git), stop), None);
-        assert_eq!(map.find(Place::In(View::Bench), stop), Some(Action::Stop));
+        assert_eq!(map.find(KeyScope::In(View::Git), stop), None);
+        assert_eq!(map.find(KeyScope::In(View::Bench), stop), Some(Action::Stop));
     }
 }

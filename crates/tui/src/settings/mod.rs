@@ -6,7 +6,7 @@ mod keys;
 
 use crate::keymap::Keymap;
 use crate::theme::{AppearanceChoice, parse_color_depth};
-use lab_core::config;
+use lab_core::text::toml_error;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
@@ -100,7 +100,7 @@ impl Settings {
             Ok(text) => Settings::parse(text, shown_as),
             Err(error) => {
                 let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let at = config::place(&text, shown_as, text.len());
+                let at = toml_error::position(&text, shown_as, text.len());
                 Err(format!("{at}: this byte is not UTF-8 text: save the file as UTF-8"))
             }
         }
@@ -109,8 +109,9 @@ impl Settings {
     /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: ConfigFile =
-            toml::from_str(text).map_err(|error| config::complaint(text, shown_as, &error))?;
-        let error_at = |at: usize, what: String| format!("{}: {what}", config::place(text, shown_as, at));
+            toml::from_str(text).map_err(|error| toml_error::explain(text, shown_as, &error))?;
+        let error_at =
+            |at: usize, what: String| format!("{}: {what}", toml_error::position(text, shown_as, at));
         let keymap = keys::parse(text).map_err(|error| error_at(error.at, error.message))?;
         let default = Settings::default();
         if let Some(color) = &written.color {
@@ -126,7 +127,10 @@ impl Settings {
             editor::check(editor.get_ref()).map_err(|what| error_at(editor.span().start, what))?;
         }
         Ok(Settings {
-            theme_at: written.theme.as_ref().map(|theme| config::place(text, shown_as, theme.span().start)),
+            theme_at: written
+                .theme
+                .as_ref()
+                .map(|theme| toml_error::position(text, shown_as, theme.span().start)),
             theme: written.theme.map(Spanned::into_inner),
             color: written.color.map(Spanned::into_inner),
             paint: written.paint,

@@ -1,36 +1,37 @@
-//! The words of compilers and of `lab check`, at the lines that they are about.
+//! The messages of compilers and of `lab check`, at the lines of the present text that they belong to.
 
 use super::Source;
-use crate::diff::Moved;
+use crate::diff::LineLocation;
 use crate::text::printable;
 use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::report::{Diagnostic, Report, Severity};
 use std::collections::BTreeMap;
 
-/// More than this are not shown; they are in run.log.
-const MESSAGES: usize = 500;
+/// The number of messages that are shown at most. All messages are in run.log.
+const MESSAGE_LIMIT: usize = 500;
 
-/// How a message stands to the bytes on disk.
+/// Whether a message belongs to the bytes on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is about exactly these.
+pub enum Freshness {
+    /// The message is about exactly these bytes.
     Fresh,
-    /// About older ones, in which this line was the same.
+    /// The message is about older bytes; its line is unchanged.
     Stale,
-    /// About older ones, and its line has changed since.
+    /// The message is about older bytes; its line has changed since.
     Lost,
 }
 
-/// Clean: fit for a screen.
+/// A message whose text is safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct SourceMessage {
     pub severity: Severity,
     pub text: String,
     pub column: Option<u32>,
-    pub standing: Standing,
+    pub freshness: Freshness,
 }
 
-impl Message {
+impl SourceMessage {
+    /// `error`, `warning` or `note`.
     pub fn word(&self) -> &'static str {
         match self.severity {
             Severity::Error => "error",
@@ -40,102 +41,115 @@ impl Message {
     }
 }
 
+/// All messages of the shown runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Messages {
-    /// By the line of the present bytes, from 0.
-    here: BTreeMap<usize, Vec<Message>>,
-    /// Those in other files, with their places.
-    pub elsewhere: Vec<Message>,
+pub struct SourceMessages {
+    /// The messages of each line of the present text, lines from 0.
+    by_line: BTreeMap<usize, Vec<SourceMessage>>,
+    /// SourceMessages about other files; their text begins with `FILE:LINE: `.
+    pub elsewhere: Vec<SourceMessage>,
 }
 
-/// Whether a compiler's file is the kernel: it may be named from anywhere, and the judged one is a copy.
+/// Whether the file of a message is the kernel. Only the file name counts: the compiler may see another folder, and the judged kernel
+/// is a copy.
 pub fn of_kernel(file: &str, kernel: &str) -> bool {
     file.rsplit('/').next() == kernel.rsplit('/').next()
 }
 
-impl Messages {
-    /// Of runs with what they judged and what their lines said, at their places in what is on disk.
+impl SourceMessages {
+    /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the fingerprint of what it
+    /// judged, and with its report. `kernel` is the kernel's path.
     pub fn of<'r>(
         source: &Source,
         runs: impl IntoIterator<Item = (RunId, &'r Fingerprint, &'r Report)>,
         kernel: &str,
     ) -> Self {
-        let mut all = Messages::default();
+        let mut all = SourceMessages::default();
         let Ok(present) = &source.present else { return all };
         let last = present.text.len().saturating_sub(1);
         let mut count = 0;
         for (run, fingerprint, report) in runs {
             let is_stale = *fingerprint != present.fingerprint;
             let since = source.since.iter().find(|(of, _)| *of == run).map(|(_, diff)| diff);
-            for found in report.diagnostics().iter().take(MESSAGES - count) {
+            for diagnostic in report.diagnostics().iter().take(MESSAGE_LIMIT - count) {
                 count += 1;
-                if !of_kernel(&found.file, kernel) {
-                    let text = format!("{}:{}: {}", found.file, found.line, found.message);
-                    let standing = if is_stale { Standing::Stale } else { Standing::Fresh };
-                    put(&mut all.elsewhere, message(found, &text, standing));
+                if !of_kernel(&diagnostic.file, kernel) {
+                    let text = format!("{}:{}: {}", diagnostic.file, diagnostic.line, diagnostic.message);
+                    let freshness = if is_stale { Freshness::Stale } else { Freshness::Fresh };
+                    put(&mut all.elsewhere, message(diagnostic, &text, freshness));
                     continue;
                 }
-                let (line, standing) = match since.map(|diff| diff.moved(found.line)) {
-                    Some(Moved::Kept(line)) => (line, Standing::Stale),
-                    Some(Moved::Gone(line)) => (line, Standing::Lost),
-                    None if is_stale => (found.line, Standing::Stale),
-                    None => (found.line, Standing::Fresh),
+                let (line, freshness) = match since.map(|diff| diff.locate(diagnostic.line)) {
+                    Some(LineLocation::Kept(line)) => (line, Freshness::Stale),
+                    Some(LineLocation::Gone(line)) => (line, Freshness::Lost),
+                    None if is_stale => (diagnostic.line, Freshness::Stale),
+                    None => (diagnostic.line, Freshness::Fresh),
                 };
                 let line = (line as usize).saturating_sub(1).min(last);
-                put(all.here.entry(line).or_default(), message(found, &found.message, standing));
+                put(
+                    all.by_line.entry(line).or_default(),
+                    message(diagnostic, &diagnostic.message, freshness),
+                );
             }
         }
         all
     }
 
-    /// Those at a line.
-    pub fn at(&self, line: usize) -> &[Message] {
-        self.here.get(&line).map_or(&[], Vec::as_slice)
+    /// The messages at a line, from 0.
+    pub fn at(&self, line: usize) -> &[SourceMessage] {
+        self.by_line.get(&line).map_or(&[], Vec::as_slice)
     }
 
-    /// Lines with messages, from the top.
+    /// The lines with messages, from the top.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = usize> {
-        self.here.keys().copied()
+        self.by_line.keys().copied()
     }
 
+    /// Whether there is no message.
     pub fn is_empty(&self) -> bool {
-        self.here.is_empty() && self.elsewhere.is_empty()
+        self.by_line.is_empty() && self.elsewhere.is_empty()
     }
 
-    /// The first line with an error that is about the bytes on disk.
+    /// The first line with an error about the bytes on disk.
     pub fn first_error(&self) -> Option<usize> {
-        let is_error = |m: &Message| m.severity == Severity::Error && m.standing == Standing::Fresh;
-        self.here.iter().find(|(_, all)| all.iter().any(is_error)).map(|(line, _)| *line)
+        let is_error = |m: &SourceMessage| m.severity == Severity::Error && m.freshness == Freshness::Fresh;
+        self.by_line.iter().find(|(_, all)| all.iter().any(is_error)).map(|(line, _)| *line)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Message> {
-        self.here.values().flatten().chain(&self.elsewhere)
+    fn all(&self) -> impl Iterator<Item = &SourceMessage> {
+        self.by_line.values().flatten().chain(&self.elsewhere)
     }
 
-    /// `✗ 2 errors ! 1 warning`, `stale` behind it; empty where there is nothing to say.
+    /// The number of errors and warnings: `✗ 2 errors ! 1 warning`, then `(stale)` where all are about older bytes. Empty without errors
+    /// and warnings.
     pub fn tally(&self) -> String {
         let mut parts = Vec::new();
-        for (severity, sign, word) in [(Severity::Error, "✗", "error"), (Severity::Warning, "!", "warning")]
+        for (severity, symbol, word) in [(Severity::Error, "✗", "error"), (Severity::Warning, "!", "warning")]
         {
             let count = self.all().filter(|message| message.severity == severity).count();
             if count > 0 {
-                parts.push(format!("{sign} {count} {word}{}", if count == 1 { "" } else { "s" }));
+                parts.push(format!("{symbol} {count} {word}{}", if count == 1 { "" } else { "s" }));
             }
         }
-        if !parts.is_empty() && self.all().all(|message| message.standing != Standing::Fresh) {
+        if !parts.is_empty() && self.all().all(|message| message.freshness != Freshness::Fresh) {
             parts.push("(stale)".to_owned());
         }
         parts.join(" ")
     }
 }
 
-/// A compiler that builds for two targets says everything twice.
-fn put(all: &mut Vec<Message>, message: Message) {
+/// Adds a message once: a compiler that builds for two targets reports each message twice.
+fn put(all: &mut Vec<SourceMessage>, message: SourceMessage) {
     if !all.contains(&message) {
         all.push(message);
     }
 }
 
-fn message(found: &Diagnostic, text: &str, standing: Standing) -> Message {
-    Message { severity: found.severity, text: printable(text).into_owned(), column: found.column, standing }
+fn message(diagnostic: &Diagnostic, text: &str, freshness: Freshness) -> SourceMessage {
+    SourceMessage {
+        severity: diagnostic.severity,
+        text: printable(text).into_owned(),
+        column: diagnostic.column,
+        freshness,
+    }
 }

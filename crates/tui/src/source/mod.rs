@@ -1,77 +1,79 @@
-//! kernel.cu as the view Source shows it, as data: the bytes on disk, what they are compared with, and where the
-//! compilers' messages belong in them.
+//! The data of the view Source: the kernel on disk, the version it is compared with, the diff between them, and the compilers' messages
+//! at their lines.
 
 mod messages;
-
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-pub use messages::{Message, Messages, Standing, of_kernel};
-pub use text::Text;
+pub use messages::{Freshness, SourceMessage, SourceMessages, of_kernel};
+pub use text::SourceText;
 
-use super::diff::{Around, Diff};
-use super::highlight::Highlighted;
+use crate::diff::{ContextLines, Diff};
+use crate::highlight::Highlighted;
 use lab_core::run::experiment::Key;
 use lab_core::run::{Fingerprint, RunId};
 use std::sync::Arc;
 
-/// What kernel.cu is compared with.
+/// The version that the kernel on disk is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Against {
-    /// The kernel in HEAD: what was kept last.
+pub enum Baseline {
+    /// The kernel in HEAD, which was kept last.
     Incumbent,
     Experiment(Key),
 }
 
-/// What is to be read. Equal ones have equal answers.
+/// A request to read the kernel. Equal requests have equal answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    pub against: Against,
-    /// Whose lines are to be found again in the present bytes.
+pub struct SourceRequest {
+    pub baseline: Baseline,
+    /// Runs whose messages are shown: their lines are located in the present text.
     pub runs: Vec<RunId>,
-    /// What was known of disk and HEAD when it was asked: where that changes the answer is another one.
+    /// The bytes on disk and the commit in HEAD at the time of the request: when one of them changes, the answer changes.
     pub present: Option<Fingerprint>,
     pub head: Option<String>,
-    /// What is shown around a change.
-    pub around: Around,
+    /// How much unchanged text the diff shows around a change.
+    pub around: ContextLines,
 }
 
-/// One reading. Each part stands for itself.
+/// The answer to a request. Each part may fail by itself.
 #[derive(Clone, Debug)]
 pub struct Source {
-    pub asked: Asked,
+    pub request: SourceRequest,
     pub present: Result<Present, String>,
     pub base: Result<Base, String>,
-    /// From the base to the present bytes; empty where one of them is missing.
+    /// The diff from the base to the present text. Empty where one of them is missing.
     pub diff: Arc<Diff>,
-    /// From the bytes that a run judged to the present ones, where its copy is still there and differs.
+    /// For each run whose judged copy still exists and differs: the diff from the judged text to the present text.
     pub since: Vec<(RunId, Diff)>,
 }
 
+/// The kernel on disk.
 #[derive(Clone, Debug)]
 pub struct Present {
-    pub text: Text,
+    pub text: SourceText,
     pub fingerprint: Fingerprint,
 }
 
+/// The version that the kernel is compared with.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// `incumbent a1b2c3d`
+    /// Its name on the screen: `incumbent a1b2c3d`.
     pub name: String,
-    pub text: Text,
+    pub text: SourceText,
 }
 
-/// A text whose source is coloured.
+/// One of the two texts that are highlighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum SourceVersion {
     Present,
     Base,
 }
 
-/// The colours of a text until its own are there: what is equal at the beginning and at the end keeps them.
-pub fn carry(from: &Text, colours: &Highlighted, to: &Text) -> Highlighted {
+/// The highlighting to show for the text `to` until its own is ready: the lines that both texts have at the beginning and at the end
+/// keep their highlighting, the others are plain.
+pub fn carry_highlighting(from: &SourceText, highlighted: &Highlighted, to: &SourceText) -> Highlighted {
     let (head, tail) = from.common(to);
     let line = |at: usize| {
         let known = match at {
@@ -79,7 +81,7 @@ pub fn carry(from: &Text, colours: &Highlighted, to: &Text) -> Highlighted {
             _ if at >= to.len() - tail => Some(from.len() - (to.len() - at)),
             _ => None,
         };
-        known.and_then(|at| colours.lines.get(at).cloned()).unwrap_or_else(|| Arc::new([]))
+        known.and_then(|at| highlighted.lines.get(at).cloned()).unwrap_or_else(|| Arc::new([]))
     };
     Highlighted { lines: (0..to.len()).map(line).collect(), parsed_lines: 0 }
 }

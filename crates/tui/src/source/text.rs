@@ -1,22 +1,30 @@
-//! A text by line, held once.
+//! A text with an index of its lines.
 
 use std::sync::Arc;
 
-/// Lines are those of [`str::lines`], with their carriage returns: a line feed at the end begins no further one.
+/// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end begins no further line.
+///
+/// ```
+/// use lab_tui::source::SourceText;
+///
+/// let text = SourceText::new("a\nb\n");
+/// assert_eq!((text.len(), text.line(1), text.line(2)), (2, "b", ""));
+/// ```
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct SourceText {
     whole: Arc<str>,
-    /// Where each line begins.
+    /// The byte offset of each line.
     starts: Arc<[usize]>,
 }
 
-impl Default for Text {
+impl Default for SourceText {
     fn default() -> Self {
-        Text::new("")
+        SourceText::new("")
     }
 }
 
-impl Text {
+impl SourceText {
+    /// Indexes the lines of a text.
     pub fn new(whole: impl Into<Arc<str>>) -> Self {
         let whole: Arc<str> = whole.into();
         let mut starts = Vec::new();
@@ -25,22 +33,25 @@ impl Text {
             starts.push(at);
             at += line.len();
         }
-        Text { starts: starts.into(), whole }
+        SourceText { starts: starts.into(), whole }
     }
 
+    /// The whole text.
     pub fn whole(&self) -> &Arc<str> {
         &self.whole
     }
 
+    /// The number of lines.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
+    /// Whether the text has no line.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Line `at`, from 0, without its end; empty where there is none.
+    /// Line `at`, from 0, without its line feed and carriage return. Empty past the end.
     pub fn line(&self, at: usize) -> &str {
         let Some(start) = self.starts.get(at) else { return "" };
         let end = self.starts.get(at + 1).copied().unwrap_or(self.whole.len());
@@ -49,8 +60,8 @@ impl Text {
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// How many lines are the same in both at the beginning, and how many of the others at the end.
-    pub fn common(&self, other: &Text) -> (usize, usize) {
+    /// The number of equal lines at the beginning of both texts, and the number of further equal lines at the end.
+    pub fn common(&self, other: &SourceText) -> (usize, usize) {
         let most = self.len().min(other.len());
         let same = |a: usize, b: usize| self.line(a) == other.line(b);
         let head = (0..most).take_while(|at| same(*at, *at)).count();
@@ -58,8 +69,9 @@ impl Text {
         (head, tail)
     }
 
-    /// Where line `at` of this text is in `other`, as far as that is plain to see.
-    pub fn follow(&self, at: usize, other: &Text) -> usize {
+    /// The position of line `at` of this text in `other`: exact for the common lines at the beginning and at the end, else the same
+    /// number. At most the last line of `other`.
+    pub fn follow(&self, at: usize, other: &SourceText) -> usize {
         let (head, tail) = self.common(other);
         let at = if at >= head && at >= self.len() - tail {
             other.len() - self.len().saturating_sub(at)

@@ -154,10 +154,10 @@ fn fences(points: &Points) -> RangeInclusive<f64> {
 
 /// An axis on which all of `must` and of the figures that matter have their place. A level joins where two thirds of
 /// the height are left to the others.
-pub fn range(must: &[f64], others: Reach, levels: &[f64], scale: Scale) -> Axis {
+pub fn range(must: &[f64], others: Reach, reference_lines: &[f64], scale: Scale) -> Axis {
     let all = || must.iter().copied().chain(others.figures());
     let axis = Axis::over(all(), scale);
-    let near = levels.iter().filter(|level| (-0.5..=1.5).contains(&axis.share(**level)));
+    let near = reference_lines.iter().filter(|level| (-0.5..=1.5).contains(&axis.share(**level)));
     Axis::over(all().chain(near.copied()), scale)
 }
 
@@ -197,8 +197,8 @@ mod tests {
     #[test]
     fn a_wild_attempt_and_a_far_level_do_not_flatten_the_rest() {
         let chart = chart(&[100.0, 104.0, 98.0, 101.0, 3.0, 99.0, 103.0, 102.0]);
-        let ends = |levels: &[f64]| {
-            let axis = range(&[], chart.reach(&(0..9)), levels, Scale::Linear);
+        let ends = |reference_lines: &[f64]| {
+            let axis = range(&[], chart.reach(&(0..9)), reference_lines, Scale::Linear);
             (axis.low().round(), axis.high().round())
         };
         assert_eq!(ends(&[]), (98.0, 105.0));

@@ -1,20 +1,20 @@
 //! What the screen knows, in groups: each group is one struct with its methods in one file, and knows nothing of panes,
 //! keys or effects. [`crate::model::Model`] holds one of each.
 
-pub mod appearance;
 pub mod chart_points;
 pub mod decision;
 pub mod device;
 pub mod repository;
 pub mod runs;
+pub mod screen_settings;
 pub mod selection;
 pub mod setup;
 
-pub use appearance::Appearance;
 pub use decision::{Deciding, Decision, ExpectedBytes, HeldOutCheck};
 pub use device::DeviceHistory;
 pub use repository::{Comparable, Repository};
 pub use runs::{FinishedRun, LiveRun, Running, Runs};
+pub use screen_settings::ScreenSettings;
 pub use selection::Selection;
 pub use setup::Setup;
 

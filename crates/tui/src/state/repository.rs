@@ -6,7 +6,7 @@ use super::setup::Setup;
 use lab_core::config::Goal;
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Key};
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use std::collections::HashMap;
 
 /// A device's name, as far as it is known, and whether the device is the emulated one.
@@ -15,7 +15,7 @@ pub type DeviceName<'a> = (Option<&'a str>, bool);
 #[derive(Debug, Default)]
 pub struct Repository {
     /// As the last look at the repository found it.
-    pub status: Option<Status>,
+    pub status: Option<ProjectStatus>,
     /// The history, oldest first.
     pub experiments: Vec<Experiment>,
     cache: HistoryCache,

@@ -1,13 +1,13 @@
 //! The selected experiment: one for the whole screen, so that every pane shows the same one.
 
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::run::experiment::Key;
 
 #[derive(Debug, Default)]
 pub struct Selection {
     pub key: Option<Key>,
     /// The details that were loaded last: of the selected experiment, or of the one before.
-    pub details: Option<Whole>,
+    pub details: Option<ExperimentDetails>,
     /// Two experiments that are shown side by side instead of the selected one; the older first.
     pub comparing: Option<[Key; 2]>,
     /// The comparison that was loaded last.

@@ -1,19 +1,20 @@
-//! The columns of the table: what they are called, what they are sorted by.
+//! The columns of the table: their names, and the values that rows are sorted by.
 
-use super::Facts;
+use super::RowFacts;
 use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Status};
 use lab_protocol::report::Speed;
 use std::cmp::Ordering;
 
+/// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Commit,
     Status,
     Figure,
-    /// Against the incumbent of its time, as its run found.
+    /// The change against the incumbent of its time, as its run measured it.
     Change,
-    /// Over the best that was kept before it.
+    /// The change against the best that was kept before it.
     Best,
     KernelUs,
     Correctness,
@@ -24,15 +25,15 @@ pub enum Column {
     Description,
 }
 
-/// What a row is sorted by.
+/// The value that a row is sorted by.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum SortValue<'a> {
     Number(f64),
     Text(&'a str),
 }
 
 impl Column {
-    /// As they stand side by side.
+    /// All columns, from left to right.
     pub const ALL: [Column; 12] = [
         Column::Commit,
         Column::Status,
@@ -48,7 +49,7 @@ impl Column {
         Column::Description,
     ];
 
-    /// What it is called; the objective gives [`Column::Figure`] its unit.
+    /// The name in the table's head. The table adds the objective's unit to [`Column::Figure`].
     pub fn name(self) -> &'static str {
         match self {
             Column::Commit => "commit",
@@ -66,13 +67,13 @@ impl Column {
         }
     }
 
-    /// The one to sort by after this.
+    /// The column to the right; after the last column the first.
     pub fn next(self) -> Column {
         let at = Column::ALL.iter().position(|c| *c == self).unwrap_or(0);
         Column::ALL[(at + 1) % Column::ALL.len()]
     }
 
-    /// Whether the largest is what one looks for first.
+    /// Whether the largest value is the best, or the most interesting one.
     pub fn is_descending(self, goal: Goal) -> bool {
         match self {
             Column::Figure | Column::Change | Column::Best => goal == Goal::Maximize,
@@ -81,42 +82,49 @@ impl Column {
         }
     }
 
-    /// `None` where the experiment has nothing to say here: such rows come last, whichever way it is sorted.
-    pub fn value<'a>(self, place: usize, experiment: &'a Experiment, facts: &Facts) -> Option<Value<'a>> {
-        let number = |n: f64| Some(Value::Number(n));
+    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last in either
+    /// order.
+    pub fn value<'a>(
+        self,
+        index: usize,
+        experiment: &'a Experiment,
+        facts: &RowFacts,
+    ) -> Option<SortValue<'a>> {
+        let number = |n: f64| Some(SortValue::Number(n));
         let row = &experiment.row;
         match self {
-            Column::Commit => Some(Value::Text(&row.commit)),
+            Column::Commit => Some(SortValue::Text(&row.commit)),
             Column::Status => number(match row.status {
                 Status::Keep => 0.0,
                 Status::Discard => 1.0,
                 Status::Crash => 2.0,
             }),
-            Column::Figure => experiment.figure().map(Value::Number),
-            Column::Change => experiment.measured.change.map(|c| Value::Number(c.ratio)),
-            Column::Best => facts.over_best.map(Value::Number),
-            Column::KernelUs => Some(row.kernel_us).filter(|us| *us > 0.0).map(Value::Number),
-            Column::Correctness => Some(Value::Text(row.correctness.word())),
+            Column::Figure => experiment.figure().map(SortValue::Number),
+            Column::Change => experiment.measured.change.map(|c| SortValue::Number(c.ratio)),
+            Column::Best => facts.over_best.map(SortValue::Number),
+            Column::KernelUs => Some(row.kernel_us).filter(|us| *us > 0.0).map(SortValue::Number),
+            Column::Correctness => Some(SortValue::Text(row.correctness.word())),
             Column::Speed => experiment.measured.change.and_then(|c| c.speed).map(|speed| {
-                Value::Number(match speed {
+                SortValue::Number(match speed {
                     Speed::Faster => 0.0,
                     Speed::Same => 1.0,
                     Speed::Slower => 2.0,
                 })
             }),
-            Column::Device => experiment.device.as_deref().map(Value::Text),
-            // A row whose time is not known stands after its neighbour in the history.
-            Column::When => number(place as f64),
-            Column::Run => experiment.run.map(|run| Value::Number(run.0 as f64)),
-            Column::Description => Some(Value::Text(&row.description)),
+            Column::Device => experiment.device.as_deref().map(SortValue::Text),
+            // The history is in the order of time, and some rows have no time.
+            Column::When => number(index as f64),
+            Column::Run => experiment.run.map(|run| SortValue::Number(run.0 as f64)),
+            Column::Description => Some(SortValue::Text(&row.description)),
         }
     }
 }
 
-pub fn compare(a: &Option<Value>, b: &Option<Value>, descending: bool) -> Ordering {
+/// Compares two rows; a row without a value comes last.
+pub fn compare(a: Option<&SortValue>, b: Option<&SortValue>, descending: bool) -> Ordering {
     let known = match (a, b) {
-        (Some(Value::Number(a)), Some(Value::Number(b))) => a.total_cmp(b),
-        (Some(Value::Text(a)), Some(Value::Text(b))) => a.cmp(b),
+        (Some(SortValue::Number(a)), Some(SortValue::Number(b))) => a.total_cmp(b),
+        (Some(SortValue::Text(a)), Some(SortValue::Text(b))) => a.cmp(b),
         (Some(_), None) => return Ordering::Less,
         (None, Some(_)) => return Ordering::Greater,
         _ => Ordering::Equal,

@@ -1,13 +1,23 @@
-//! What is typed to see fewer rows: words that all must hold. `status:keep`, `device:h200` and the like ask a
-//! field, `>150k` and `<2M` the figure, any other word is looked for in commit and description; `!` before a word
-//! means that it must not hold.
+//! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches a field, `>150k` or `<2M` the
+//! figure, any other word the commit or the description. `!` before a word excludes the rows that match it.
 
 use lab_core::run::experiment::Experiment;
+use lab_core::text::suggest::nearest;
 
-/// The fields that can be asked. A field holds where it has the word in it, in capitals or not.
+/// The fields that a word can name. A field matches where it contains the text after the colon, in capitals or not.
 pub const FIELDS: [&str; 8] =
     ["status", "device", "kernel", "speed", "correctness", "caveat", "commit", "run"];
 
+/// A parsed filter.
+///
+/// ```
+/// use lab_tui::table::Filter;
+///
+/// let filter = Filter::parse("status:keep >150k !unrolled").unwrap();
+/// assert!(!filter.is_empty());
+/// let error = Filter::parse("staus:keep").unwrap_err();
+/// assert_eq!(error, "no field 'staus' (did you mean status?)");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     text: String,
@@ -16,14 +26,14 @@ pub struct Filter {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Term {
-    /// It must not hold.
-    not: bool,
-    asks: Asks,
+    /// The rows that match are excluded.
+    is_excluded: bool,
+    condition: Condition,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Asks {
-    /// In commit or description, in small letters.
+enum Condition {
+    /// The commit or the description contains the text, which is in small letters.
     Text(String),
     Field(&'static str, String),
     Above(f64),
@@ -31,48 +41,53 @@ enum Asks {
 }
 
 impl Filter {
-    /// The error says which word is wrong, and what could stand there.
+    /// Parses the words of a filter. The error names the wrong word and says what to write.
     pub fn parse(text: &str) -> Result<Filter, String> {
         let terms = text.split_whitespace().map(term).collect::<Result<_, _>>()?;
         Ok(Filter { text: text.trim().to_owned(), terms })
     }
 
-    /// As it was typed.
+    /// The filter as the user typed it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
+    /// Whether the filter accepts every row.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// `text` is the experiment's, in small letters.
+    /// Whether a row matches. `text` is the experiment's commit and description in small letters.
     pub fn accepts(&self, experiment: &Experiment, text: &str) -> bool {
-        self.terms.iter().all(|term| term.asks.holds(experiment, text) != term.not)
+        self.terms.iter().all(|term| term.condition.matches(experiment, text) != term.is_excluded)
     }
 }
 
 fn term(word: &str) -> Result<Term, String> {
-    let (not, word) = match word.strip_prefix('!').filter(|rest| !rest.is_empty()) {
+    let (is_excluded, word) = match word.strip_prefix('!').filter(|rest| !rest.is_empty()) {
         Some(rest) => (true, rest),
         None => (false, word),
     };
-    let asks = if let Some(limit) = word.strip_prefix('>') {
-        Asks::Above(figure(limit, word)?)
+    let condition = if let Some(limit) = word.strip_prefix('>') {
+        Condition::Above(number(limit, word)?)
     } else if let Some(limit) = word.strip_prefix('<') {
-        Asks::Below(figure(limit, word)?)
+        Condition::Below(number(limit, word)?)
     } else if let Some((name, wanted)) = word.split_once(':') {
         let field = FIELDS.into_iter().find(|field| *field == name);
-        let unknown = || format!("no field '{name}': it is one of {}", FIELDS.join(", "));
-        Asks::Field(field.ok_or_else(unknown)?, wanted.to_lowercase())
+        let unknown = || {
+            let near = nearest(name, FIELDS).map(|near| format!(" (did you mean {near}?)"));
+            let near = near.unwrap_or_else(|| format!(": choose one of {}", FIELDS.join(", ")));
+            format!("no field '{name}'{near}")
+        };
+        Condition::Field(field.ok_or_else(unknown)?, wanted.to_lowercase())
     } else {
-        Asks::Text(word.to_lowercase())
+        Condition::Text(word.to_lowercase())
     };
-    Ok(Term { not, asks })
+    Ok(Term { is_excluded, condition })
 }
 
-/// `150k`, `2.5M`, `0.3`, `90,000`.
-fn figure(text: &str, word: &str) -> Result<f64, String> {
+/// Parses a number such as `150k`, `2.5M`, `0.3` or `90,000`. `word` is the whole word, for the error.
+fn number(text: &str, word: &str) -> Result<f64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
         Some((at, 'm' | 'M')) => (&text[..at], 1e6),
@@ -80,31 +95,30 @@ fn figure(text: &str, word: &str) -> Result<f64, String> {
         _ => (text, 1.0),
     };
     let number: Option<f64> = digits.replace(',', "").parse().ok();
-    number
-        .map(|n| n * unit)
-        .filter(|n| n.is_finite())
-        .ok_or_else(|| format!("'{word}' is no limit of the figure: {}150k, {}2.5M", &word[..1], &word[..1]))
+    number.map(|n| n * unit).filter(|n| n.is_finite()).ok_or_else(|| {
+        format!("'{word}' is not a limit of the figure: write {}150k or {}2.5M", &word[..1], &word[..1])
+    })
 }
 
-impl Asks {
-    fn holds(&self, experiment: &Experiment, text: &str) -> bool {
+impl Condition {
+    fn matches(&self, experiment: &Experiment, text: &str) -> bool {
         match self {
-            Asks::Text(wanted) => text.contains(wanted),
-            Asks::Above(limit) => experiment.figure().is_some_and(|figure| figure > *limit),
-            Asks::Below(limit) => experiment.figure().is_some_and(|figure| figure < *limit),
-            Asks::Field(field, wanted) => {
-                let has = |value: &str| value.to_lowercase().contains(wanted);
+            Condition::Text(wanted) => text.contains(wanted),
+            Condition::Above(limit) => experiment.figure().is_some_and(|figure| figure > *limit),
+            Condition::Below(limit) => experiment.figure().is_some_and(|figure| figure < *limit),
+            Condition::Field(field, wanted) => {
+                let contains = |value: &str| value.to_lowercase().contains(wanted);
                 let row = &experiment.row;
                 match *field {
-                    "status" => has(row.status.word()),
-                    "device" => experiment.device.as_deref().is_some_and(has),
-                    "kernel" => experiment.kernel.as_deref().is_some_and(has),
+                    "status" => contains(row.status.word()),
+                    "device" => experiment.device.as_deref().is_some_and(contains),
+                    "kernel" => experiment.kernel.as_deref().is_some_and(contains),
                     "speed" => {
-                        experiment.measured.change.and_then(|c| c.speed).is_some_and(|s| has(s.word()))
+                        experiment.measured.change.and_then(|c| c.speed).is_some_and(|s| contains(s.word()))
                     }
-                    "correctness" => has(row.correctness.word()),
-                    "caveat" => has(if experiment.measured.caveated { "yes" } else { "no" }),
-                    "commit" => has(&row.commit),
+                    "correctness" => contains(row.correctness.word()),
+                    "caveat" => contains(if experiment.measured.caveated { "yes" } else { "no" }),
+                    "commit" => contains(&row.commit),
                     "run" => experiment.run.is_some_and(|run| *wanted == run.to_string()),
                     _ => false,
                 }

@@ -1,4 +1,4 @@
-//! The table as a person works with it: what is typed, and which rows are left in which order.
+//! What a user types, and which rows are left in which order.
 
 use super::*;
 use lab_core::run::RunId;
@@ -6,8 +6,8 @@ use lab_core::run::experiment::{Measured, Row, Status};
 use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
 
-const HERE: Here =
-    Here { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
+const HERE: TableContext =
+    TableContext { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
 
 /// `figure status kernel device description`, oldest first.
 fn history(rows: &str) -> Vec<Experiment> {
@@ -55,7 +55,7 @@ const PAST: &str = "
 
 fn table(history: &[Experiment]) -> Table {
     let mut table = Table::default();
-    table.learn(history, HERE);
+    table.set_history(history, HERE);
     table
 }
 
@@ -77,7 +77,7 @@ fn the_newest_is_on_top() {
 }
 
 #[test]
-fn every_word_of_a_filter_must_hold() {
+fn a_row_matches_every_word_of_the_filter() {
     filtered("", "c7 c6 c5 c4 c3 c2 c1 c0");
     filtered("unrolled", "c7 c1");
     filtered("unrolled !8", "c7");
@@ -93,18 +93,19 @@ fn every_word_of_a_filter_must_hold() {
 }
 
 #[test]
-fn a_word_that_asks_for_nothing_is_said() {
-    let said = |text| Filter::parse(text).expect_err(text);
+fn a_wrong_word_is_an_error_that_says_what_to_write() {
+    let error = |text| Filter::parse(text).expect_err(text);
     assert_eq!(
-        said("stat:keep"),
-        "no field 'stat': it is one of status, device, kernel, speed, correctness, caveat, commit, run"
+        error("what:keep"),
+        "no field 'what': choose one of status, device, kernel, speed, correctness, caveat, commit, run"
     );
-    assert_eq!(said(">fast"), "'>fast' is no limit of the figure: >150k, >2.5M");
-    assert_eq!(said("<"), "'<' is no limit of the figure: <150k, <2.5M");
+    assert_eq!(error("stat:keep"), "no field 'stat' (did you mean status?)");
+    assert_eq!(error(">fast"), "'>fast' is not a limit of the figure: write >150k or >2.5M");
+    assert_eq!(error("<"), "'<' is not a limit of the figure: write <150k or <2.5M");
 }
 
 #[test]
-fn each_column_sorts_its_best_first_and_what_says_nothing_last() {
+fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
     let history = history(PAST);
     let mut table = table(&history);
     let mut seen = Vec::new();
@@ -128,7 +129,7 @@ fn each_column_sorts_its_best_first_and_what_says_nothing_last() {
     ];
     seen.rotate_right(1 + Column::ALL.iter().position(|c| *c == Column::When).expect("a column"));
     assert_eq!(seen, wanted);
-    // Turned round, what says nothing is last all the same.
+    // In the reversed order rows without a value are last too.
     while table.sort().column != Column::Figure {
         table.sort_by_next(&history, Goal::Maximize);
     }
@@ -151,7 +152,7 @@ fn the_best_before_is_of_the_same_kernel_on_the_same_device() {
 }
 
 #[test]
-fn two_are_marked_and_a_third_takes_the_oldest_marks_place() {
+fn two_are_marked_and_a_third_mark_removes_the_oldest() {
     let history = history(PAST);
     let mut table = table(&history);
     for place in [0, 3, 7] {
@@ -160,6 +161,6 @@ fn two_are_marked_and_a_third_takes_the_oldest_marks_place() {
     assert_eq!(table.marked(), [history[3].key(), history[7].key()]);
     table.mark(history[3].key());
     assert_eq!(table.marked(), [history[7].key()]);
-    table.learn(&history[..7], HERE);
-    assert!(table.marked().is_empty(), "what is gone is marked no more");
+    table.set_history(&history[..7], HERE);
+    assert!(table.marked().is_empty(), "an experiment that is gone has no mark");
 }

@@ -137,7 +137,8 @@ impl Catalogue {
             };
             match scheme {
                 Ok(scheme) => {
-                    catalogue.put(ThemeEntry { name, origin: ThemeOrigin::User(file), scheme: Some(scheme) })
+                    let origin = ThemeOrigin::User(file);
+                    catalogue.put(ThemeEntry { name, origin, scheme: Some(scheme) });
                 }
                 Err(reason) => catalogue.problems.push((file, reason)),
             }

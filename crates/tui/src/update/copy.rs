@@ -3,7 +3,7 @@
 use crate::effect::Effect;
 use crate::model::Model;
 use crate::model::copy::shortened;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::text::fit;
 
 impl Model {
@@ -15,7 +15,7 @@ impl Model {
             lines => format!("{lines} lines"),
         };
         let rest = if cut { ", all that a terminal takes" } else { "" };
-        self.say(Level::Info, format!("copied {what}{rest}"));
+        self.say(MessageLevel::Info, format!("copied {what}{rest}"));
         vec![Effect::Copy(text)]
     }
 }

@@ -8,12 +8,12 @@ use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::request::RepositoryRequest;
 use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::text::printable;
-use lab_core::decide::auto::{self, Auto};
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::policy::{Discard, Newer};
 use lab_core::decide::{Decided, Refusal, Undoable, Undone};
-use lab_core::history::tested as trailers;
+use lab_core::history::tested::tested;
 use lab_core::message::{self, Message};
 use lab_core::repo::short;
 use lab_core::run::RunId;
@@ -53,7 +53,7 @@ impl Model {
             Ok(Discard::AlsoNewer(run, Newer::Changed(_))) => format!(
                 "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             ),
-            Err(why) => return self.say(Level::Warning, why.to_string()),
+            Err(why) => return self.say(MessageLevel::Warning, why.to_string()),
         };
         self.ask_discard(question);
     }
@@ -75,7 +75,7 @@ impl Model {
     }
 
     fn tested(&self, record: &Record) -> String {
-        trailers::tested(record, &self.repository.experiments, &self.setup.config())
+        tested(record, &self.repository.experiments, &self.setup.config())
     }
 
     pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
@@ -158,7 +158,7 @@ impl Model {
                 vec![Effect::Refresh]
             }
             Err(refusal) if by_rule => {
-                self.say(Level::Warning, format!("auto-decide leaves the run to you: {refusal}"));
+                self.say(MessageLevel::Warning, format!("auto-decide leaves the run to you: {refusal}"));
                 vec![Effect::Refresh]
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
@@ -183,7 +183,7 @@ impl Model {
             text.push_str(" · ");
             text.push_str(note);
         }
-        self.say(Level::Info, text);
+        self.say(MessageLevel::Info, text);
     }
 
     /// Asks whether the last decision is to be undone.
@@ -194,7 +194,7 @@ impl Model {
                 self.ask_question(Overlay::Undo { run, text: printable(&question).into_owned() });
             }
             Ok(_) => {}
-            Err(why) => self.say(Level::Warning, format!("undo: {why}")),
+            Err(why) => self.say(MessageLevel::Warning, format!("undo: {why}")),
         }
         Vec::new()
     }
@@ -222,7 +222,7 @@ impl Model {
                 for note in &undone.notes {
                     text.push_str(&format!(" · {note}"));
                 }
-                self.say(Level::Info, text);
+                self.say(MessageLevel::Info, text);
             }
             Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
         }
@@ -232,11 +232,11 @@ impl Model {
     pub(super) fn toggle_auto(&mut self) {
         self.decision.auto = !self.decision.auto;
         match self.decision.auto {
-            true => self.say(Level::Info, auto::RULE),
+            true => self.say(MessageLevel::Info, auto::RULE),
             false => {
                 let (keep, discard) =
                     (self.appearance.keymap.way(Action::Keep), self.appearance.keymap.way(Action::Discard));
-                self.say(Level::Info, format!("auto-decide is off: {keep} keeps, {discard} discards"));
+                self.say(MessageLevel::Info, format!("auto-decide is off: {keep} keeps, {discard} discards"));
             }
         }
     }
@@ -253,22 +253,22 @@ impl Model {
         let incumbent =
             self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
         let message =
-            Message::new(&rule_description(&record), [(message::Key::Tested, self.tested(&record))]);
+            Message::new(&rule_description(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
         let ruled = match auto::decide(&record, incumbent) {
-            Auto::Leave(why) => Err(why),
+            AutoDecision::Leave(why) => Err(why),
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            Auto::Keep => {
+            AutoDecision::Keep => {
                 self.usable(Action::Keep).map(|()| (Deciding::Keep, RepositoryRequest::Keep { run, message }))
             }
-            Auto::Discard => {
+            AutoDecision::Discard => {
                 let request = RepositoryRequest::Discard { run, message, confirmed: false };
                 self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
             }
         };
         match ruled {
             Err(why) => {
-                self.say(Level::Info, format!("auto-decide leaves run {run} to you: {why}"));
+                self.say(MessageLevel::Info, format!("auto-decide leaves run {run} to you: {why}"));
                 Vec::new()
             }
             Ok((what, request)) => {

@@ -2,11 +2,11 @@
 
 use super::ask;
 use crate::effect::Effect;
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key, KeyScope};
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::request::RepositoryRequest;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -23,7 +23,7 @@ impl Model {
     /// In the help only the keys act that scroll or close it: letters that were meant for a search must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
-        match self.appearance.keymap.find(Place::Screen, key.into()) {
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(Action::Up) => *scroll = scroll.saturating_sub(1),
             Some(Action::Down) => *scroll = scroll.saturating_add(1),
             Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
@@ -37,7 +37,7 @@ impl Model {
     }
 
     pub(super) fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let answer = self.appearance.keymap.find(Place::Question, key.into());
+        let answer = self.appearance.keymap.find(KeyScope::Question, key.into());
         if !matches!(answer, Some(Action::Yes | Action::No)) {
             return Vec::new();
         }
@@ -46,7 +46,7 @@ impl Model {
             (Some(Overlay::Trust { .. }), _) => {
                 let rerun = self.appearance.keymap.way(Action::Rerun);
                 let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
-                self.say(Level::Warning, text);
+                self.say(MessageLevel::Warning, text);
                 Vec::new()
             }
             (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
@@ -60,7 +60,7 @@ impl Model {
     }
 
     pub(super) fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match self.appearance.keymap.find(Place::Input, Key::from(key)) {
+        match self.appearance.keymap.find(KeyScope::Input, Key::from(key)) {
             Some(Action::Accept) if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) => {
                 self.accept_pick()
             }

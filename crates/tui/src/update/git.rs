@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::panes::graph::ReadTarget;
 use crate::reply::GraphPage;
 use crate::request::ViewRequest;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry, Marks, short};
 use lab_core::run::experiment::{Experiment, Key};
@@ -47,7 +47,7 @@ impl Model {
             }
             Err(why) => {
                 graph.target = None;
-                self.say(Level::Error, format!("git log: {why}"));
+                self.say(MessageLevel::Error, format!("git log: {why}"));
                 Vec::new()
             }
         }
@@ -101,7 +101,7 @@ impl Model {
             Some(ReadTarget::Row(_)) if is_full => {
                 let text =
                     format!("the newest {read} commits are held: `git log` in a shell shows older ones");
-                self.say(Level::Warning, text);
+                self.say(MessageLevel::Warning, text);
             }
             Some(ReadTarget::Row(_)) | None => {}
             Some(ReadTarget::Commit(commit)) => return self.read_loose(commit),
@@ -109,7 +109,7 @@ impl Model {
                 let parent = entry.parents.first().map_or("nothing", |id| short(id));
                 let id = short(&entry.commit.id);
                 let text = format!("{id} was tried on {parent}, which is not among the {read} commits here");
-                self.say(Level::Warning, text);
+                self.say(MessageLevel::Warning, text);
                 return Vec::new();
             }
         }
@@ -192,7 +192,7 @@ impl Model {
         let details = match details {
             Ok(details) => details,
             Err(why) => {
-                self.say(Level::Warning, format!("the commit {id} cannot be shown: {why}"));
+                self.say(MessageLevel::Warning, format!("the commit {id} cannot be shown: {why}"));
                 return self.settle(false);
             }
         };

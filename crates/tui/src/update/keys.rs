@@ -3,13 +3,13 @@
 use super::ask;
 use super::dialogs::insert;
 use crate::effect::Effect;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
 use crate::overlay::{Overlay, PickList};
 use crate::panes::graph::ReadTarget;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::Deciding;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::text::printable;
 use crate::views::{Pane, View};
 use lab_core::run::Reason;
@@ -24,7 +24,7 @@ impl Model {
         self.message.acknowledge();
         let (stopped, mut effects) = self.stop_reading();
         // Esc that stopped the reading closes nothing else.
-        let action = self.appearance.keymap.find(Place::In(self.panes.view), key.into());
+        let action = self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into());
         if !(stopped && action == Some(Action::Close)) {
             effects.extend(self.on_heard_key(key));
         }
@@ -41,7 +41,7 @@ impl Model {
                 | Overlay::Undo { .. },
             ) => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
-            None => match self.appearance.keymap.find(Place::In(self.panes.view), key.into()) {
+            None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
                 None => Vec::new(),
             },
@@ -50,7 +50,7 @@ impl Model {
 
     /// On a screen that is too small to show anything only the keys that leave it act.
     fn on_key_while_too_small(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match self.appearance.keymap.find(Place::Screen, key.into()) {
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
             _ => Vec::new(),
         }
@@ -73,7 +73,7 @@ impl Model {
             match action {
                 Action::Keep => self.refuse(Deciding::Keep, reason),
                 Action::Discard => self.refuse(Deciding::Discard, reason),
-                _ => self.say(Level::Warning, format!("{}: {reason}", action.binding().name)),
+                _ => self.say(MessageLevel::Warning, format!("{}: {reason}", action.binding().name)),
             }
             return Vec::new();
         }
@@ -189,10 +189,10 @@ impl Model {
         self.runs.paused = !self.runs.paused;
         if self.runs.paused {
             let rerun = self.appearance.keymap.way(Action::Rerun);
-            self.say(Level::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
+            self.say(MessageLevel::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
             return Vec::new();
         }
-        self.say(Level::Info, "watching again");
+        self.say(MessageLevel::Info, "watching again");
         let unjudged =
             matches!(self.runs.present, Some(Ok(_))) && (self.runs.last.is_none() || self.runs.is_stale());
         let idle = self.runs.is_idle();
@@ -253,7 +253,7 @@ impl Model {
     /// Shows more or fewer lines around the changes of diffs.
     fn widen(&mut self) -> Vec<Effect> {
         self.panes.around = self.panes.around.next();
-        self.say(Level::Info, format!("diffs show {}", self.panes.around.words()));
+        self.say(MessageLevel::Info, format!("diffs show {}", self.panes.around.words()));
         let mut effects = self.load_shown();
         effects.extend(self.load_commit());
         effects

@@ -26,7 +26,7 @@ use crate::geometry::FrameGeometry;
 use crate::model::Model;
 use crate::request::{RepositoryRequest, TelemetryRequest};
 use crate::state::Now;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::views::View;
 
 /// What to do first, once the screen is open.
@@ -80,7 +80,7 @@ impl Model {
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
-                self.say(Level::Error, format!("a part of the lab broke ({name}): {message}"));
+                self.say(MessageLevel::Error, format!("a part of the lab broke ({name}): {message}"));
                 Vec::new()
             }
         }
@@ -99,7 +99,7 @@ impl Model {
             }
             TerminalEvent::EditorClosed(result) => {
                 if let Err(why) = result {
-                    self.say(Level::Error, why);
+                    self.say(MessageLevel::Error, why);
                 }
                 vec![Effect::Repaint]
             }

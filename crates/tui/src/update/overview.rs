@@ -6,14 +6,14 @@ use crate::reply::Overview;
 use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
-use crate::status::Level;
-use crate::table::Here;
+use crate::status::MessageLevel;
+use crate::table::TableContext;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, Reason};
-use lab_core::status::Status;
+use lab_core::status::ProjectStatus;
 use std::sync::Arc;
 
 impl Model {
@@ -26,21 +26,21 @@ impl Model {
                 if let Some(problem) =
                     problem.filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
                 {
-                    self.say(Level::Warning, problem.clone());
+                    self.say(MessageLevel::Warning, problem.clone());
                 }
                 self.repository.ledger_problem = problem.cloned();
             }
-            Err(why) => self.say(Level::Error, format!("the history cannot be read: {why}")),
+            Err(why) => self.say(MessageLevel::Error, format!("the history cannot be read: {why}")),
         }
         match overview.log {
             Ok(log) => self.repository.commits = log,
-            Err(why) => self.say(Level::Error, format!("git log: {why}")),
+            Err(why) => self.say(MessageLevel::Error, format!("git log: {why}")),
         }
         let head = self.repository.status.as_ref().map(|status| status.head.clone());
         let mut effects = match overview.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         };
@@ -52,7 +52,7 @@ impl Model {
         effects
     }
 
-    fn on_status(&mut self, status: Status, first: bool) -> Vec<Effect> {
+    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
         let is_idle = self.runs.is_idle();
         // The look began before the last run had ended: its verdict is older than the one that is shown. Another look
         // follows the end of each run.
@@ -63,7 +63,7 @@ impl Model {
         if is_idle {
             self.set_present(status.present().cloned().map_err(str::to_owned));
             if let Err(why) = status.present() {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
             }
         }
         let mut effects = Vec::new();
@@ -134,10 +134,10 @@ impl Model {
         let setup = &self.setup;
         let device = self.repository.present_device(self.runs.last.as_ref(), setup);
         let (device, emulated) = device.unwrap_or_default();
-        let here = Here { kernel: &setup.kernel, device, emulated, goal: setup.goal };
+        let here = TableContext { kernel: &setup.kernel, device, emulated, goal: setup.goal };
         let table = &mut self.panes.experiments.table;
-        if is_new || !table.knows(&here) {
-            table.learn(&self.repository.experiments, here);
+        if is_new || !table.is_for(&here) {
+            table.set_history(&self.repository.experiments, here);
         }
     }
 
@@ -156,7 +156,7 @@ impl Model {
                 self.start_once_decided(Reason::Saved)
             }
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         }
@@ -169,7 +169,7 @@ impl Model {
                 self.start_once_decided(Reason::Opened)
             }
             Err(why) => {
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 Vec::new()
             }
         }

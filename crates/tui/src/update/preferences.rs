@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::request::{Preferences, SettingsRequest};
 use crate::settings::Notify;
 use crate::state::{FinishedRun, Now, Setup};
-use crate::status::Level;
+use crate::status::MessageLevel;
 use lab_core::run::RunId;
 use lab_core::run::verdict::Outcome;
 use std::time::Duration;
@@ -18,14 +18,14 @@ impl Model {
         let preferences = match read {
             Ok(preferences) => preferences,
             Err(why) => {
-                self.say(Level::Error, format!("{why}; the settings stay as they were"));
+                self.say(MessageLevel::Error, format!("{why}; the settings stay as they were"));
                 return Vec::new();
             }
         };
         let is_new = preferences.settings != self.appearance.settings;
         if is_new || asked {
             self.say(
-                Level::Info,
+                MessageLevel::Info,
                 if is_new { "config.toml is read" } else { "config.toml says nothing new" },
             );
         }
@@ -58,7 +58,7 @@ impl Model {
         } else {
             "the terminal's own again"
         };
-        self.say(Level::Info, format!("the mouse is {word}"));
+        self.say(MessageLevel::Info, format!("the mouse is {word}"));
     }
 
     /// Saves the layout where it changed; not while a border moves.

@@ -7,7 +7,7 @@ use crate::overlay::Overlay;
 use crate::reply::RestoredKernel;
 use crate::request::{RepositoryRequest, ViewRequest};
 use crate::state::{Deciding, ExpectedBytes};
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::table::{Column, Filter};
 use crate::text::printable;
 use crate::views::Pane;
@@ -89,7 +89,7 @@ impl Model {
                 if let Some(saved) = restored.saved.as_deref().map(short) {
                     text.push_str(&format!(" · what was on disk is kept as {saved} (`lab restore {saved}`)"));
                 }
-                self.say(Level::Info, text);
+                self.say(MessageLevel::Info, text);
                 self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
             }
             Err(why) => self.refuse(Deciding::Restore, why),
@@ -122,7 +122,7 @@ impl Model {
                 for note in &notes {
                     text.push_str(&format!(" · {note}"));
                 }
-                self.say(Level::Info, text);
+                self.say(MessageLevel::Info, text);
             }
             Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
         }

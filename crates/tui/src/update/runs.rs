@@ -7,7 +7,7 @@ use crate::overlay::Overlay;
 use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
-use crate::status::Level;
+use crate::status::MessageLevel;
 use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
 use lab_core::run::verdict::Outcome;
@@ -75,11 +75,11 @@ impl Model {
             }
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
-                self.say(Level::Error, why);
+                self.say(MessageLevel::Error, why);
                 vec![Effect::Refresh]
             }
             RunEvent::NoStandby { why } => {
-                self.say(Level::Warning, why);
+                self.say(MessageLevel::Warning, why);
                 Vec::new()
             }
             RunEvent::NeedsTrust { command, .. } => {
@@ -116,10 +116,10 @@ impl Model {
     pub(super) fn on_watch(&mut self, event: WatchEvent) -> Vec<Effect> {
         match event {
             WatchEvent::Problem(why) => {
-                self.say(Level::Warning, why);
+                self.say(MessageLevel::Warning, why);
                 vec![Effect::Refresh]
             }
-            WatchEvent::Surroundings => vec![Effect::Refresh],
+            WatchEvent::RepositoryChanged => vec![Effect::Refresh],
             WatchEvent::Changed { config: true, inputs, .. } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
                 ask(RepositoryRequest::Reopen)

@@ -5,7 +5,7 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::search_highlight::find_all;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::text::figures::thousands;
 use tui_input::Input;
@@ -67,7 +67,7 @@ impl Model {
                     false => format!("'{needle}' is nowhere in {}", pane.name()),
                 };
                 drop(rows);
-                self.say(Level::Warning, text);
+                self.say(MessageLevel::Warning, text);
                 Vec::new()
             }
         }

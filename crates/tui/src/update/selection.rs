@@ -4,7 +4,7 @@ use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::request::ViewRequest;
 use crate::views::Pane;
-use lab_core::history::details::{Compared, Whole};
+use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::run::experiment::{Experiment, Key};
 
 impl Model {
@@ -56,7 +56,7 @@ impl Model {
         }
     }
 
-    pub(super) fn on_details(&mut self, details: Whole) -> Vec<Effect> {
+    pub(super) fn on_details(&mut self, details: ExperimentDetails) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&details.key)) {
             let again = self.selection.details.as_ref().is_some_and(|known| known.key == details.key);
             self.panes.experiment.take_details(&details, again);

@@ -3,9 +3,9 @@
 use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::request::{HighlightRequest, Spot, ViewRequest};
-use crate::source::{Against, Asked, Messages, Source};
+use crate::source::{Baseline, Source, SourceMessages, SourceRequest};
 use crate::state::runs::Reporter;
-use crate::status::Level;
+use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::run::experiment::Experiment;
 
@@ -16,20 +16,20 @@ impl Model {
             return None;
         }
         self.place_messages();
-        let asked = self.wanted_source();
-        if self.panes.source.asked.as_ref() == Some(&asked) {
+        let request = self.wanted_source();
+        if self.panes.source.request.as_ref() == Some(&request) {
             return None;
         }
-        self.panes.source.asked = Some(asked.clone());
-        Some(Effect::View(ViewRequest::Source(asked)))
+        self.panes.source.request = Some(request.clone());
+        Some(Effect::View(ViewRequest::Source(request)))
     }
 
-    fn wanted_source(&self) -> Asked {
+    fn wanted_source(&self) -> SourceRequest {
         let selected = self.selection.key.clone().filter(|_| self.panes.source.against_selected);
         let present = self.runs.present.as_ref().and_then(|present| present.as_ref().ok());
         let is_older = |reporter: &&Reporter| Some(reporter.1) != present;
-        Asked {
-            against: selected.map_or(Against::Incumbent, Against::Experiment),
+        SourceRequest {
+            baseline: selected.map_or(Baseline::Incumbent, Baseline::Experiment),
             runs: self.runs.reporters().iter().filter(is_older).map(|(run, ..)| *run).collect(),
             present: present.cloned(),
             head: self.repository.status.as_ref().and_then(|status| status.head.commit.clone()),
@@ -46,12 +46,12 @@ impl Model {
             return;
         }
         let Some(source) = self.panes.source.source() else { return };
-        let messages = Messages::of(source, reporters, &self.setup.kernel);
+        let messages = SourceMessages::of(source, reporters, &self.setup.kernel);
         self.panes.source.place(runs, messages);
     }
 
     pub(super) fn on_source(&mut self, source: Source) -> Vec<Effect> {
-        if self.panes.source.asked.as_ref() != Some(&source.asked) {
+        if self.panes.source.request.as_ref() != Some(&source.request) {
             self.frame.redraw = Redraw::No;
             return Vec::new();
         }
@@ -68,7 +68,7 @@ impl Model {
             self.panes.source.against_selected = false;
         }
         if self.selection.key.is_none() {
-            self.say(Level::Warning, "no experiment to compare with yet");
+            self.say(MessageLevel::Warning, "no experiment to compare with yet");
             return;
         }
         self.panes.source.against_selected = !self.panes.source.against_selected;
@@ -76,13 +76,13 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(Level::Info, "no message, and nothing changed");
+            self.say(MessageLevel::Info, "no message, and nothing changed");
         }
     }
 
     pub(super) fn step_edit(&mut self, forward: bool) {
         if !self.panes.source.step_change(forward) {
-            self.say(Level::Info, "nothing changed");
+            self.say(MessageLevel::Info, "nothing changed");
         }
     }
 

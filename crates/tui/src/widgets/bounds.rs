@@ -9,7 +9,7 @@ pub const KEYS: [&str; 3] = ["floor_us", "estimate_us", "of_estimate"];
 
 /// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is the throughput or the
 /// kernel's time.
-pub fn levels(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
+pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
     let level = |key: &str, name: &str| {
         let bound = report.number(key).filter(|us| *us > 0.0)?;
         let at = match objective {

@@ -1,6 +1,6 @@
 //! A text in a pane without a cursor: which rows are visible, and the row that a search or a number went to.
 
-use crate::diff::Stop;
+use crate::diff::JumpTarget;
 
 /// The width before the pane was drawn for the first time.
 const COLUMNS: usize = 80;
@@ -67,7 +67,7 @@ impl ScrolledText {
 
     /// Goes to the next of `stops` (in rising order) or to the previous one; back from the first to the beginning. A head is
     /// put on top, any other row is marked.
-    pub fn step(&mut self, stops: &[Stop], forward: bool) {
+    pub fn step(&mut self, stops: &[JumpTarget], forward: bool) {
         let at = self.at();
         let next = match forward {
             true => stops.iter().find(|stop| stop.row > at),

@@ -1,7 +1,7 @@
-//! AddressSanitizer on the cpu device: what it must be told, and what its report says.
+//! AddressSanitizer on the cpu device: how it is started, and how its report is read.
 //!
-//! The report's form: <https://github.com/google/sanitizers/wiki/AddressSanitizer>, as gcc 12 and 13 print it with
-//! `symbolize=0`: addresses are resolved here, so that the place is the user's own line.
+//! The form of the report is described at <https://github.com/google/sanitizers/wiki/AddressSanitizer>; gcc 12 and 13
+//! print it so. With `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
 
 use super::{ToolFinding, ToolReport, symbolize};
 use crate::outcome::Stop;
@@ -11,7 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Its library comes before all others, because it replaces `malloc`.
+/// The environment for a worker under AddressSanitizer. The library is loaded before all others, because it replaces
+/// `malloc`.
 pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
     let options = [
         "halt_on_error=0",
@@ -27,11 +28,11 @@ pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
     Ok(vec![("LD_PRELOAD".into(), library()?), ("ASAN_OPTIONS".into(), options.into())])
 }
 
-/// Where the C++ compiler that builds kernels has it.
+/// The path of libasan.so, as the C++ compiler that builds kernels knows it.
 pub fn library() -> Result<OsString, Stop> {
     let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
     let compilers = named.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
-    // clang's own runtime has a name of its own for each machine; gcc's compilers all know this one.
+    // Of clang only g++'s library is used: clang's own has another name on each machine.
     for compiler in &compilers {
         let Ok(output) = Command::new(compiler).arg("-print-file-name=libasan.so").output() else { continue };
         let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -48,11 +49,14 @@ pub fn library() -> Result<OsString, Stop> {
     ))
 }
 
-/// Every report in `folder`: the sanitizer adds the process id to the name it was given.
+/// Reads every report in `folder`. The sanitizer adds the process id to the file name that it was given.
 pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
     let mut text = String::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        text += &String::from_utf8_lossy(&fs::read(entry.path()).unwrap_or_default());
+    let unreadable =
+        |e: std::io::Error| Stop::Lab(format!("the findings in {} cannot be read: {e}", folder.display()));
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let bytes = fs::read(entry.map_err(unreadable)?.path()).map_err(unreadable)?;
+        text += &String::from_utf8_lossy(&bytes);
     }
     let name = image.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let reports = reports(&text, &name);
@@ -64,9 +68,9 @@ pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
         place: report.frames.iter().find_map(|frame| places.get(frame)).cloned(),
         what: report.what,
     });
-    // One line is wrong once, whichever launches and threads come by.
-    let mut told = HashSet::new();
-    let new = findings.filter(|f| told.insert((f.place.clone(), kind(&f.what).to_owned())));
+    // A mistake in one line is shown once, however many launches and threads make it.
+    let mut shown = HashSet::new();
+    let new = findings.filter(|f| shown.insert((f.place.clone(), kind(&f.what).to_owned())));
     Ok(ToolReport::from(new.collect::<Vec<_>>()))
 }
 
@@ -76,13 +80,13 @@ fn kind(what: &str) -> &str {
 
 struct AsanReport {
     what: String,
-    /// The innermost first, from the image's beginning.
+    /// The stack, innermost frame first, as offsets from the image's beginning.
     frames: Vec<u64>,
 }
 
 fn reports(text: &str, image: &str) -> Vec<AsanReport> {
     let mut found: Vec<AsanReport> = Vec::new();
-    // The first stack of a report is that of the access; further ones tell of the memory.
+    // The first stack of a report is that of the access; further ones are about the memory.
     let mut in_first_stack = false;
     for line in text.lines() {
         if let Some((_, what)) = line.split_once("ERROR: AddressSanitizer: ") {
@@ -108,7 +112,8 @@ fn reports(text: &str, image: &str) -> Vec<AsanReport> {
     found
 }
 
-/// `0 bytes to the right of 20-byte region [0x…,0x…)` is `0 bytes after a 20-byte region`, as newer compilers say.
+/// Turns the wording of older compilers, `0 bytes to the right of 20-byte region [0x…,0x…)`, into that of newer ones,
+/// `0 bytes after 20-byte region`.
 fn located(place: &str) -> String {
     if place.starts_with("in stack of") {
         return "of a local variable".to_owned();
@@ -117,19 +122,19 @@ fn located(place: &str) -> String {
     place.replace(" to the right of ", " after ").replace(" to the left of ", " before ")
 }
 
-/// `heap-buffer-overflow on address 0x… at pc …` is `heap-buffer-overflow`.
+/// Shortens `heap-buffer-overflow on address 0x… at pc …` to `heap-buffer-overflow`.
 fn headline(what: &str) -> String {
     let end =
         what.find(" on address").or_else(|| what.find(" on unknown address")).or_else(|| what.find(" (pc"));
     match what[..end.unwrap_or(what.len())].trim() {
-        // It may have been the sanitizer's own look at its notes on that address.
+        // The address may be one that the sanitizer computed for its own records.
         "SEGV" => "an access to memory that is not there".to_owned(),
         name => name.to_owned(),
     }
 }
 
-/// `#0 0x7f… (/cache/cpu-1.so+0x1234) (BuildId: …)`; the frames below the first return to the instruction after a call, and
-/// the sanitizer has taken that into account.
+/// The offset of a frame `#0 0x7f… (/cache/cpu-1.so+0x1234) (BuildId: …)`. Frames below the first are return
+/// addresses, and the sanitizer has already moved them back into the call.
 fn offset(frame: &str, image: &str) -> Option<u64> {
     let (_, rest) = frame.split_once(&format!("{image}+0x"))?;
     let digits = rest.split(|c: char| !c.is_ascii_hexdigit()).next()?;

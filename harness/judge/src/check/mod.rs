@@ -1,8 +1,9 @@
-//! `lab check`: the kernel under tools that watch each access to memory while it runs. It compares no result and times
-//! nothing: what it says is not a verdict on correctness but what such a verdict cannot see.
+//! `lab check`: runs the kernel under tools that watch each memory access. It compares no results and times nothing.
+//! Its findings are mistakes that a verdict on correctness may not see.
 //!
-//! Each [`Tool`] wants the kernel built its way and the worker started its way, and leaves what it found in a file of its own,
-//! which is read when the worker has ended ([`sanitizer`], [`asan`], [`races`]). The problem launches small ([`Problem::launch_for_check`]).
+//! Each [`Tool`] needs its own build of the kernel and its own way to start the worker. It writes its findings to a
+//! file, which is read after the worker has ended (`sanitizer`, `asan`, `races`). The problem makes its launches
+//! small ([`Problem::shrink_for_check`]).
 
 mod asan;
 mod races;
@@ -23,23 +24,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The options that a tool's build adds. A cubin always knows its lines.
+/// The compiler options that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
+/// none.
 pub fn compile_options(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::Address => &[cpu::ADDRESS_SANITIZER],
         Tool::Race => &[cpu::THREAD_SANITIZER],
-        _ => &[],
+        Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => &[],
     }
 }
 
-/// What this machine has for `lab check`, for each device that is here.
+/// What this machine has for `lab check`: one finding for the cpu device, and one for CUDA if `cuda` is set.
 pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
     let finding = |what: &str, is: Result<String, Stop>| lab_device::Finding {
         what: what.into(),
-        // Nothing but `lab check` needs it.
+        // Only `lab check` needs these, so nothing counts as missing.
         ok: true,
         remedy: is.as_ref().err().map(ToString::to_string),
-        says: is.unwrap_or_else(|_| "lab check lacks something here".into()),
+        says: is.unwrap_or_else(|_| "lab check lacks a program here".into()),
     };
     let on_cpu = asan::library().and_then(|_| symbolize::program());
     let mut all = vec![finding("check, cpu", on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))))];
@@ -50,31 +52,32 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
     all
 }
 
-/// What a tool found: one mistake, at its place in the source where that is known.
+/// A mistake that a tool found, with its place in the source if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFinding {
     pub place: Option<SourceLine>,
     pub what: String,
 }
 
+/// A line of a source file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLine {
     pub file: String,
     pub line: u32,
 }
 
-/// A kernel runs so many times slower under a tool that the time limit of a launch is another.
+/// The limit for a launch. A kernel runs many times slower under a tool.
 pub fn time_limit(options: &JudgeOptions) -> Duration {
     options.time_limit.max(Duration::from_secs(120))
 }
 
-/// Tools take their time to write what they found.
-const LAST_WORDS: Duration = Duration::from_secs(60);
+/// How long a tool may take to write its findings.
+const WRITE_LIMIT: Duration = Duration::from_secs(60);
 
-/// More findings of one tool are counted, not told.
-const TOLD: usize = 20;
+/// Most findings of a tool that are shown. Further ones are counted.
+const SHOWN: usize = 20;
 
-/// A tool that is ready to watch a worker.
+/// One tool, ready to watch a worker.
 pub struct ToolRun<'a> {
     tool: Tool,
     options: &'a JudgeOptions,
@@ -84,13 +87,15 @@ pub struct ToolRun<'a> {
 }
 
 impl<'a> ToolRun<'a> {
+    /// A tool that will watch a worker running `image`. `sanitizer` is needed for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a Sanitizer>,
     ) -> Result<Self, Stop> {
-        let folder = tempfile::tempdir().map_err(|e| Stop::Lab(format!("a temporary folder: {e}")))?;
+        let folder =
+            tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
@@ -98,7 +103,7 @@ impl<'a> ToolRun<'a> {
         self.folder.path().join("found")
     }
 
-    /// What the worker's environment must hold.
+    /// The environment variables for the worker.
     pub fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
@@ -108,7 +113,8 @@ impl<'a> ToolRun<'a> {
         }
     }
 
-    /// Runs the problem's launches on a watched worker, writes what the tool found, and says whether that is nothing.
+    /// Runs the problem's launches on a worker under the tool, writes the findings, and returns `Pass` if there are
+    /// none. Returns [`Stop::Crash`] if the tool did not finish and found nothing.
     pub fn run(
         self,
         problem: &mut dyn Problem,
@@ -119,8 +125,8 @@ impl<'a> ToolRun<'a> {
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
         let count = read.findings.len() as u64;
-        tell(self.tool, &read.findings, cx.out)?;
-        // A kernel that dies of what was found has been found.
+        write_findings(self.tool, &read.findings, cx.out)?;
+        // A kernel that dies of the mistake that was found counts as a finding.
         if count == 0 {
             ran.map_err(|stop| self.unfinished(&stop.to_string()))?;
             if let Some(why) = read.unfinished {
@@ -139,8 +145,8 @@ impl<'a> ToolRun<'a> {
         match self.tool {
             Tool::Address => asan::read(self.folder.path(), self.image),
             Tool::Race => races::read(&self.log(), self.image).map(ToolReport::from),
-            _ => {
-                let text = fs::read(self.log()).unwrap_or_default();
+            Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => {
+                let text = read_if_there(&self.log())?;
                 let mut read = sanitizer::read(&String::from_utf8_lossy(&text));
                 read.findings.iter_mut().flat_map(|f| &mut f.place).for_each(|p| {
                     p.file = as_shown(&p.file, self.options);
@@ -155,13 +161,23 @@ impl<'a> ToolRun<'a> {
 #[derive(Debug, Default, PartialEq)]
 pub struct ToolReport {
     pub findings: Vec<ToolFinding>,
-    /// Why what is missing there means nothing.
+    /// Why the absence of findings means nothing; `None` if the tool finished.
     pub unfinished: Option<String>,
 }
 
 impl From<Vec<ToolFinding>> for ToolReport {
     fn from(findings: Vec<ToolFinding>) -> Self {
         ToolReport { findings, unfinished: None }
+    }
+}
+
+/// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an unreadable file must not count as
+/// one without findings.
+fn read_if_there(path: &Path) -> Result<Vec<u8>, Stop> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Stop::Lab(format!("the findings in {} cannot be read: {error}", path.display()))),
     }
 }
 
@@ -173,30 +189,31 @@ fn launch_for_check(
 ) -> Result<(), Stop> {
     let module = worker.load(image)?;
     let ran = problem.launch_for_check(cx, &mut worker, module);
-    worker.close_and_wait(LAST_WORDS);
+    worker.close_and_wait(WRITE_LIMIT);
     ran
 }
 
-/// The built file lies in a snapshot, which nobody knows.
+/// The built file is in a snapshot folder, which the user does not know: shows the kernel's own path instead.
 fn as_shown(file: &str, options: &JudgeOptions) -> String {
     let path = Path::new(file);
     let snapshot = path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");
     if snapshot { options.shown_as() } else { options.as_shown(file) }
 }
 
-/// In the compilers' form, so that whoever finds theirs finds these.
-fn tell(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
-    for ToolFinding { place, what } in findings.iter().take(TOLD) {
+/// Writes findings in the form of compiler messages, so that whatever shows compiler errors at their lines shows
+/// these too.
+fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
+    for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
         match place {
             Some(SourceLine { file, line }) => {
                 out.text(&format!("{file}({line}): error: [{name}] {what}"))?
             }
-            None => out.text(&format!("error: [{name}] {what} (at a place that the tool does not name)"))?,
+            None => out.text(&format!("error: [{name}] {what} (the tool names no source line)"))?,
         }
     }
-    if findings.len() > TOLD {
-        out.text(&format!("{} findings of {} more", findings.len() - TOLD, tool.name()))?;
+    if findings.len() > SHOWN {
+        out.text(&format!("{} further findings of {} are not shown", findings.len() - SHOWN, tool.name()))?;
     }
     Ok(())
 }

@@ -1,50 +1,54 @@
-//! What the cpu device's race detector found, in words.
+//! The findings of the cpu device's race detector.
 
-use super::{SourceLine, ToolFinding, symbolize};
+use super::{SourceLine, ToolFinding, read_if_there, symbolize};
 use crate::outcome::Stop;
 use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Reads a line of JSON for each race. A file that is not there means that there is none.
+/// Reads a line of JSON for each race. Without a file there is no race.
 pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let bytes = read_if_there(log)?;
+    let text = String::from_utf8_lossy(&bytes);
     let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
-    let mut races = races.map_err(|e| Stop::Lab(format!("the race detector's findings: {e}")))?;
-    // Of two lines that race in several ways the one that needs the widest barrier is told.
+    let mut races = races.map_err(|e| {
+        Stop::Lab(format!("the race detector's findings in {} cannot be read: {e}", log.display()))
+    })?;
+    // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
     let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(call).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let places = symbolize::resolve(image, &addresses)?;
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     let findings = races.iter().map(|race| {
         let [first, second] = &race.accesses;
         let sides = [(first, places.get(&call(first))), (second, places.get(&call(second)))];
-        // Told at the later line, whichever came first: the barrier is missing before it.
+        // The race is shown at the later line, because the barrier is missing before it.
         if sides[0].1 > sides[1].1 { [sides[1], sides[0]] } else { sides }
     });
-    // Two lines race once, however many instructions and launches they do it with.
+    // A race of two lines is shown once, however many instructions and launches it happens in.
     let new = findings
         .zip(&races)
-        .filter(|([(_, earlier), (_, later)], _)| told.insert((*earlier, *later)) || later.is_none());
+        .filter(|([(_, earlier), (_, later)], _)| shown.insert((*earlier, *later)) || later.is_none());
     Ok(new
         .map(|([earlier, later], race)| ToolFinding {
             place: later.1.cloned(),
-            what: in_words(race, earlier, later),
+            what: describe(race, earlier, later),
         })
         .collect())
 }
 
-/// The instruction before the one that it returns to.
+/// The call instruction, from its return address.
 fn call(access: &RacingAccess) -> u64 {
     access.pc.saturating_sub(1)
 }
 
 type Side<'a> = (&'a RacingAccess, Option<&'a SourceLine>);
 
-/// `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line 12: no __syncthreads() lies between`
-fn in_words(race: &Race, (other, there): Side, (one, here): Side) -> String {
+/// Describes a race, as in `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line
+/// 12: no __syncthreads() lies between`.
+fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
     let memory = match race.memory {
         MemorySpace::Shared => "shared memory",
         MemorySpace::Global => "global memory",

@@ -1,7 +1,8 @@
-//! NVIDIA's compute-sanitizer: where it is, how it is started, what its report says.
+//! NVIDIA's compute-sanitizer: where it is, how it is started, and how its report is read.
 //!
-//! The report's form is that of its manual, <https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html>, chapters on
-//! each tool; older releases write a place as `file:line:function`.
+//! The form of the report is that of its manual,
+//! <https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html>, in the chapters on each tool. Older
+//! releases write a place as `file:line:function`.
 
 use super::{SourceLine, ToolFinding, ToolReport};
 use lab_protocol::Tool;
@@ -18,7 +19,7 @@ pub struct Sanitizer {
 }
 
 impl Sanitizer {
-    /// On the path, in the toolkit that `CUDA_HOME` names, or where toolkits usually are.
+    /// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of toolkits.
     pub fn find() -> Option<Sanitizer> {
         let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
         let homes = named.map(PathBuf::from).chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
@@ -32,14 +33,14 @@ impl Sanitizer {
             .map(|path| Sanitizer { path })
     }
 
-    /// The words before those of the program that it watches.
+    /// The command line that comes before that of the watched program.
     pub fn command(&self, tool: Tool, log: &Path) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.path.clone().into(), "--tool".into(), tool.name().into()];
         command.extend(["--target-processes", "all", "--print-limit", "1000"].map(OsString::from));
-        // The worker tells of its own failures.
+        // The worker reports the errors of its own calls.
         command.extend(["--report-api-errors", "no"].map(OsString::from));
         if tool == Tool::Memcheck {
-            // Between two buffers, so that the end of one is not the beginning of the next.
+            // Space between two buffers, so that an access past the end of one does not reach the next.
             command.extend(["--padding", "512"].map(OsString::from));
         }
         command.push("--log-file".into());
@@ -50,7 +51,7 @@ impl Sanitizer {
 
 const MARK: &str = "=========";
 
-/// One report: its first line, and what is said of it.
+/// One record of the report: its first line, and the lines below it.
 struct SanitizerRecord<'a> {
     headline: &'a str,
     details: Vec<&'a str>,
@@ -78,19 +79,19 @@ pub fn read(log: &str) -> ToolReport {
     if !summary && unfinished.is_none() {
         unfinished = Some("compute-sanitizer wrote no summary".to_owned());
     }
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     let mut findings = Vec::new();
     for finding in records.iter().map(SanitizerRecord::finding) {
-        // One place is wrong once, however many threads come by; who they are is said of the first.
+        // A mistake at one place is shown once, with the first thread that made it.
         let what = finding.what.split(": thread (").next().unwrap_or_default().to_owned();
-        if told.insert((finding.place.clone(), what)) {
+        if shown.insert((finding.place.clone(), what)) {
             findings.push(finding);
         }
     }
     ToolReport { findings, unfinished }
 }
 
-/// Whether this is the first line of a report.
+/// Returns whether this is the first line of a record.
 fn begins(words: &str) -> bool {
     let words = words.strip_prefix("Error: ").or_else(|| words.strip_prefix("ERROR: ")).unwrap_or(words);
     let words = words.strip_prefix("Warning: ").unwrap_or(words);
@@ -116,8 +117,8 @@ impl SanitizerRecord<'_> {
         }
     }
 
-    /// `Invalid __global__ write of size 4 bytes`, then `at kernel()+0x10 in kernel.cu:6`, `by thread (0,0,0) in block (0,0,0)`
-    /// and perhaps further lines on the address.
+    /// Reads a record like `Invalid __global__ write of size 4 bytes`, `at kernel()+0x10 in kernel.cu:6`, `by thread
+    /// (0,0,0) in block (0,0,0)`, and perhaps further lines about the address.
     fn access(&self) -> ToolFinding {
         let places: Vec<SourceLine> = self
             .details
@@ -137,11 +138,11 @@ impl SanitizerRecord<'_> {
         ToolFinding { place: own(&places), what }
     }
 
-    /// `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and Read access at … in kernel.cu:51 [508 hazards]` for each
-    /// access that races with it.
+    /// Reads a record like `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and Read access at … in
+    /// kernel.cu:51 [508 hazards]` for each access that races with it.
     fn race(&self, access: &str) -> ToolFinding {
         let kind = |text: &str| text.split(" access").next().unwrap_or("").trim().to_lowercase();
-        // A place that does not fit in a line stands on the next one.
+        // A place that does not fit in its line is on the next one.
         let all = std::iter::once(access).chain(self.details.iter().copied());
         let mut sides: Vec<String> = Vec::new();
         for text in all {
@@ -170,13 +171,13 @@ impl SanitizerRecord<'_> {
     }
 }
 
-/// The user's own place: an access inside one of the toolkit's functions is told at the call.
+/// The innermost place in the user's own source: an access inside a function of the toolkit counts for its caller.
 fn own(places: &[SourceLine]) -> Option<SourceLine> {
     let own = |place: &&SourceLine| super::symbolize::is_users(&place.file) && !place.file.ends_with(".hpp");
     places.iter().find(own).or(places.first()).cloned()
 }
 
-/// The `file:12` after the last ` in `; an older release goes on with `:function`.
+/// Reads the `file:12` after the last ` in `. Older releases add `:function`.
 fn place(text: &str) -> Option<SourceLine> {
     let (_, place) = text.rsplit_once(" in ")?;
     let place = place.split(" [").next()?.trim();
@@ -198,8 +199,8 @@ fn place(text: &str) -> Option<SourceLine> {
 mod tests {
     use super::*;
 
-    /// A report to `file:line what` for each finding.
-    fn told(log: &str) -> Vec<String> {
+    /// The findings of a report, as `file:line what`.
+    fn shown(log: &str) -> Vec<String> {
         let line = |f: ToolFinding| match f.place {
             Some(place) => format!("{}:{} {}", place.file, place.line, f.what),
             None => f.what,
@@ -226,7 +227,7 @@ mod tests {
 ";
         let wanted = "/cache/snapshots/.tmp1/kernel.cu:6 Invalid __global__ write of size 4 bytes: thread (5,0,0) in block \
                       (3,0,0), is 1 bytes after the nearest allocation";
-        assert_eq!(told(log), [wanted]);
+        assert_eq!(shown(log), [wanted]);
         assert_eq!(read(log).unfinished, None);
     }
 
@@ -242,7 +243,7 @@ mod tests {
 ";
         let wanted =
             "kernel.cu:41 a write of shared memory races with a read at line 51 and a write at line 52";
-        assert_eq!(told(log), [wanted]);
+        assert_eq!(shown(log), [wanted]);
         assert_eq!(read(log).unfinished, None);
     }
 
@@ -259,7 +260,7 @@ mod tests {
 ========= ERROR SUMMARY: 2 errors
 ";
         assert_eq!(
-            told(log),
+            shown(log),
             [
                 "/a/kernel.cu:41 Uninitialized __global__ memory read of size 4 bytes: thread (16,0,0) in block (0,0,0)",
                 "kernel.cu:12 Barrier error detected. Divergent thread(s) in block: thread (0,0,0) in block (0,0,0)",

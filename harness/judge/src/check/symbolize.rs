@@ -1,4 +1,4 @@
-//! Addresses in an image as places in the user's source.
+//! Source lines of addresses in an image of the cpu device.
 
 use super::SourceLine;
 use crate::outcome::Stop;
@@ -7,8 +7,9 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// The place of each address, given from the image's beginning: of the functions inlined there the innermost that is the
-/// user's own. By binutils' `addr2line`, which is wherever a C++ compiler can link.
+/// Returns the source line of each address, counted from the image's beginning. If functions are inlined there, it is
+/// the innermost line in the user's own source. Runs binutils' `addr2line`, which is present wherever a C++ compiler
+/// can link.
 pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>, Stop> {
     if addresses.is_empty() {
         return Ok(HashMap::new());
@@ -20,7 +21,7 @@ pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLin
     Ok(read(&String::from_utf8_lossy(&output.stdout), &here))
 }
 
-/// Whether the program is here.
+/// Returns an error with what to install, if `addr2line` is missing.
 pub fn program() -> Result<(), Stop> {
     Command::new("addr2line").arg("--version").output().map(drop).map_err(lacking)
 }
@@ -39,7 +40,7 @@ fn read(text: &str, here: &Path) -> HashMap<u64, SourceLine> {
             address = u64::from_str_radix(number.trim(), 16).unwrap_or(0);
             continue;
         }
-        // `/folder/kernel.cu:12 (discriminator 3)`
+        // The form is `/folder/kernel.cu:12 (discriminator 3)`.
         let place = line.split(" (").next().unwrap_or(line);
         let Some((file, row)) = place.rsplit_once(':') else { continue };
         let Ok(row) = row.parse() else { continue };
@@ -54,6 +55,7 @@ fn read(text: &str, here: &Path) -> HashMap<u64, SourceLine> {
     }
     places
 }
+/// Returns whether a file is the user's own: neither one of the lab's headers nor a system header.
 
 pub fn is_users(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_function_of_the_users_names_the_place() {
+    fn the_place_is_the_innermost_line_of_the_users_source() {
         let text = "0x0000000000001234\n/cache/cpu-1/lab_cpu/memory.h:9\n/here/lab.h:80\n/here/kernels/a/kernel.cu:12 \
                     (discriminator 2)\n/here/kernels/a/kernel.cu:40\n0x0000000000000010\n??:0\n";
         let places = read(text, Path::new("/here"));

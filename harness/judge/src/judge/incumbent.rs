@@ -6,7 +6,7 @@
 //! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
 
 use super::kernel_builder::KernelBuilder;
-use super::run::JudgeRun;
+use super::run_environment::RunEnvironment;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
@@ -67,14 +67,14 @@ impl IncumbentState {
     /// is kept for [`IncumbentState::caveat`].
     pub fn set_up(
         &mut self,
-        run: &JudgeRun,
+        env: &RunEnvironment,
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
         needs: &BuildNeeds,
         out: &mut Writer,
     ) -> Option<Incumbent> {
         let starting = self.take_starting()?;
-        match set_up(*starting, run, problem, builder, needs, out) {
+        match set_up(*starting, env, problem, builder, needs, out) {
             Ok(incumbent) => Some(incumbent),
             Err(stop) => {
                 *self = IncumbentState::Failed(stop.to_string());
@@ -110,7 +110,7 @@ pub fn no_comparison(reason: &str) -> String {
 
 fn set_up(
     starting: StartingWorker,
-    run: &JudgeRun,
+    env: &RunEnvironment,
     problem: &mut dyn Problem,
     builder: &mut KernelBuilder,
     needs: &BuildNeeds,
@@ -120,7 +120,7 @@ fn set_up(
     let mut worker = starting.ready()?;
     let module = worker.load(&image.path)?;
     let timed =
-        run.with_context(builder, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
+        env.with_context(builder, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
     let mut incumbent = Incumbent { image: Some(image.path), ..Incumbent::new(worker, timed) };
     incumbent.turn(0).map_err(Stop::Lab)?;
     match incumbent.timed.check(&mut incumbent.worker, &mut incumbent.discarded)? {

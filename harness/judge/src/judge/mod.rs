@@ -3,16 +3,18 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | [`run`] | one run from the first line to the verdict |
-//! | [`checking`] | `lab check`: the kernel under each tool |
-//! | [`probing`] | `lab probe`: what the device can do |
-//! | [`standby`] | a judge that is started before its run |
-//! | [`incumbent`] | the kernel in HEAD, ready to be timed beside the candidate |
-//! | [`measuring`] | the timed launches and the verdict on speed |
-//! | [`kernel_builder`] | what the compiler process is asked to build |
-//! | [`kernel_snapshot`] | the copy of kernel.cu that is judged |
-//! | [`device_access`] | waiting until the GPU is free |
-//! | [`processes`] | starting the children, the cache folder |
+//! | `run` | one run from the first line to the verdict |
+//! | `run_environment` | what stays the same for a whole run |
+//! | `checking` | `lab check`: the kernel under each tool |
+//! | `probing` | `lab probe`: what the device can do |
+//! | `standby` | a judge that is started before its run |
+//! | `start_signal` | the signal that such a judge waits for |
+//! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
+//! | `measuring` | the timed launches and the verdict on speed |
+//! | `kernel_builder` | what the compiler process is asked to build |
+//! | `kernel_snapshot` | the copy of kernel.cu that is judged |
+//! | `device_access` | waiting until the GPU is free |
+//! | `processes` | starting the children, the cache folder |
 
 mod checking;
 mod device_access;
@@ -23,7 +25,9 @@ mod measuring;
 pub mod probing;
 mod processes;
 mod run;
+mod run_environment;
 mod standby;
+mod start_signal;
 #[cfg(test)]
 mod wavegru_tests;
 

@@ -4,8 +4,8 @@
 use super::device_access::DeviceAccess;
 use super::kernel_builder::KernelBuilder;
 use super::processes::{arch, cache_dir, start_compiler, start_worker};
-use super::run::JudgeRun;
-use super::standby::StartSignal;
+use super::run_environment::RunEnvironment;
+use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
@@ -24,15 +24,15 @@ use std::path::Path;
 /// Returns `None` on the emulated device, if another run uses the device, if the start signal arrives, and if the probe fails or
 /// is disturbed. The last two are written as log text. A later judge then probes again; only the bounds of this run are missing.
 pub(super) fn probe_ahead(
-    run: &JudgeRun,
+    env: &RunEnvironment,
     builder: &mut KernelBuilder,
     out: &mut Writer,
     start: &mut StartSignal,
 ) -> Result<Option<DeviceFigures>, Stop> {
-    if run.device.emulated || start.received() {
+    if env.device.emulated || start.received() {
         return Ok(None);
     }
-    match try_probe_ahead(run, builder, start) {
+    match try_probe_ahead(env, builder, start) {
         Ok(Ok(figures)) => Ok(figures),
         Ok(Err(disturbed)) => {
             out.text(&format!(
@@ -49,20 +49,20 @@ pub(super) fn probe_ahead(
 
 /// The figures, or what disturbed the probe.
 fn try_probe_ahead(
-    run: &JudgeRun,
+    env: &RunEnvironment,
     builder: &mut KernelBuilder,
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
-    let Some(_access) = run.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
-    let mut worker = start_worker(run.options, run.target, run.sink)?.ready()?;
-    run.telemetry.start();
-    let figures = build_and_measure(builder, &mut worker, run.cache_dir, &mut || start.received());
-    let disturbed = disturbances(&run.telemetry);
+    let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
+    let mut worker = start_worker(env.options, env.target, env.sink)?.ready()?;
+    env.telemetry.start();
+    let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || start.received());
+    let disturbed = disturbances(&env.telemetry);
     let Some(figures) = figures? else { return Ok(Ok(None)) };
     if !disturbed.is_empty() {
         return Ok(Err(disturbed.join("; ")));
     }
-    store(run.cache_dir, run.device, &figures)?;
+    store(env.cache_dir, env.device, &figures)?;
     Ok(Ok(Some(figures)))
 }
 

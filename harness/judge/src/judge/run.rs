@@ -10,20 +10,19 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
 use super::probing;
 use super::processes::{arch, cache_dir, start_compiler, start_worker};
-use super::standby::StartSignal;
+use super::run_environment::RunEnvironment;
+use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::probe::{self, DeviceFigures};
-use crate::problem::{self, BuildNeeds, Problem, ProblemContext};
+use crate::probe;
+use crate::problem::{self, BuildNeeds, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{LaunchShape, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
-use lab_protocol::Target;
 use lab_protocol::report::{Stage, Writer};
 use std::io;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
@@ -61,7 +60,8 @@ pub fn run(
     let access = DeviceAccess::of(&device, &cache_dir);
     let (device, cache_dir) = (&device, &*cache_dir);
     let figures = probe::load(cache_dir, device);
-    let mut run = JudgeRun { options, sink, target, device, cache_dir, seed, telemetry, access, figures };
+    let mut env =
+        RunEnvironment { options, sink, target, device, cache_dir, seed, telemetry, access, figures };
     let problem = &mut *problem;
     if options.held_out {
         problem.use_held_out_inputs(seed)?;
@@ -73,18 +73,18 @@ pub fn run(
         if !start.received() {
             builder.warm_up(&needs)?;
         }
-        run.prepare(problem, &mut builder, out, &mut worker)?;
-        run.draw_ahead(problem, &mut builder, out, start)?;
+        env.prepare(problem, &mut builder, out, &mut worker)?;
+        env.draw_ahead(problem, &mut builder, out, start)?;
         if problem.can_set_up_early() {
-            let _access = run.access.wait_while_idle(|| start.received());
+            let _access = env.access.wait_while_idle(|| start.received());
             if !start.received() {
-                incumbent = incumbent_state.set_up(&run, problem, &mut builder, &needs, out);
+                incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
             }
         }
-        if run.figures.is_none() {
-            run.figures = probing::probe_ahead(&run, &mut builder, out, start)?;
+        if env.figures.is_none() {
+            env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
         }
-        run.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
+        env.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
         start.wait();
         sink.clock.restart();
         if !(worker.is_alive() && builder.compiler.is_alive()) {
@@ -94,14 +94,14 @@ pub fn run(
         out.stage(Stage::Build)?;
     }
     let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
-    let built = run.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
+    let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
     let image = builder.write_build(built, out)?;
     if !on_standby {
-        run.prepare(problem, &mut builder, out, &mut worker)?;
+        env.prepare(problem, &mut builder, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    let verdict = run.verify(problem, &mut builder, out, &mut worker, module)?;
+    let verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
     if let Some(launched) = worker.launch_shape() {
         write_launch(&launched, out)?;
     }
@@ -110,14 +110,14 @@ pub fn run(
     }
     out.stage(Stage::Measure)?;
     if incumbent.is_none() {
-        let _access = run.access.wait(DeviceUse::Launching, out)?;
-        incumbent = incumbent_state.set_up(&run, problem, &mut builder, &needs, out);
+        let _access = env.access.wait(DeviceUse::Launching, out)?;
+        incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
     }
     if let Some(caveat) = incumbent_state.caveat() {
         out.caveat(caveat)?;
     }
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-    run.measure(candidate, &mut builder, out, &mut incumbent)
+    env.measure(candidate, &mut builder, out, &mut incumbent)
 }
 
 /// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.
@@ -154,22 +154,7 @@ fn random_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 
-/// What stays the same for a whole run.
-pub struct JudgeRun<'a> {
-    pub options: &'a JudgeOptions,
-    pub sink: &'a SharedSink,
-    pub target: Target,
-    pub device: &'a DeviceInfo,
-    pub cache_dir: &'a Path,
-    /// What inputs, start states and launch orders are drawn from.
-    pub seed: u64,
-    pub telemetry: TelemetryMonitor,
-    pub access: DeviceAccess,
-    /// What the device can do; `None` if it was not probed.
-    pub figures: Option<DeviceFigures>,
-}
-
-impl JudgeRun<'_> {
+impl RunEnvironment<'_> {
     fn prepare(
         &self,
         problem: &mut dyn Problem,
@@ -268,24 +253,6 @@ impl JudgeRun<'_> {
             let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
             self.telemetry.write(cx.out)?;
             Ok(verdict)
-        })
-    }
-
-    /// Calls `act` with what a problem may use.
-    pub fn with_context<T>(
-        &self,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-        act: impl FnOnce(&mut ProblemContext) -> T,
-    ) -> T {
-        act(&mut ProblemContext {
-            device: self.device,
-            figures: self.figures,
-            cache_dir: self.cache_dir,
-            seed: self.seed,
-            out,
-            spawn_worker: &mut || start_worker(self.options, self.target, self.sink)?.ready(),
-            build: &mut |source, header| builder.reference(source, header),
         })
     }
 }

@@ -5,13 +5,14 @@
 //! The judge ends at the end of stdin. If something fails before the signal, the judge ends without a word: the run that it was
 //! meant for starts a fresh judge, which fails in the same way and says why.
 
+use super::start_signal::StartSignal;
 use super::{run, write_verdict};
 use crate::options::JudgeOptions;
 use crate::process::lifetime;
 use crate::sink::{HeldSink, SharedSink};
 use lab_protocol::Exit;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 
 /// Prepares, waits for the start signal, judges.
 pub fn judge(
@@ -29,7 +30,7 @@ pub fn judge(
     if listener.is_err() {
         return Exit::Crashed;
     }
-    let mut start = StartSignal { receiver, received: false };
+    let mut start = StartSignal::new(receiver);
     let verdict = run::run(options, &sink, Some(&mut start));
     if held.discard() {
         return Exit::Crashed;
@@ -48,26 +49,5 @@ fn listen(stdin: impl Read, held: &HeldSink, sender: &Sender<()>) {
             let _ = sender.send(());
         }
         Ok(_) | Err(_) => lifetime::kill_children_and_exit(),
-    }
-}
-
-/// The signal to judge.
-pub struct StartSignal {
-    receiver: Receiver<()>,
-    received: bool,
-}
-
-impl StartSignal {
-    /// Returns whether the signal has arrived.
-    pub fn received(&mut self) -> bool {
-        self.received |= self.receiver.try_recv().is_ok();
-        self.received
-    }
-
-    /// Returns when the signal has arrived. At the end of stdin the process ends instead.
-    pub fn wait(&mut self) {
-        if !self.received {
-            self.received = self.receiver.recv().is_ok();
-        }
     }
 }

@@ -1,26 +1,27 @@
 //! The centre of a few numbers, and a 95 % interval for it.
 //!
-//! Below [`TRIMMED_FROM`] numbers it is the mean with Student's interval (Student, The Probable Error
-//! of a Mean, Biometrika 6, 1908). From there on it is the mean without the lowest and the highest
-//! fifth, with the interval of J. W. Tukey and D. H. McLaughlin (Less Vulnerable Confidence and
-//! Significance Procedures for Location Based on a Single Sample: Trimming/Winsorization 1, Sankhyā A
-//! 25, 1963; R. R. Wilcox, Introduction to Robust Estimation and Hypothesis Testing, 4.3): Student's
-//! too, from the winsorized deviation, with a degree of freedom for each number that is left. A launch
-//! that something else on the machine held up then moves neither.
+//! Of fewer than 10 numbers the centre is the mean, with Student's interval (Student, The Probable Error of a Mean,
+//! Biometrika 6, 1908). From 10 numbers on it is the mean without the lowest and the highest fifth, with the interval
+//! of J. W. Tukey and D. H. McLaughlin (Less Vulnerable Confidence and Significance Procedures for Location Based on
+//! a Single Sample: Trimming/Winsorization 1, Sankhyā A 25, 1963; R. R. Wilcox, Introduction to Robust Estimation and
+//! Hypothesis Testing, 4.3). That is Student's interval too, from the winsorized deviation and with one degree of
+//! freedom for each number that is kept. So a launch that something else held up moves neither centre nor interval.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::sync::OnceLock;
 
-/// Of fewer numbers none is left out: an interval from three degrees of freedom would be wider for it.
+/// From this many numbers on the outermost are left out. With fewer, the interval from three degrees of freedom would
+/// be wider for it.
 const TRIMMED_FROM: usize = 10;
 
 /// The part that is left out at either end.
 const TRIM: f64 = 0.2;
 
-/// On either side 2.5 % lie outside the interval.
+/// 2.5 % lie outside the interval on either side.
 const UPPER: f64 = 0.975;
 
-/// A centre and half the length of its 95 % interval; infinite of a single number.
+/// A centre and half the width of its 95 % interval, which is infinite for a single number. Both in the unit of the
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
     pub value: f64,
@@ -28,16 +29,18 @@ pub struct Centre {
 }
 
 impl Centre {
+    /// The lower end of the interval.
     pub fn low(&self) -> f64 {
         self.value - self.half_width
     }
 
+    /// The upper end of the interval.
     pub fn high(&self) -> f64 {
         self.value + self.half_width
     }
 }
 
-/// `None` of no number, or where one is infinite or NaN.
+/// Returns the centre; `None` without a number, or if one is infinite or NaN.
 pub fn centre(values: &[f64]) -> Option<Centre> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
@@ -50,7 +53,7 @@ pub fn centre(values: &[f64]) -> Option<Centre> {
     let value = mean(kept);
     let Some(t) = student(kept.len() - 1) else { return Some(Centre { value, half_width: f64::INFINITY }) };
 
-    // Winsorized: what was left out counts like the outermost that was kept.
+    // Winsorized: each number that was left out counts like the outermost one that was kept.
     let (low, high) = (kept[0], kept[kept.len() - 1]);
     let winsorized: Vec<f64> = sorted.iter().map(|v| v.clamp(low, high)).collect();
     let about = mean(&winsorized);
@@ -63,8 +66,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many
-/// steps, and it is asked for after every block: those of the first degrees are kept.
+/// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many steps, and it
+/// is needed after every block, so the first ones are kept.
 fn student(degrees: usize) -> Option<f64> {
     static KEPT: [OnceLock<f64>; 1024] = [const { OnceLock::new() }; 1024];
     let t = StudentsT::new(0.0, 1.0, degrees as f64).ok()?;
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_few_numbers_have_students_interval() {
-        // Mean 2, deviation 1, t = 4.303: half of it is 4.303 / √3.
+        // Mean 2, deviation 1, t = 4.303: half of the interval is 4.303 / √3.
         let centre = centre(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!(centre.value, 2.0);
         assert!((centre.half_width - 4.3027 / 3f64.sqrt()).abs() < 1e-3);
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn many_numbers_are_trimmed() {
-        // Of 1 to 10 there remain 3 to 8. Winsorized: 3, 3, 3, 4, … 8, 8, 8; variance 42.5 / 9; t(5) = 2.571.
+        // Of 1 to 10, 3 to 8 are kept. Winsorized: 3, 3, 3, 4, … 8, 8, 8; variance 42.5 / 9; t(5) = 2.571.
         let ten: Vec<f64> = (1..=10).map(f64::from).collect();
         let calm = centre(&ten).unwrap();
         assert_eq!(calm.value, 5.5);

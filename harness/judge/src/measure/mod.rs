@@ -1,28 +1,36 @@
-//! Statistics of timings: median, spread, confidence interval; and of two kernels in turns ([`abba`]).
+//! Statistics of times: median, spread, confidence interval; and two kernels timed in turns ([`abba`]).
 //!
-//! From six timings on the interval needs no assumption on how times are distributed: between two
-//! order statistics the true median lies with a probability that only the binomial distribution
-//! decides (W. J. Conover, Practical Nonparametric Statistics, 3rd ed., 3.2; G. J. Hahn and W. Q.
-//! Meeker, Statistical Intervals, 5.2). With fewer there is none without an assumption: theirs is
-//! Student's, of their logarithms ([`centre`]).
+//! From six times on, the interval assumes nothing about how the times are distributed: the true median lies between
+//! two order statistics with a probability that only the binomial distribution decides (W. J. Conover, Practical
+//! Nonparametric Statistics, 3rd ed., 3.2; G. J. Hahn and W. Q. Meeker, Statistical Intervals, 5.2). With fewer times
+//! there is no such interval; then it is Student's interval of their logarithms ([`centre`](mod@centre)).
 
 pub mod abba;
 pub mod centre;
 pub mod plan;
 
-/// A set of timings, summed up.
+/// The summary of a set of times, in the unit of the times.
+///
+/// ```
+/// use lab_judge::measure::summarise;
+///
+/// let summary = summarise(&[1.0, 2.0, 3.0, 4.0, 5000.0]).unwrap();
+/// assert_eq!((summary.n, summary.median, summary.mad), (5, 3.0, 1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimingSummary {
+    /// The number of times.
     pub n: usize,
+    /// The median.
     pub median: f64,
     /// Median of the absolute deviations from the median.
     pub mad: f64,
-    /// The ends of an interval that holds the true median with a probability of at least 95 %;
-    /// `None` of a single timing.
+    /// The ends of an interval that holds the true median with a probability of at least 95 %; `None` for a single
+    /// time.
     pub interval: Option<(f64, f64)>,
 }
 
-/// `None` without any timing, or where one is no number.
+/// Summarises times; `None` without one, or if one is not finite.
 pub fn summarise(times: &[f64]) -> Option<TimingSummary> {
     if times.is_empty() || times.iter().any(|t| !t.is_finite()) {
         return None;
@@ -32,21 +40,20 @@ pub fn summarise(times: &[f64]) -> Option<TimingSummary> {
     let mad = middle(&self::sorted(sorted.iter().map(|t| (t - median).abs())));
     let interval = match interval_rank(sorted.len()) {
         Some(k) => Some((sorted[k], sorted[sorted.len() - 1 - k])),
-        None => few(&sorted),
+        None => interval_of_few(&sorted),
     };
     Some(TimingSummary { n: sorted.len(), median, mad, interval })
 }
 
-/// Of fewer than six: Student's interval of the logarithms. The median lies in it: it is never
-/// farther from the mean than the standard deviation is long, and with five or fewer Student's half
-/// width is longer.
-fn few(times: &[f64]) -> Option<(f64, f64)> {
+/// Student's interval of the logarithms, for fewer than six times. It contains the median: the median is never
+/// farther from the mean than one standard deviation, and Student's half width for five or fewer is longer than that.
+fn interval_of_few(times: &[f64]) -> Option<(f64, f64)> {
     let logs: Vec<f64> = times.iter().map(|t| t.ln()).collect();
     let centre = centre::centre(&logs).filter(|c| c.half_width.is_finite())?;
     Some((centre.low().exp(), centre.high().exp()))
 }
 
-/// The geometric mean of positive numbers; `None` of none.
+/// Returns the geometric mean of positive numbers; `None` without one.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (n, sum) = values.into_iter().fold((0u32, 0.0), |(n, sum), v| (n + 1, sum + v.ln()));
     (n > 0).then(|| (sum / f64::from(n)).exp())
@@ -63,11 +70,11 @@ fn middle(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[half] } else { (sorted[half - 1] + sorted[half]) / 2.0 }
 }
 
-/// The largest `k` for which the k-th smallest and the k-th largest of `n` (from 0) enclose the
-/// median with at least 95 %: at most 2.5 % may lie on either side, so P[Bin(n, ½) ≤ k] ≤ 0.025.
+/// The largest `k` for which the k-th smallest and the k-th largest of `n` numbers (counted from 0) enclose the
+/// median with at least 95 %. At most 2.5 % may lie on either side, so P[Bin(n, ½) ≤ k] ≤ 0.025.
 fn interval_rank(n: usize) -> Option<usize> {
     const SIDE: f64 = 0.025;
-    // ln C(n, k) − n ln 2, so that a large n does not underflow.
+    // The logarithm ln C(n, k) − n ln 2, so that a large n does not underflow.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
     let mut below = 0.0;
     let mut rank = None;
@@ -109,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_summary() {
+    fn a_value_that_is_not_finite_has_no_summary() {
         assert_eq!(summarise(&[]), None);
         assert_eq!(summarise(&[1.0, f64::NAN]), None);
     }
@@ -135,7 +142,7 @@ mod tests {
             prop_assert_eq!(sum.n, times.len());
             prop_assert_eq!(sum.interval.is_some(), times.len() >= 2);
             if let Some((low, high)) = sum.interval {
-                // In logarithms and back again the last digits may differ.
+                // In logarithms and back again, the last digits may differ.
                 let slack = 1e-9 * sum.median;
                 prop_assert!(low <= sum.median + slack && sum.median - slack <= high);
             }

@@ -1,38 +1,49 @@
-//! How long is measured: a budget of time on save, the full discipline for `lab measure`.
+//! How long to measure: a budget of time on save, a number of trials and launches for `lab measure`.
 
 use std::time::Duration;
 
-/// No interval is worth a verdict with fewer blocks.
+/// Fewer ABBA blocks than this give no verdict.
 pub const LEAST_BLOCKS: usize = 3;
 
-/// So many budgets are spent, at most, until there are [`LEAST_BLOCKS`].
+/// How many budgets may be spent until there are [`LEAST_BLOCKS`].
 const PATIENCE: u32 = 8;
 
-/// What the settings ask for.
+/// How long to measure, from the settings.
+///
+/// ```
+/// use lab_judge::measure::plan::Plan;
+/// use std::time::Duration;
+///
+/// let plan = Plan::default();
+/// assert_eq!(plan.budget, Duration::from_millis(250));
+/// // After three blocks with a narrow interval a save is measured long enough.
+/// assert!(!plan.goes_on(3, 0.002, Duration::from_millis(10)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Time that the timed launches may take.
     pub budget: Duration,
-    /// A ratio is told from 1 only where its interval lies wholly beyond 1 ± this.
+    /// Two speeds are the same unless the interval of their ratio lies wholly beyond 1 ± this.
     pub same_within: f64,
-    /// Half the length of the interval, of the ratio's logarithm, that is narrow enough.
+    /// Half the width of the interval of the ratio's logarithm that is narrow enough.
     pub half_width: f64,
-    /// `None` on save: the budget and the width decide. Else so many, and the budget is a limit.
+    /// `None` on save: the budget and the width decide. Otherwise as many launches as this says, and the budget is a
+    /// limit.
     pub trials: Option<Trials>,
 }
 
-/// The full discipline.
+/// How many launches `lab measure` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trials {
-    /// Untimed launches at the beginning of each process of the candidate's.
+    /// Untimed launches at the beginning of each process of the candidate.
     pub warm_up: usize,
     /// Timed launches of the candidate in a trial.
     pub iterations: usize,
-    /// Each begins with a process of its own for the candidate.
+    /// Trials. Each begins with a new process of the candidate.
     pub trials: usize,
 }
 
-/// One launch lets a fresh process load what it loads late.
+/// One launch, in which a new process loads what it loads lazily.
 const WARM_UP_ON_SAVE: usize = 1;
 
 impl Default for Plan {
@@ -41,23 +52,25 @@ impl Default for Plan {
     }
 }
 
+/// Untimed launches at the beginning of each process.
 impl Plan {
     pub fn warm_up(&self) -> usize {
         self.trials.map_or(WARM_UP_ON_SAVE, |t| t.warm_up)
     }
 
-    /// Quads in a trial, and trials.
+    /// ABBA blocks in a trial, and trials.
     pub fn shape(&self) -> (usize, usize) {
-        // A block holds two launches of the candidate.
+        // A block has two launches of the candidate.
         self.trials.map_or((usize::MAX, 1), |t| (t.iterations.div_ceil(2).max(1), t.trials.max(1)))
     }
 
-    /// Whether a trial goes on after so many blocks.
+    /// Returns whether a trial goes on after so many blocks, with this half width of the interval and this time
+    /// spent.
     ///
-    /// The rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
-    /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): until the
-    /// interval is narrow enough. It takes the interval's width and nothing else of what was measured,
-    /// neither its sign nor its place, so that it cannot favour an outcome.
+    /// On save this is the rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
+    /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): go on until the interval is
+    /// narrow enough. The rule looks only at the interval's width, and not at its sign or place, so that it favours
+    /// no outcome.
     pub fn goes_on(&self, blocks: usize, half_width: f64, spent: Duration) -> bool {
         match self.trials {
             Some(_) => blocks < self.shape().0 && spent < self.budget,
@@ -66,7 +79,8 @@ impl Plan {
         }
     }
 
-    /// Where a single launch takes longer, it is the only one.
+    /// The longest time for a measurement that has no verdict yet. If a single launch takes longer, it is the only
+    /// one.
     pub fn patience(&self) -> Duration {
         match self.trials {
             Some(_) => self.budget,

@@ -1,10 +1,11 @@
-//! What a launch cannot take less than, and what it could take, from a device's [`DeviceFigures`].
+//! The least time that a launch can take, and the time that it could take, from a device's [`DeviceFigures`].
 //!
-//! The *floor* is a hard bound: a time below it is an artefact (work left out, a clock that lies), never a fast kernel.
-//! So every rate in it is above the best one measured, by a factor that is said at its constant, and it counts only
-//! what no kernel can avoid. The *estimate* is what a good implementation of the stated algorithm takes: the roofline
-//! of memory and arithmetic (S. Williams, A. Waterman, D. Patterson: Roofline, CACM 52(4), 2009), plus the launch,
-//! plus the exchanges that must follow one another. It is no bound: an algorithm with fewer exchanges beats it.
+//! The *floor* is a hard bound: a time below it is an error of the measurement (work left out, a clock that is
+//! wrong), never a fast kernel. So each rate in it is above the best one measured, by a margin that is explained at
+//! its constant, and it counts only what no kernel can avoid. The *estimate* is what a good implementation of the
+//! stated algorithm takes: the roofline of memory and arithmetic (S. Williams, A. Waterman, D. Patterson: Roofline,
+//! CACM 52(4), 2009), plus the launch, plus the exchanges that must follow one another. It is not a bound: an
+//! algorithm with fewer exchanges can be faster.
 
 use super::DeviceFigures;
 use crate::measure::geometric_mean;
@@ -13,56 +14,63 @@ use lab_protocol::report::Writer;
 use serde::Deserialize;
 use std::io;
 
-/// A copy runs at 80 to 92 % of what the memory is specified for, so no kernel reads 1.25 times as fast.
+/// A copy reaches 80 to 92 % of the specified memory bandwidth, so no kernel reads 1.25 times as fast.
 const MEMORY_MARGIN: f64 = 1.25;
 
-/// The reads of the probe come near the L2 cache's width; writes and another mix of lines can gain a little.
+/// The reads of the probe come near the bandwidth of the L2 cache; writes and other access patterns can gain a
+/// little.
 const L2_MARGIN: f64 = 1.5;
 
-/// `mma.sync` reaches 0.6 of what Hopper's `wgmma` does, and f8 runs at twice the rate of f16: 3.3 together.
+/// `mma.sync` reaches 0.6 of Hopper's `wgmma`, and f8 runs at twice the rate of f16: a factor of 3.3 together.
 const TENSOR_MARGIN: f64 = 4.0;
 
-/// The cache slice nearest to a multiprocessor answers sooner than the probe's average over all of them.
+/// The slice of the cache that is nearest to a multiprocessor answers sooner than the average over all slices.
 const NEAREST_SLICE: f64 = 0.5;
 
-/// Whether the L2 cache may hold a launch's inputs when it begins.
+/// Whether the inputs of a launch may be in the L2 cache when it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// Something else was in the cache before.
+pub enum CacheState {
+    /// Other data was in the cache before.
     Cold,
     /// The launch before may have left them there.
     #[default]
     Warm,
 }
 
-/// What a launch must do. Bytes and operations of one launch.
+/// What one launch must do. Bytes, and operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// What is launched, where there are several.
+    /// Which launch this is, if there are several.
+    /// Bytes that must be read.
     pub label: String,
     pub reads: f64,
+    /// Bytes that must be written.
     pub writes: f64,
+    /// Operations that must be computed; a multiply-add is two.
     pub flops: f64,
-    pub cache: Cache,
-    /// Steps that follow one another and each of which needs what another multiprocessor computed: at
+    /// What is in the L2 cache when the launch begins.
+    pub cache: CacheState,
+    /// Steps that follow one another, each of which needs what another multiprocessor computed in the step before: at
     /// least one trip to the L2 cache and back.
     pub steps: f64,
-    /// Dependent exchanges between all multiprocessors that the stated algorithm has in one step.
+    /// Dependent exchanges between all multiprocessors in one step of the stated algorithm.
     pub exchanges: f64,
 }
 
-/// A launch's bounds in seconds.
+/// A launch's bounds, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeBounds {
+    /// No launch takes less.
     pub floor: f64,
-    /// What the floor stands on, as the end of a sentence.
+    /// What the floor follows from, as the end of a sentence.
     pub because: &'static str,
+    /// What a good implementation takes.
     pub estimate: f64,
 }
 
 impl DeviceFigures {
-    /// `l2_bytes`: size of the device's L2 cache.
+    /// The bounds of a launch on a device with an L2 cache of `l2_bytes` bytes.
     pub fn bounds(&self, demand: &Demand, l2_bytes: u64) -> TimeBounds {
         let fastest = self.tensor.unwrap_or(self.fma).max(self.fma);
         let floors = [
@@ -79,24 +87,25 @@ impl DeviceFigures {
         ];
         let (floor, because) = floors.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
         let bytes = demand.reads + demand.writes;
-        let fits = demand.cache == Cache::Warm && bytes <= l2_bytes as f64 / 2.0;
+        let fits = demand.cache == CacheState::Warm && bytes <= l2_bytes as f64 / 2.0;
         let moving = bytes / if fits { self.l2 } else { self.copy };
         let exchanging = demand.steps * demand.exchanges * self.exchange;
         let estimate = self.launch + moving.max(demand.flops / fastest) + exchanging;
         TimeBounds { floor, because, estimate }
     }
 
-    /// Of what passes between chip and memory. Up to an L2 cache of writes may still be in it when the launch ends, and
-    /// as much of the reads where the cache is warm.
+    /// The floor from what passes between chip and memory. Writes up to the size of the L2 cache may still be in it
+    /// when the launch ends. If the cache is warm, as many bytes of the reads may be in it at the beginning.
     fn memory_floor(&self, demand: &Demand, l2_bytes: f64) -> f64 {
-        let kept = if demand.cache == Cache::Warm { l2_bytes } else { 0.0 };
+        let kept = if demand.cache == CacheState::Warm { l2_bytes } else { 0.0 };
         let moved = (demand.reads - kept).max(0.0) + (demand.writes - l2_bytes).max(0.0);
         moved / (self.copy * MEMORY_MARGIN)
     }
 }
 
-/// Holds each launch's time against its bounds: `Fail` where one is an artefact, and `out` was told why. Else
-/// writes the bounds' lines: geometric means over the launches, as of the measures. `seconds`: of each demand's launch.
+/// Compares each launch's time with its floor. Returns `Fail` and writes `first_failure:` if a time is below it.
+/// Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are geometric means over the launches, like
+/// the measures. `seconds` has a time for each demand.
 pub fn judge(
     figures: &DeviceFigures,
     l2_bytes: u64,
@@ -127,8 +136,8 @@ pub fn judge(
 }
 
 impl TimeBounds {
-    /// Why this time of a launch is no measurement; `None` where the device can reach it. `parts`: what
-    /// a launch is told in, as in steps.
+    /// Why this time of a launch cannot be; `None` if the device can reach it. Times are shown for one of `parts`
+    /// parts of the launch, as for one of its steps.
     fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
         let us = |seconds: f64| figure(seconds / parts * 1e6);
         (seconds < self.floor).then(|| {
@@ -142,7 +151,7 @@ impl TimeBounds {
     }
 }
 
-/// The lines, times in seconds. `exchanges`: of a step, where the estimate counts any.
+/// Writes the lines; times in seconds. `exchanges` are those of a step, if the estimate counts any.
 fn write(out: &mut Writer, floor: f64, estimate: f64, exchanges: f64, measured: f64) -> io::Result<()> {
     out.line("floor_us", figure(floor * 1e6))?;
     let counted = if exchanges > 0.0 { format!(" exchanges={exchanges}") } else { String::new() };
@@ -150,7 +159,7 @@ fn write(out: &mut Writer, floor: f64, estimate: f64, exchanges: f64, measured: 
     out.line("of_estimate", format_args!("{:.0}", estimate / measured * 100.0))
 }
 
-/// Four digits, also of what is small.
+/// A number with four significant digits.
 fn figure(value: f64) -> String {
     let digits = if value > 0.0 { (3 - value.log10().floor() as i32).clamp(0, 9) } else { 1 };
     format!("{value:.0$}", digits as usize)
@@ -162,7 +171,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// About those of an H200.
+    /// About the figures of an H200.
     const H200: DeviceFigures = DeviceFigures {
         copy: 4.1e12,
         l2: 5.8e12,
@@ -176,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_large_cold_copy_is_bound_by_memory() {
-        let demand = Demand { reads: 64e6, writes: 64e6, cache: Cache::Cold, ..Demand::default() };
+        let demand = Demand { reads: 64e6, writes: 64e6, cache: CacheState::Cold, ..Demand::default() };
         let bounds = H200.bounds(&demand, L2);
-        // The reads, and the writes that do not fit the cache: 4.8 TB/s take 15.7 µs for them.
+        // The reads, and the writes that do not fit in the cache: at 4.8 TB/s they take 15.7 µs.
         assert!(bounds.floor < (64e6 + 64e6 - 52.4e6) / 4.8e12 && bounds.floor > 12e-6, "{bounds:?}");
         assert!((bounds.estimate - (2.2e-6 + 128e6 / 4.1e12)).abs() < 1e-9);
         assert_eq!(bounds.refusal(33e-6, 1.0), None);
@@ -188,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cache_may_hold_is_not_asked_of_the_memory() {
+    fn bytes_that_a_cache_may_hold_do_not_count_against_the_memory() {
         let demand = Demand { reads: 8e6, writes: 8e6, ..Demand::default() };
         let warm = H200.bounds(&demand, L2);
-        let cold = H200.bounds(&Demand { cache: Cache::Cold, ..demand.clone() }, L2);
+        let cold = H200.bounds(&Demand { cache: CacheState::Cold, ..demand.clone() }, L2);
         assert_eq!(warm.because, "its bytes come through the L2 cache no faster");
         assert!(warm.floor <= cold.floor);
         assert!(warm.estimate < cold.estimate);
@@ -206,19 +215,19 @@ mod tests {
         assert!((step - 0.075e-6).abs() < 1e-9, "{step}");
         let estimate = bounds.estimate / 4096.0;
         assert!((4.8e-6..5.1e-6).contains(&estimate), "{estimate}");
-        // The fastest that is known, and one that computes nothing.
+        // The fastest kernel that is known, and one that computes nothing.
         assert_eq!(bounds.refusal(2.73e-6 * 4096.0, 4096.0), None);
         let words = bounds.refusal(0.05e-6 * 4096.0, 4096.0).unwrap();
         assert!(words.starts_with("0.05000 µs is below the floor of 0.07500 µs"), "{words}");
     }
 
     proptest! {
-        /// Who gets there at all rates measured is never refused, whatever is asked for.
+        /// A time that follows from the measured rates is never refused.
         #[test]
-        fn what_the_device_was_seen_to_do_is_above_the_floor(
+        fn a_time_from_the_measured_rates_is_above_the_floor(
             reads in 0f64..1e9, writes in 0f64..1e9, flops in 0f64..1e12, steps in 0f64..5000.0, cold in any::<bool>(),
         ) {
-            let cache = if cold { Cache::Cold } else { Cache::Warm };
+            let cache = if cold { CacheState::Cold } else { CacheState::Warm };
             let demand = Demand { label: String::new(), reads, writes, flops, steps, cache, exchanges: 1.0 };
             let bounds = H200.bounds(&demand, L2);
             let through_l2 = (reads + writes) / H200.l2;
@@ -247,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_no_device_can_reach_fails_and_is_named() {
+    fn a_time_below_the_floor_fails_and_names_its_launch() {
         let small = Demand { label: "n=1".into(), reads: 4.0, writes: 4.0, ..Demand::default() };
         let large = Demand { label: "n=1000000".into(), reads: 4e9, writes: 4e9, ..Demand::default() };
         let (verdict, text) = judged(&[small.clone(), large.clone()], &[2e-6, 2e-6]);

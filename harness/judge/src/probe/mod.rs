@@ -1,25 +1,23 @@
-//! What a device can do, measured once: the figures that [`bounds`] are made of.
+//! What a device can do, measured once: the figures from which [`bounds`] follow.
 //!
-//! The kernels are in `probe.cu` and run like any other, in a worker of their own. Each figure is the best of several
-//! launches: a disturbance makes a device look slower, never faster. The figures are kept in the cache folder, for one
-//! device, driver and `probe.cu`. Those of the emulated device show that the probe works, and bound nothing.
+//! The kernels are in `probe.cu` and run like any other kernel, in a worker of their own. Each figure is the best of
+//! several launches, because a disturbance makes a device slower and never faster. The figures are stored in the
+//! cache folder, for one device, driver and version of `probe.cu`. The figures of the emulated device only show that
+//! the probe works, and bound nothing.
 
 pub mod bounds;
 mod cache;
+mod measuring;
 
 pub use cache::{load, store};
+pub use measuring::measure;
 
-use crate::outcome::Stop;
-use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::{DeviceInfo, ExecutionOrder};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-/// The kernels' source.
+/// The source of the probe's kernels.
 pub const SOURCE: &str = include_str!("probe.cu");
 
-/// Their `lab_problem.h`.
+/// The probe's `lab_problem.h`.
 pub const HEADER: &str = "\
 #pragma once
 
@@ -29,263 +27,31 @@ struct LabDims {
 };
 ";
 
-/// What a device does at best. Rates a second, times in seconds.
+/// What a device does at best. Rates are per second, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFigures {
-    /// Bytes read and written by a copy that no cache holds, each counted.
+    /// Bytes per second of a copy that no cache can hold. Read and written bytes both count.
     pub copy: f64,
-    /// Bytes read from the L2 cache.
+    /// Bytes per second read from the L2 cache.
     pub l2: f64,
-    /// f32 operations; a multiply-add is two.
+    /// f32 operations per second; a multiply-add is two.
     pub fma: f64,
-    /// f16 operations of the tensor cores by `mma.sync`, where they have it.
+    /// f16 operations per second of the tensor cores with `mma.sync`; `None` without tensor cores.
     pub tensor: Option<f64>,
-    /// From a load to its value, past the first-level cache.
+    /// Time from a load to its value, past the first-level cache.
     pub l2_round_trip: f64,
-    /// Between the events around a kernel that does nothing.
+    /// Time between the events around a kernel that does nothing.
     pub launch: f64,
-    /// 1,024 tagged floats from all multiprocessors to all of them.
+    /// Time to send 1,024 tagged floats from all multiprocessors to all of them.
     pub exchange: f64,
 }
 
 impl DeviceFigures {
-    /// Whether each is a number that a device can have.
+    /// Returns whether every figure is positive and finite.
     fn are_sane(&self) -> bool {
         let all = [self.copy, self.l2, self.fma, self.l2_round_trip, self.launch, self.exchange];
         all.into_iter().chain(self.tensor).all(|figure| figure.is_finite() && figure > 0.0)
     }
-}
-
-/// How much each kernel does: enough that its launch is hidden on a GPU, little enough to test on the cpu device.
-struct ProbeSizes {
-    /// Launches that each figure is the best of.
-    launches: usize,
-    /// Of one side of the copy, and of what is read from L2.
-    copy_bytes: usize,
-    l2_bytes: usize,
-    /// Blocks of the kernels that fill the device, and their threads.
-    grid: u32,
-    block: u32,
-    rounds: u32,
-    /// Lines that are chased through, once each.
-    lines: usize,
-    exchanges: u32,
-    exchange_block: u32,
-}
-
-impl ProbeSizes {
-    fn on(device: &DeviceInfo) -> ProbeSizes {
-        if device.emulated {
-            let block = 32;
-            return ProbeSizes {
-                launches: 1,
-                copy_bytes: 1 << 16,
-                l2_bytes: 1 << 14,
-                grid: 2,
-                block,
-                rounds: 2,
-                lines: 64,
-                exchanges: 3,
-                exchange_block: 64,
-            };
-        }
-        // Two full blocks a multiprocessor; the copy is a whole number of turns of the grid.
-        let (grid, block) = (2 * device.sms, 1024);
-        let turn = grid as usize * block as usize * 4 * 16;
-        let copy_bytes = (8 * device.l2_bytes as usize).max(256 << 20);
-        ProbeSizes {
-            launches: 8,
-            copy_bytes: copy_bytes.next_multiple_of(turn),
-            l2_bytes: 1 << (device.l2_bytes / 4).max(1 << 20).ilog2(),
-            grid,
-            block,
-            rounds: 1000,
-            lines: 1 << 15,
-            exchanges: 2000,
-            exchange_block: 256,
-        }
-    }
-}
-
-/// Measures every figure on a worker of its own that has loaded [`SOURCE`]. `None` where something else was
-/// `due` before it was done.
-pub fn measure(
-    worker: &mut Worker,
-    module: ModuleId,
-    due: &mut dyn FnMut() -> bool,
-) -> Result<Option<DeviceFigures>, Stop> {
-    let device = worker.info().clone();
-    let sizes = ProbeSizes::on(&device);
-    let mut probe = Probe { worker, module, sizes, due };
-    let figures = probe.figures(&device)?;
-    match figures {
-        Some(figures) if !figures.are_sane() => {
-            Err(Stop::Lab(format!("the probe of {} gave what is no figure: {figures:?}", device.name)))
-        }
-        other => Ok(other),
-    }
-}
-
-struct Probe<'a> {
-    worker: &'a mut Worker,
-    module: ModuleId,
-    sizes: ProbeSizes,
-    due: &'a mut dyn FnMut() -> bool,
-}
-
-/// `None` out of the enclosing function where something else is due.
-macro_rules! unless_due {
-    ($probe:expr, $figure:expr) => {
-        match $figure {
-            _ if ($probe.due)() => return Ok(None),
-            figure => figure?,
-        }
-    };
-}
-
-impl Probe<'_> {
-    fn figures(&mut self, device: &DeviceInfo) -> Result<Option<DeviceFigures>, Stop> {
-        // Arithmetic first: it brings the clocks up.
-        let fma = unless_due!(self, self.fma());
-        let tensor = unless_due!(self, self.tensor());
-        let copy = unless_due!(self, self.copy());
-        let l2 = unless_due!(self, self.l2());
-        let l2_round_trip = unless_due!(self, self.chase());
-        let launch = unless_due!(self, self.best("probe_launch", &[]));
-        let exchange = unless_due!(self, self.exchange(device));
-        Ok(Some(DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange }))
-    }
-
-    fn fma(&mut self) -> Result<f64, Stop> {
-        /// CHAINS and UNROLL of probe.cu.
-        const EACH: f64 = 2.0 * 8.0 * 16.0;
-        let out = self.worker.buffer("out", 4)?;
-        let args = [LaunchArg::Buffer(out), word(0.5f32.to_bits()), word(self.sizes.rounds)];
-        let seconds = self.best("probe_fma", &args)?;
-        self.worker.free(out)?;
-        Ok(EACH * f64::from(self.sizes.rounds) * self.threads() / seconds)
-    }
-
-    fn tensor(&mut self) -> Result<Option<f64>, Stop> {
-        /// TILES of probe.cu, each 16 × 8 × 16 multiply-adds, by a warp.
-        const EACH: f64 = 4.0 * 2.0 * 16.0 * 8.0 * 16.0 / 32.0;
-        if !self.worker.has_entry(self.module, "probe_tensor")? {
-            return Ok(None);
-        }
-        let out = self.worker.buffer("out", 4)?;
-        // Zeros: sums that stay finite.
-        let args = [LaunchArg::Buffer(out), word(0), word(self.sizes.rounds)];
-        let seconds = self.best("probe_tensor", &args)?;
-        self.worker.free(out)?;
-        Ok(Some(EACH * f64::from(self.sizes.rounds) * self.threads() / seconds))
-    }
-
-    fn copy(&mut self) -> Result<f64, Stop> {
-        let bytes = self.sizes.copy_bytes;
-        let (from, to) = (self.worker.buffer("from", bytes)?, self.worker.buffer("to", bytes)?);
-        let args = [LaunchArg::Buffer(from), LaunchArg::Buffer(to), word((bytes / 16) as u32)];
-        let seconds = self.best("probe_copy", &args)?;
-        self.free(&[from, to])?;
-        Ok(2.0 * bytes as f64 / seconds)
-    }
-
-    fn l2(&mut self) -> Result<f64, Stop> {
-        let bytes = self.sizes.l2_bytes;
-        let rounds = self.sizes.rounds.min(64);
-        let (from, out) = (self.worker.buffer("from", bytes)?, self.worker.buffer("out", 4)?);
-        let count = (bytes / 16) as u32;
-        let args = [LaunchArg::Buffer(from), LaunchArg::Buffer(out), word(count), word(rounds)];
-        let seconds = self.best("probe_l2", &args)?;
-        self.free(&[from, out])?;
-        Ok(f64::from(rounds) * bytes as f64 / seconds)
-    }
-
-    /// Through lines of 128 bytes in one random cycle, so that nothing can be fetched ahead.
-    fn chase(&mut self) -> Result<f64, Stop> {
-        let lines = self.sizes.lines;
-        let next = cycle(lines);
-        let mut words = vec![0u32; lines * WORDS_A_LINE];
-        for (line, next) in next.iter().enumerate() {
-            words[line * WORDS_A_LINE] = (next * WORDS_A_LINE) as u32;
-        }
-        let (buffer, out) = (self.worker.buffer("next", 4 * words.len())?, self.worker.buffer("out", 4)?);
-        self.worker.write(buffer, bytemuck::cast_slice(&words))?;
-        // The first launch brings the lines into the cache; the best is one of the others.
-        let args = [LaunchArg::Buffer(buffer), LaunchArg::Buffer(out), word(lines as u32)];
-        let seconds = self.best("probe_chase", &args)?;
-        let end: Vec<u32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
-        self.free(&[buffer, out])?;
-        if end != [0] {
-            return Err(Stop::Lab("the probe's chase through memory lost its way".into()));
-        }
-        Ok(seconds / lines as f64)
-    }
-
-    fn exchange(&mut self, device: &DeviceInfo) -> Result<f64, Stop> {
-        /// WORDS of probe.cu.
-        const WORDS: usize = 1024;
-        let (exchanges, threads) = (self.sizes.exchanges, self.sizes.exchange_block);
-        let out_cells = device.sms as usize * threads as usize;
-        let (words, out) =
-            (self.worker.buffer("words", 2 * 8 * WORDS)?, self.worker.buffer("out", 4 * out_cells)?);
-        let mut best = f64::INFINITY;
-        for _ in 0..self.sizes.launches {
-            // Epochs count from 1 again.
-            self.worker.write(words, &[0; 2 * 8 * WORDS])?;
-            let args = [LaunchArg::Buffer(words), LaunchArg::Buffer(out), word(exchanges)];
-            best = best.min(self.launch("probe_exchange", &args, threads)?);
-        }
-        let sums: Vec<f32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
-        self.free(&[words, out])?;
-        let arrived: f64 = sums.iter().copied().map(f64::from).sum();
-        if arrived != f64::from(exchanges) * WORDS as f64 * f64::from(device.sms) {
-            return Err(Stop::Lab("the probe's exchange between multiprocessors lost words".into()));
-        }
-        Ok(best / f64::from(exchanges))
-    }
-
-    /// Seconds of the fastest of several launches.
-    fn best(&mut self, entry: &str, args: &[LaunchArg]) -> Result<f64, Stop> {
-        let mut best = f64::INFINITY;
-        for _ in 0..self.sizes.launches {
-            best = best.min(self.launch(entry, args, self.sizes.block)?);
-        }
-        Ok(best)
-    }
-
-    fn launch(&mut self, entry: &str, args: &[LaunchArg], block: u32) -> Result<f64, Stop> {
-        self.worker.launch(&Launch {
-            module: self.module,
-            entry: entry.into(),
-            args: args.to_vec(),
-            dims: bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec(),
-            order: ExecutionOrder::Forward,
-        })
-    }
-
-    fn free(&mut self, buffers: &[BufferId]) -> Result<(), Stop> {
-        buffers.iter().try_for_each(|buffer| self.worker.free(*buffer))
-    }
-
-    fn threads(&self) -> f64 {
-        f64::from(self.sizes.grid) * f64::from(self.sizes.block)
-    }
-}
-
-const WORDS_A_LINE: usize = 128 / 4;
-
-fn word(value: u32) -> LaunchArg {
-    LaunchArg::Value(value.to_le_bytes().to_vec())
-}
-
-/// For each of `n` places the next one of a single cycle through all (S. Sattolo, 1986).
-fn cycle(n: usize) -> Vec<usize> {
-    let mut next: Vec<usize> = (0..n).collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    for i in (1..n).rev() {
-        next.swap(i, rng.next_u64() as usize % i);
-    }
-    next
 }
 
 #[cfg(test)]

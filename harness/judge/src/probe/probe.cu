@@ -1,5 +1,5 @@
 // What a device can do, for the bounds that a kernel is held against. Each kernel keeps one part of the device
-// busy and nothing else; mod.rs beside this file launches them and keeps the best of several launches.
+// busy and nothing else; measuring.rs beside this file launches them and keeps the best of several launches.
 #include "lab.h"
 
 // ---- Launch: nothing at all ----------------------------------------------------------------------

@@ -1,7 +1,10 @@
-//! The probe's mechanism, on the cpu device: its figures there are worth nothing.
+//! The probe on the cpu device, where its figures mean nothing.
 #![allow(clippy::unwrap_used)]
 
+use super::measuring::cycle;
 use super::*;
+use crate::worker::{ModuleId, Worker};
+use lab_device::DeviceInfo;
 use lab_device::{BuildRequest, builder, open};
 use lab_protocol::Target;
 use std::time::Duration;
@@ -35,13 +38,13 @@ fn every_figure_is_measured_and_none_of_the_emulated_device_is_kept() {
     assert_eq!(figures.tensor, None, "the cpu device has no tensor cores");
     store(folder.path(), worker.info(), &figures).unwrap();
     assert_eq!(load(folder.path(), worker.info()), None);
-    // Somebody saves meanwhile: what is half done is dropped.
+    // An interrupted probe returns nothing.
     let mut asked = 0;
-    let due = &mut || {
+    let interrupted = &mut || {
         asked += 1;
         asked == 3
     };
-    assert_eq!(measure(&mut worker, module, due).unwrap(), None);
+    assert_eq!(measure(&mut worker, module, interrupted).unwrap(), None);
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn figures_are_kept_for_one_device_and_driver() {
     let other = DeviceInfo { uuid: "GPU-2".into(), ..device.clone() };
     assert_eq!(load(folder.path(), &other), None, "another device");
     store(folder.path(), &device, &DeviceFigures { copy: 0.0, ..figures }).unwrap();
-    assert_eq!(load(folder.path(), &device), None, "what is no figure bounds nothing");
+    assert_eq!(load(folder.path(), &device), None, "a figure of zero is refused");
 }
 
 #[test]

@@ -8,45 +8,46 @@ use lab_device::DeviceInfo;
 use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 
-/// What a problem wants of the build.
+/// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
 pub struct BuildNeeds {
+    /// Macros that the compiler defines, with their values.
     pub defines: Vec<(String, String)>,
-    /// Text of `lab_problem.h`.
+    /// The text of `lab_problem.h`.
     pub problem_header: String,
 }
 
-/// What every stage may use.
+/// What a problem may use in every stage.
 pub struct ProblemContext<'a> {
+    /// The device that the run uses.
     pub device: &'a DeviceInfo,
-    /// What it can do, where that was measured.
+    /// What the device can do; `None` if it was not probed.
     pub figures: Option<DeviceFigures>,
-    /// Folder for what outlives a run: references, weights.
+    /// Folder for what outlives a run, as references and weights.
     pub cache_dir: &'a Path,
-    /// What this run draws its inputs, start states and orders from; another one in every run
-    /// unless the user fixed it.
+    /// The seed of inputs, start states and launch orders. It differs in every run, unless the user fixed it.
     pub seed: u64,
-    /// Where the result lines go.
+    /// Takes the result lines.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device, for a reference that runs there.
     pub spawn_worker: &'a mut dyn FnMut() -> Result<Worker, Stop>,
-    /// Builds a second source (a `reference.cu`) for the same device.
+    /// Builds a second source, as a `reference.cu`, with this `lab_problem.h`.
     pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image, Stop>,
 }
 
-/// One thing to compute. The judge calls the methods in this order, once a run each. A judge on
-/// standby calls [`Problem::prepare`] before the candidate is known, else it comes after the build.
+/// Something to compute. The judge calls the methods in this order, each once in a run. On standby, the judge calls
+/// [`Problem::prepare`] before the candidate is known; otherwise after the candidate was built.
 pub trait Problem {
     fn name(&self) -> &str;
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
-    /// Makes or loads what is expected, and gives the worker what every candidate is given; writes
-    /// `progress:` where it takes long.
+    /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
+    /// long.
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop>;
-    /// From now on it is all about what no run has shown: [`Problem::prepare`] makes that, and [`Problem::verify`] checks
-    /// it; nothing is measured. Called first of all, where it is.
+    /// Selects inputs that no run has shown. [`Problem::prepare`] makes them, [`Problem::verify`] checks them, and
+    /// nothing is measured. Called before every other method, or not at all.
     fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop>;
-    /// Does ahead, while `is_idle`, what the checks would have to do first. Only a judge on standby
-    /// calls it, after [`Problem::prepare`].
+    /// Prepares on standby what the checks need, as long as `is_idle` returns true. Only a judge on standby calls it,
+    /// after [`Problem::prepare`].
     fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
@@ -54,8 +55,8 @@ pub trait Problem {
     ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes ahead, while `is_idle`, what a check of what is held out will take, unless it is there. Comes after all
-    /// that the next run waits for.
+    /// Prepares what the next check on held-out inputs needs, unless it is there, as long as `is_idle` returns true.
+    /// Called after everything that the next run needs.
     fn prepare_held_out(
         &mut self,
         _cx: &mut ProblemContext,
@@ -63,19 +64,19 @@ pub trait Problem {
     ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Runs every gate and writes its lines.
+    /// Runs every gate and writes its lines. Returns whether all pass.
     fn verify(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
-    /// Whether [`Problem::set_up`] finds everything at hand: only then may it be called before the order
-    /// to judge.
+    /// Returns whether [`Problem::set_up`] has all that it needs. Only then may it be called before the start signal.
     fn can_set_up_early(&self) -> bool {
         true
     }
-    /// Sets a kernel up for its timed launches. After [`Problem::prepare`]; several may be set up at once.
+    /// Sets a kernel up for its timed launches, after [`Problem::prepare`]. Several kernels may be set up at the same
+    /// time.
     fn set_up(
         &mut self,
         cx: &mut ProblemContext,
@@ -83,19 +84,19 @@ pub trait Problem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop>;
-    /// Makes the problem as small as a tool that watches every access can bear, and says in words what is left of it. Comes
-    /// before all other methods; nothing but [`Problem::build_needs`] and [`Problem::launch_for_check`] is called afterwards.
+    /// Makes the problem small enough for a tool that watches every access, and returns a description of what is
+    /// left. Called before all other methods; after it only [`Problem::build_needs`] and
+    /// [`Problem::launch_for_check`] are called.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
-    /// Launches what there is to launch, once each, and looks at no result: somebody else watches. What a launch writes
-    /// was never written before it.
+    /// Makes every launch once, without looking at the results. Outputs are not written before the launch.
     fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop>;
-    /// `--dump`: writes every tensor of one run as .npy into `folder`, which is there. Called
-    /// between `verify` and `measure`, whatever the verdict.
+    /// Writes every tensor of one run as .npy into `folder`, which exists. Called for `--dump` after `verify`,
+    /// whatever its verdict.
     fn dump(
         &mut self,
         cx: &mut ProblemContext,
@@ -105,19 +106,19 @@ pub trait Problem {
     ) -> Result<(), Stop>;
 }
 
-/// Which worker a kernel is set up on for its timed launches.
+/// Which worker a kernel is set up in for its timed launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerRole {
-    /// The candidate's, that [`Problem::prepare`] and [`Problem::verify`] were given.
+    /// The candidate's worker, which [`Problem::prepare`] and [`Problem::verify`] have used.
     Verified,
-    /// A further one of the candidate's, by its number from 1: it has seen nothing yet.
+    /// A further worker of the candidate, with its number from 1. It has launched nothing yet.
     Fresh(u64),
-    /// The incumbent's.
+    /// The incumbent's own worker.
     Incumbent,
 }
 
 impl WorkerRole {
-    /// Makes the order of a further worker's inputs another one.
+    /// A number that makes the order of inputs in a further worker another one.
     pub fn salt(self) -> u64 {
         match self {
             WorkerRole::Verified | WorkerRole::Incumbent => 0,
@@ -126,40 +127,39 @@ impl WorkerRole {
     }
 }
 
-/// Launches that [`Problem::verify`] made in the candidate's worker, at least: they warm it up too.
+/// Launches that [`Problem::verify`] makes in the candidate's worker, at least. They count as warm-up.
 pub const CHECKED_LAUNCHES: usize = 2;
 
-/// A kernel on a worker, set up for its timed launches. A *turn* launches every workload that is timed
-/// once.
+/// A kernel that is set up in a worker for its timed launches. A *turn* launches every timed workload once.
 pub trait Timed {
-    /// Numbers of the inputs that turns in this worker may have, in an order that the run's seed decides:
-    /// each may be used once, so that nothing a kernel remembers is of use to it.
+    /// The numbers of the inputs that turns in this worker may have, in an order that follows from the run's seed.
+    /// Each is used once, so that a kernel gains nothing from remembering results.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>>;
-    /// Seconds of each workload's launch, on the inputs of this number, which are the same for every
-    /// kernel. What must be checked before the next turn is: `None` where something was wrong, and `out`
-    /// was told what.
+    /// Times a turn and returns the seconds of each workload's launch. `inputs` selects the same inputs for every
+    /// kernel. Checks at once what the next turn would overwrite. Returns `None` if a result was wrong, after writing
+    /// what was wrong to `out`.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
-    /// Numbers of inputs that this worker had launched before any turn.
+    /// The numbers of inputs that this worker had launched before any turn.
     fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Another kernel's image in the same worker, with the same buffers: where they lie in memory makes a kernel that
-    /// exchanges words faster or slower by a percent, and is then no difference between the two. `None` where a kernel has
-    /// to have a worker of its own.
+    /// Sets up another kernel's image in the same worker, with the same buffers. The place of the buffers in memory
+    /// makes a kernel that exchanges words faster or slower by a percent; with the same buffers this is no difference
+    /// between two kernels. `None` if every kernel needs a worker of its own.
     fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
     }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
-    /// Samples per second over some turns, with an interval where they give one.
+    /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
-    /// What each launch of a turn must do.
+    /// What each launch of a turn must do, for the bounds.
     fn demands(&self) -> Vec<Demand>;
-    /// The measures' lines; `last`: also what is written once.
+    /// Writes the lines of the measures. With `last`, also the lines that are written once.
     fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop>;
 }
 
-/// `value low= high=` with so many digits after the point; more attributes may follow.
+/// Formats `value low= high=` with `digits` digits after the point. The caller may add attributes.
 pub fn in_digits(measure: &Measure, digits: usize) -> String {
     let Measure { value, low, high } = measure;
     match (low, high) {
@@ -168,7 +168,7 @@ pub fn in_digits(measure: &Measure, digits: usize) -> String {
     }
 }
 
-/// A TOML error in the form of a compiler's, so that the lab finds its place.
+/// Turns a TOML error into the form of a compiler message, so that the lab shows it at its place.
 pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
     let line = before.matches('\n').count() + 1;

@@ -1,9 +1,8 @@
 //! What is to be computed, and how to tell that a kernel computes it.
 //!
-//! A problem is a folder with a `problem.toml`. `kind = "wavegru"` is the one that is written in
-//! Rust ([`wavegru`]); every other is declarative ([`tensor`]). A problem drives the candidate
-//! through a [`Worker`](crate::worker::Worker), which holds the device in another process and never sees what is
-//! expected.
+//! A problem is a folder with a `problem.toml`. The kind `wavegru` is written in Rust ([`wavegru`]); every other
+//! problem is declarative ([`tensor`]). A problem runs the candidate through a [`Worker`](crate::worker::Worker),
+//! which is another process and never sees what is expected.
 
 mod api;
 pub mod tensor;

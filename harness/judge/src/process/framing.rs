@@ -1,12 +1,11 @@
-//! Length-prefixed frames between the processes: a JSON header and raw bytes.
+//! Frames that two processes exchange: a JSON header and raw bytes, both with their length in front.
 //!
 //! ```text
 //! "LAB1" | header length, u32 little endian | body length, u64 little endian | header | body
 //! ```
 //!
-//! The other end may be a process whose memory a kernel has overwritten, so nothing that arrives
-//! is believed: lengths have limits before anything is allocated, a header that does not parse is
-//! an error, and every read has a deadline.
+//! The other end may be a process whose memory a kernel has overwritten. So lengths have limits before memory is
+//! allocated, a header that does not parse is an error, and every read has a deadline.
 
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, Read, Write};
@@ -16,21 +15,23 @@ use std::time::{Duration, Instant};
 const MAGIC: [u8; 4] = *b"LAB1";
 const PREFIX: usize = 16;
 
-/// A header holds names, numbers and a compiler's log; never tensors.
+/// Longest header, in bytes. A header holds names, numbers and a compiler's log, and no tensors.
 pub const HEADER_LIMIT: usize = 16 << 20;
 
 /// What can go wrong between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The other end closed, at a frame's border or within one.
-    #[error("the other end closed")]
+    /// The other end closed the connection, between two frames or within one.
+    #[error("the other end closed the connection")]
     Closed,
-    #[error("nothing came in time")]
+    #[error("no data came before the deadline")]
+    /// Nothing arrived before the deadline.
     TimedOut,
-    /// What arrived is no frame of this protocol.
+    /// What arrived is not a frame of this protocol.
     #[error("{0}")]
     Invalid(String),
     #[error("{0}")]
+    /// The socket failed.
     Io(io::Error),
 }
 
@@ -61,7 +62,7 @@ pub fn send(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result
     Ok(to.flush()?)
 }
 
-/// Reads one frame whose body is at most `body_limit` bytes long.
+/// Reads one frame. A body of more than `body_limit` bytes is an error.
 pub fn receive<H: DeserializeOwned>(
     from: &mut impl Read,
     body_limit: usize,
@@ -89,7 +90,7 @@ pub fn receive<H: DeserializeOwned>(
     Ok((header, body))
 }
 
-/// `length` bytes. Memory grows with what arrives, not with what was announced.
+/// Reads `length` bytes. Memory grows with what arrives, not with the announced length.
 fn read_bytes(from: &mut impl Read, length: usize) -> Result<Vec<u8>, FrameError> {
     const AT_ONCE: usize = 1 << 20;
     let mut bytes = Vec::with_capacity(length.min(AT_ONCE));
@@ -146,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sent_arrives(header in ".{0,200}", body in prop::collection::vec(any::<u8>(), 0..5000)) {
+        fn a_frame_that_is_sent_arrives(header in ".{0,200}", body in prop::collection::vec(any::<u8>(), 0..5000)) {
             let bytes = frame(&header, &body);
             let (got, rest): (String, Vec<u8>) = receive(&mut bytes.as_slice(), 5000).unwrap();
             prop_assert_eq!((got, rest), (header, body));

@@ -1,18 +1,18 @@
-//! What a child process prints, made fit for run.log: whole lines, bounded in length and number.
+//! The output of a child process, prepared for run.log: whole lines, with limits for their length and number.
 
 use std::io::Read;
 
-/// A longer line is cut; what is behind the cut is counted.
+/// Longest line, in bytes. The rest of a longer line is only counted.
 const LINE_LIMIT: usize = 4 << 10;
 
-/// A stream that prints more than this is still drained, so that the child never blocks, but the
-/// rest is only counted.
+/// Most bytes of a stream that are forwarded. The rest is still read, so that the child never blocks, and only
+/// counted.
 const STREAM_LIMIT: usize = 2 << 20;
 
-/// Who prints more than this, in bytes, has failed: nobody waits for its end.
+/// Most bytes that a child may print. A child that prints more has failed and is killed.
 pub const FLOOD: usize = 64 << 20;
 
-/// A stream being read.
+/// A stream that is being read.
 pub struct OutputStream {
     lines: LineSplitter,
     buffer: [u8; 16 << 10],
@@ -24,8 +24,8 @@ impl OutputStream {
         OutputStream { lines: LineSplitter::default(), buffer: [0; 16 << 10], read: 0 }
     }
 
-    /// Reads once and hands over each line that is whole, without its newline. False where it was the
-    /// last time: at the end, and beyond [`FLOOD`].
+    /// Reads once and hands over each complete line, without its newline. Returns false at the end of the stream and
+    /// after more than [`FLOOD`] bytes.
     pub fn read(&mut self, mut from: impl Read, line: &mut impl FnMut(&str)) -> bool {
         match from.read(&mut self.buffer) {
             Ok(0) => false,
@@ -38,7 +38,7 @@ impl OutputStream {
         }
     }
 
-    /// Whether all that was read was handed over.
+    /// Returns whether everything that was read was handed over.
     pub fn at_rest(&self) -> bool {
         self.lines.line.is_empty() && self.lines.cut == 0 && self.lines.left_out == 0
     }
@@ -57,7 +57,7 @@ impl OutputStream {
 struct LineSplitter {
     /// The line so far, up to its limit.
     line: Vec<u8>,
-    /// Bytes of this line behind the cut.
+    /// Bytes of this line beyond the limit.
     cut: usize,
     shown: usize,
     left_out: usize,
@@ -105,7 +105,7 @@ impl LineSplitter {
     }
 }
 
-/// Text without control characters: what a kernel prints may be any bytes.
+/// Text without control characters: a kernel may print any bytes.
 fn clean(bytes: &[u8]) -> String {
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let mut text = String::with_capacity(bytes.len());
@@ -123,7 +123,7 @@ fn clean(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// Every line, and whether it was too much.
+    /// Every line, and whether the stream was too long.
     fn forward(mut from: impl Read) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut line = |l: &str| all.push(l.to_owned());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_at_rest_where_all_of_it_was_handed_over() {
+    fn a_stream_is_at_rest_if_all_of_it_was_handed_over() {
         let mut stream = OutputStream::new();
         let mut line = |_: &str| {};
         assert!(stream.read(&b"one\n"[..], &mut line) && stream.at_rest());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_shown_harmlessly() {
+    fn control_characters_are_escaped() {
         assert_eq!(lines(b"\x1b[31mred\xff\x07\n"), ["\\u{1b}[31mred\u{fffd}\\u{7}"]);
     }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_without_end_is_given_up() {
+    fn reading_of_an_endless_stream_stops() {
         assert!(forward(std::io::repeat(b'x')).1);
     }
 

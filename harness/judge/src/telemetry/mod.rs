@@ -1,5 +1,5 @@
-//! Watches the device while a kernel is measured on it: a thread reads its state, [`course`] sums it
-//! up and decides whether a result must be caveated for it.
+//! Telemetry while a kernel is measured: a thread reads the device's state, and [`summary`] decides which caveats
+//! follow.
 
 pub mod summary;
 
@@ -13,17 +13,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use summary::{Sample, TelemetrySummary};
 
-/// Between two readings. One takes well below a millisecond, so that nothing measured feels it.
+/// Interval of readings. A reading takes well below a millisecond, so it does not disturb a measurement.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Who uses the device is asked with the first reading and with every tenth.
+/// The processes on the device are read with the first reading and with every tenth.
 const PROCESSES_EVERY: usize = 10;
 
-/// A thread that reads a device's state when told to. Dropping it ends the thread.
+/// A thread that reads a device's state on request. Dropping this value ends the thread.
 pub struct TelemetryMonitor {
-    orders: Sender<MonitorCommand>,
-    /// Why there is nothing to read, once.
-    absent: Receiver<Option<String>>,
+    requests: Sender<MonitorCommand>,
+    /// Receives once why the device's state cannot be read.
+    missing: Receiver<Option<String>>,
 }
 
 enum MonitorCommand {
@@ -32,95 +32,95 @@ enum MonitorCommand {
 }
 
 impl TelemetryMonitor {
-    /// Opens the device's gauge on a thread of its own, so that nobody waits for it.
+    /// Opens the device's telemetry on a thread of its own, so that nobody waits for it.
     pub fn open(info: &DeviceInfo) -> io::Result<TelemetryMonitor> {
         let info = info.clone();
         Self::with(move || telemetry::open(&info))
     }
 
-    /// [`TelemetryMonitor::open`] with a gauge of the caller's; `Ok(None)` is a device without one.
+    /// [`TelemetryMonitor::open`] with telemetry that the caller opens. `Ok(None)` is a device without telemetry.
     pub fn with(
         open: impl FnOnce() -> Result<Option<Box<dyn Telemetry>>, String> + Send + 'static,
     ) -> io::Result<TelemetryMonitor> {
-        let (orders, heard) = channel();
-        let (tell, absent) = channel();
-        std::thread::Builder::new().name("watch".into()).spawn(move || match open() {
-            Ok(Some(gauge)) => watch(gauge, &heard),
-            Ok(None) => drop(tell.send(None)),
-            Err(why) => drop(tell.send(Some(why))),
+        let (sender, requests) = channel();
+        let (say_missing, missing) = channel();
+        std::thread::Builder::new().name("telemetry".into()).spawn(move || match open() {
+            Ok(Some(source)) => run_monitor(source, &requests),
+            Ok(None) => drop(say_missing.send(None)),
+            Err(why) => drop(say_missing.send(Some(why))),
         })?;
-        Ok(TelemetryMonitor { orders, absent })
+        Ok(TelemetryMonitor { requests: sender, missing })
     }
 
-    /// From now on the state is read.
+    /// Starts reading, and forgets earlier readings.
     pub fn start(&self) {
-        // Where the thread is gone, `finish` says why.
-        let _ = self.orders.send(MonitorCommand::Start);
+        // If the thread has ended, `finish` returns the reason.
+        let _ = self.requests.send(MonitorCommand::Start);
     }
 
-    /// Stops reading. `None` where there is nothing to read; the error says why there is not, where
-    /// there should be.
+    /// Stops reading and returns the summary. `None` if the device has no telemetry or reading was not started. The
+    /// error says why telemetry that should be there is missing; it is returned once.
     pub fn finish(&self) -> Result<Option<TelemetrySummary>, String> {
-        let (answer, course) = channel();
-        let _ = self.orders.send(MonitorCommand::Finish(answer));
-        match course.recv() {
-            Ok(course) => Ok(course),
-            Err(_) => self.absent.try_recv().unwrap_or(None).map_or(Ok(None), Err),
+        let (answer, summary) = channel();
+        let _ = self.requests.send(MonitorCommand::Finish(answer));
+        match summary.recv() {
+            Ok(summary) => Ok(summary),
+            Err(_) => self.missing.try_recv().unwrap_or(None).map_or(Ok(None), Err),
         }
     }
 
-    /// [`TelemetryMonitor::finish`], as result lines.
+    /// Stops reading, and writes the result lines and caveats.
     pub fn write(&self, out: &mut Writer) -> Result<(), Stop> {
         match self.finish() {
             Ok(None) => {}
-            Ok(Some(course)) => {
-                for (key, value) in course.lines() {
+            Ok(Some(summary)) => {
+                for (key, value) in summary.lines() {
                     out.line(key, value)?;
                 }
-                for caveat in course.caveats() {
+                for caveat in summary.caveats() {
                     out.caveat(caveat)?;
                 }
             }
-            Err(why) => out.text(&format!("the device's clocks and heat are unknown: {why}"))?,
+            Err(why) => out.text(&format!("the device's clocks and temperature are unknown: {why}"))?,
         }
         Ok(())
     }
 }
 
-fn watch(mut gauge: Box<dyn Telemetry>, orders: &Receiver<MonitorCommand>) {
-    let slowdown_c = gauge.slowdown_c();
-    while let Ok(order) = orders.recv() {
-        match order {
+fn run_monitor(mut source: Box<dyn Telemetry>, requests: &Receiver<MonitorCommand>) {
+    let slowdown_c = source.slowdown_c();
+    while let Ok(request) = requests.recv() {
+        match request {
             MonitorCommand::Start => {
-                let (samples, asked) = read_until_told(&mut *gauge, orders);
+                let (samples, asked) = read_until_asked(&mut *source, requests);
                 let Some(answer) = asked else { return };
                 let _ = answer.send(TelemetrySummary::of(samples, slowdown_c));
             }
-            // Never started.
+            // Reading was not started.
             MonitorCommand::Finish(answer) => drop(answer.send(None)),
         }
     }
 }
 
-/// Reads until somebody asks for the sum; `None` where nobody will any more.
-fn read_until_told(
-    gauge: &mut dyn Telemetry,
-    orders: &Receiver<MonitorCommand>,
+/// Reads until a summary is asked for. Without a sender, because the monitor was dropped, nobody will ask.
+fn read_until_asked(
+    source: &mut dyn Telemetry,
+    requests: &Receiver<MonitorCommand>,
 ) -> (Vec<Sample>, Option<Sender<Option<TelemetrySummary>>>) {
     let mut started = Instant::now();
     let mut samples: Vec<Sample> = Vec::new();
     loop {
-        let reading: Reading = gauge.read(samples.len().is_multiple_of(PROCESSES_EVERY));
+        let reading: Reading = source.read(samples.len().is_multiple_of(PROCESSES_EVERY));
         samples.push(Sample { at: started.elapsed(), reading });
-        match orders.recv_timeout(INTERVAL) {
+        match requests.recv_timeout(INTERVAL) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(MonitorCommand::Start) => {
                 started = Instant::now();
                 samples.clear();
             }
             Ok(MonitorCommand::Finish(answer)) => {
-                // Usage is told late: whoever came meanwhile is in the last answer.
-                samples.push(Sample { at: started.elapsed(), reading: gauge.read(true) });
+                // The device reports usage late: processes that came meanwhile are in the last reading.
+                samples.push(Sample { at: started.elapsed(), reading: source.read(true) });
                 return (samples, Some(answer));
             }
             Err(RecvTimeoutError::Disconnected) => return (samples, None),
@@ -133,7 +133,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Tells of each reading, and heats up by a degree with each.
+    /// Reports each reading on a channel, and is one degree warmer at each.
     struct Warming(Sender<u32>, u32);
 
     impl Telemetry for Warming {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_a_gauge_says_nothing_and_a_missing_one_says_why() {
+    fn missing_telemetry_is_explained_and_a_device_without_telemetry_is_not() {
         let none = TelemetryMonitor::with(|| Ok(None)).unwrap();
         none.start();
         assert_eq!(lines(&none), "");
@@ -177,8 +177,8 @@ mod tests {
         missing.start();
         assert_eq!(
             lines(&missing),
-            "the device's clocks and heat are unknown: libnvidia-ml.so.1 was not found\n"
+            "the device's clocks and temperature are unknown: libnvidia-ml.so.1 was not found\n"
         );
-        assert_eq!(missing.finish(), Ok(None), "it is said once");
+        assert_eq!(missing.finish(), Ok(None), "the reason is returned once");
     }
 }

@@ -1,31 +1,32 @@
-//! The course of a device's state over one measurement, and the rule by which it qualifies a result.
+//! Summary of a device's state over one measurement, and the rule for caveats.
 //!
-//! The rule. A result is caveated where, while something ran,
-//! - a clock moved by more than [`CLOCK_STEADY`] of its median. What an idle device does is not counted, nor
-//!   the way up from idle: within the first [`WAY_UP`], readings before the clock first came near its highest;
-//! - a reason was on that is a fault (heat, power, the hardware's own slowdown);
-//! - the temperature reached the one from which on the device slows itself down;
-//! - a process that is not this run's own used the multiprocessors. One that only has the device open does not
-//!   matter: a desktop always has.
+//! A result gets a caveat if, while something ran on the device,
+//! - a clock moved by more than [`CLOCK_STEADY`] of its median. Readings of an idle device do not count, nor do the
+//!   readings on the way up from idle, which are those within the first [`WAY_UP`] before the clock came near its
+//!   highest value;
+//! - a throttle reason was active that is a fault: heat, power, a slowdown by the hardware;
+//! - the temperature reached the limit at which the device slows itself down;
+//! - a process other than the run's own used the multiprocessors. A process that only has the device open does not
+//!   count, because a desktop always has.
 
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use std::time::Duration;
 
-/// A clock that stays within this fraction of its median is steady. GPUs step by 15 MHz, 0.8 % of an H200's
-/// 1980 MHz, and two steps are everyday.
+/// A clock within this fraction of its median is steady. GPUs step by 15 MHz, which is 0.8 % of an H200's 1980 MHz,
+/// and two steps are usual.
 pub const CLOCK_STEADY: f64 = 0.02;
 
-/// A device comes up from idle within milliseconds; what changes after this is no way up.
+/// A device comes up from idle within milliseconds. A clock that changes after this time is not on its way up.
 pub const WAY_UP: Duration = Duration::from_millis(100);
 
-/// A reading, and when it was made: since the measurement began.
+/// A reading, and its time since the start of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub at: Duration,
     pub reading: Reading,
 }
 
-/// Median and ends of what was read.
+/// Median, lowest and highest value of what was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedRange {
     pub median: f64,
@@ -33,31 +34,33 @@ pub struct ObservedRange {
     pub high: f64,
 }
 
-/// A measurement's readings, summed up.
+/// The summary of a measurement's readings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TelemetrySummary {
     pub sm_clock: Option<ObservedRange>,
     pub memory_clock: Option<ObservedRange>,
     pub temperature: Option<ObservedRange>,
     pub power: Option<ObservedRange>,
-    /// Each that was ever on, faults first.
+    /// Every reason that was ever active, faults first.
     pub throttle_reasons: Vec<ThrottleReason>,
-    /// Others with the device open, with the most that each used; `None` where it cannot be told.
+    /// Other processes that had the device open, each with its highest usage; `None` if the device does not report
+    /// them.
     pub foreign: Option<Vec<Process>>,
     slowdown_c: Option<u32>,
-    /// A reading at least was made while something ran.
-    at_work: bool,
+    /// At least one reading was made while something ran.
+    ran: bool,
 }
 
 impl TelemetrySummary {
-    /// `None` of no sample. `slowdown_c`: the temperature from which on the device slows itself down.
+    /// Summarises samples; `None` without one. `slowdown_c` is the temperature in °C at which the device slows itself
+    /// down.
     pub fn of(samples: Vec<Sample>, slowdown_c: Option<u32>) -> Option<TelemetrySummary> {
         if samples.is_empty() {
             return None;
         }
         let busy: Vec<&Sample> = samples.iter().filter(|s| !s.reading.idle).collect();
         let all: Vec<&Sample> = samples.iter().collect();
-        // Kernels too short to be caught at work: what was read is still worth a line.
+        // If every launch was too short for a reading, the idle readings are still shown.
         let steady = if busy.is_empty() { &all } else { &busy };
         let number =
             |value: fn(&Reading) -> Option<f64>| range(steady.iter().filter_map(|s| value(&s.reading)));
@@ -75,11 +78,11 @@ impl TelemetrySummary {
             throttle_reasons,
             foreign: foreign(&samples),
             slowdown_c,
-            at_work: !busy.is_empty(),
+            ran: !busy.is_empty(),
         })
     }
 
-    /// Result lines, key and value.
+    /// The result lines, as key and value.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let ranges = [
@@ -102,25 +105,25 @@ impl TelemetrySummary {
         lines
     }
 
-    /// What qualifies the result, in words.
+    /// The texts of the caveats.
     pub fn caveats(&self) -> Vec<String> {
         let clocks = [("clock", self.sm_clock), ("memory clock", self.memory_clock)];
         let moved = clocks.into_iter().filter_map(|(name, clock)| self.moved(name, clock?));
-        let throttled = self.throttle_reasons.iter().filter_map(|reason| held_back(*reason));
-        moved.chain(throttled).chain(self.too_hot()).chain(self.strangers()).collect()
+        let throttled = self.throttle_reasons.iter().filter_map(|reason| slowed_by(*reason));
+        moved.chain(throttled).chain(self.too_hot()).chain(self.busy_processes()).collect()
     }
 
-    /// What makes a device look slower even in the best of many short launches, in words. Clocks that come up and a
-    /// power limit that is met after a while are none of it.
+    /// What makes a device slower even in the best of many short launches. Clocks that are still rising do not, nor
+    /// does a power limit that takes effect after a while.
     pub fn slowed(&self) -> Vec<String> {
         let lasting = self.throttle_reasons.iter().filter(|reason| **reason != ThrottleReason::SwPowerCap);
-        let throttled = lasting.filter_map(|reason| held_back(*reason));
-        throttled.chain(self.too_hot()).chain(self.strangers()).collect()
+        let throttled = lasting.filter_map(|reason| slowed_by(*reason));
+        throttled.chain(self.too_hot()).chain(self.busy_processes()).collect()
     }
 
     fn moved(&self, name: &str, clock: ObservedRange) -> Option<String> {
         let ObservedRange { median, low, high } = clock;
-        (self.at_work && !clock.is_steady()).then(|| {
+        (self.ran && !clock.is_steady()).then(|| {
             format!(
                 "the device's {name} moved while this was measured: {low:.0} to {high:.0} MHz, median {median:.0} \
                  (steady is within {:.0} %)",
@@ -136,7 +139,7 @@ impl TelemetrySummary {
         })
     }
 
-    fn strangers(&self) -> impl Iterator<Item = String> {
+    fn busy_processes(&self) -> impl Iterator<Item = String> {
         self.foreign.iter().flatten().filter_map(|process| {
             let busy = process.busy.filter(|busy| *busy > 0)?;
             let name = if process.name.is_empty() { "unknown" } else { &process.name };
@@ -148,7 +151,7 @@ impl TelemetrySummary {
     }
 }
 
-fn held_back(reason: ThrottleReason) -> Option<String> {
+fn slowed_by(reason: ThrottleReason) -> Option<String> {
     let word = reason.word();
     Some(format!("the device was held back while this was measured: {} ({word})", reason.fault()?))
 }
@@ -160,7 +163,7 @@ impl ObservedRange {
     }
 }
 
-/// A clock's values without its way up from idle.
+/// A clock's values without those on its way up from idle.
 fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<u32> {
     let read: Vec<(Duration, u32)> =
         samples.iter().filter_map(|s| Some((s.at, value(&s.reading)?))).collect();
@@ -174,8 +177,8 @@ fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<
     settled.map(|(_, clock)| clock).collect()
 }
 
-/// Who else had the device open. Where this run's own worker is not among those that are named, the names
-/// are those of another world (a container's host), and nothing can be told.
+/// Other processes that had the device open. If the run's own worker is not among the reported ones, the process ids
+/// are those of another namespace (a container's host), and nothing can be said.
 fn foreign(samples: &[Sample]) -> Option<Vec<Process>> {
     let seen: Vec<&Process> = samples.iter().filter_map(|s| s.reading.processes.as_ref()).flatten().collect();
     if !seen.iter().any(|process| process.own) {

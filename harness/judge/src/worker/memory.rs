@@ -1,19 +1,19 @@
-//! Named device buffers between canary zones, with poison and sealed inputs.
+//! Device buffers between canary zones, with poison and sealed inputs.
 
 use super::{Breach, BufferId};
 use lab_device::{DeviceError, Driver, POISON};
 use std::collections::BTreeMap;
 
-/// Bytes of each canary zone. A multiple of 256 keeps the buffer as aligned as the allocation.
+/// Bytes of each canary zone. As a multiple of 256 it keeps the alignment of the allocation.
 pub const CANARY: usize = 4096;
 
-/// Every buffer of a worker.
+/// The buffers of a worker.
 pub struct Memory {
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
     /// Bytes of each canary zone.
     canary: usize,
-    /// Whether what nobody has written is filled with poison.
+    /// Whether new buffers are filled with poison.
     poisons: bool,
 }
 
@@ -25,12 +25,12 @@ impl Default for Memory {
 
 struct Buffer {
     name: String,
-    /// Of the zone before it; the buffer itself lies `canary` bytes further.
+    /// Address of the zone before the buffer. The buffer itself lies `canary` bytes further.
     base: u64,
     canary: usize,
     bytes: usize,
-    /// What it held when it was sealed. A copy on the host rather than a digest: comparing is as
-    /// fast as hashing, and the first changed byte can be named.
+    /// The content when the buffer was sealed. It is a copy and not a digest, because comparing is as fast as hashing
+    /// and finds the first changed byte.
     sealed: Option<Vec<u8>>,
 }
 
@@ -39,7 +39,7 @@ impl Buffer {
         self.base + self.canary as u64
     }
 
-    /// The two zones: address, length, offset of their first byte relative to the buffer's.
+    /// The two zones: address, length, and the offset of their first byte from the buffer's first byte.
     fn zones(&self) -> [(u64, usize, i64); 2] {
         let after = match self.canary {
             0 => 0,
@@ -53,8 +53,8 @@ impl Buffer {
 }
 
 impl Memory {
-    /// For a tool that watches: a buffer ends where its allocation does, and what nobody has written is not written to here
-    /// either, because the tool knows both better than canaries and poison tell.
+    /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is filled with poison:
+    /// the tool finds accesses out of bounds and reads of unwritten memory better than canaries and poison do.
     pub fn under_tool() -> Memory {
         Memory { canary: 0, poisons: false, ..Memory::default() }
     }
@@ -94,7 +94,7 @@ impl Memory {
         Ok(self.get(id)?.address())
     }
 
-    /// Writing to a sealed buffer breaks its seal: the judge may, a kernel may not.
+    /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
     pub fn write(&mut self, driver: &mut dyn Driver, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
         if bytes.len() != buffer.bytes {
@@ -116,7 +116,7 @@ impl Memory {
         Ok(bytes)
     }
 
-    /// Breaks a seal, as writing does.
+    /// Fills a buffer with a repeated pattern. Breaks its seal.
     pub fn fill(&mut self, driver: &mut dyn Driver, id: BufferId, pattern: u32) -> Result<(), DeviceError> {
         let wanted = self.poisons || pattern != POISON;
         let buffer = self.get(id)?;
@@ -130,8 +130,8 @@ impl Memory {
         Ok(())
     }
 
-    /// The first broken byte of each zone and of each sealed input. What was broken is mended, so
-    /// that each breach is told once.
+    /// The first changed byte of each zone and of each sealed input. The bytes are restored, so that each breach is
+    /// reported once.
     pub fn breaches(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
         let mut found = Vec::new();
         for (id, buffer) in &self.buffers {
@@ -157,7 +157,7 @@ impl Memory {
     }
 }
 
-/// Where memory first differs from `right`; it is made right again.
+/// Returns the offset at which memory first differs from `right`, and restores it.
 fn mended(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
     let found = driver.first_difference(address, right)?;
     if found.is_some() {
@@ -178,8 +178,8 @@ fn fill(driver: &mut dyn Driver, buffer: &Buffer, pattern: u32) -> Result<(), De
     Ok(())
 }
 
-/// A canary zone's bytes. Each depends on its place and on the buffer, so that neither a shifted
-/// copy nor another buffer's zone can pass for it.
+/// The bytes of a canary zone. Each depends on its place and on the buffer, so that neither a shifted copy nor
+/// another buffer's zone passes for it.
 fn pattern(id: u32, offset: i64, length: usize) -> Vec<u8> {
     let byte = |i: usize| {
         let place = (offset + i as i64) as u32 ^ id.rotate_left(16);

@@ -1,4 +1,4 @@
-//! The worker's own side: answers requests with a device.
+//! The worker's side: answers requests with a device.
 
 use super::launch_statement::{self, SHAPE_BYTES};
 use super::memory::Memory;
@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Opens the device that the first request names and serves until the judge closes. The error is
-/// one of the wire: a device's error is an answer.
+/// Opens the device that the first request names, and serves until the judge closes the connection. An error of the
+/// device is an answer; only an error of the connection is returned.
 pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
@@ -45,14 +45,14 @@ pub fn serve(
     Ok(())
 }
 
-/// An entry with its launch statement.
+/// A kernel with its launch statement.
 #[derive(Clone, Copy)]
 struct Launchable {
     entry: Entry,
     statement: Entry,
 }
 
-/// A module as the judge knows it: the driver's changes whenever it is loaded anew.
+/// A module as the judge knows it. `loaded` is the driver's number, which changes when the module is loaded anew.
 struct LoadedModule {
     image: PathBuf,
     loaded: u32,
@@ -64,9 +64,9 @@ struct OpenDevice {
     memory: Memory,
     modules: Vec<LoadedModule>,
     entries: HashMap<(ModuleId, String), Launchable>,
-    /// What the launch statements said, by entry and dims: each is asked once.
+    /// The shapes that launch statements have given, by module, entry and dims. Each statement runs once.
     shapes: HashMap<(ModuleId, String, Vec<u8>), LaunchShape>,
-    /// Where a launch statement writes its `LabShape`.
+    /// Address at which a launch statement writes its `LabShape`.
     statement: Option<u64>,
 }
 
@@ -139,8 +139,8 @@ impl OpenDevice {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew: its globals are as they were in the image, and the driver forgets what lies
-    /// beside the buffers.
+    /// Loads the module anew, so that its globals are as in the image, and lets the driver wipe the memory beside the
+    /// buffers.
     fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -151,7 +151,7 @@ impl OpenDevice {
         self.driver.wipe_padding()
     }
 
-    /// The entry and its launch statement, or the name of the one that the module lacks.
+    /// The kernel and its launch statement, or the name of the one that the module lacks.
     fn launchable(
         &mut self,
         module: ModuleId,
@@ -189,8 +189,9 @@ impl OpenDevice {
             .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))
     }
 
-    /// Asks the launch statement, once for an entry and dims, and checks what it says. It runs outside the timed
-    /// window, so that whatever it leaves in the module is gone before the launch.
+    /// Runs the launch statement, once for an entry and dims, and checks the shape that it gives. This happens
+    /// outside the timed part of a launch. The module is loaded anew afterwards, so that the statement leaves nothing
+    /// in its globals.
     fn shape(&mut self, launch: &Launch) -> Result<LaunchShape, WorkerFailure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.shapes.get(&key) {

@@ -1,6 +1,7 @@
-//! Compiler diagnostics as compilers print them: nvcc's and NVRTC's `file(line): error: …`, and
-//! gcc's and clang's `file:line:col: error: …`.
+//! Compiler messages in the two forms that compilers print: `file(line): error: …` of nvcc and NVRTC, and
+//! `file:line:column: error: …` of gcc and clang.
 
+/// How serious a compiler message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -9,7 +10,15 @@ pub enum Severity {
     Note,
 }
 
-/// One message of a compiler. `line` and `column` count from 1.
+/// A compiler message. `line` and `column` count from 1.
+///
+/// ```
+/// use lab_protocol::report::{Report, Severity};
+///
+/// let report = Report::read("kernel.cu:12:7: error: 'x' was not declared\n");
+/// let message = &report.diagnostics()[0];
+/// assert_eq!((message.line, message.column, message.severity), (12, Some(7), Severity::Error));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Diagnostic {
     pub file: String,
@@ -19,6 +28,7 @@ pub struct Diagnostic {
     pub message: String,
 }
 
+/// Reads a line; `None` if it is no compiler message.
 pub(super) fn parse(line: &str) -> Option<Diagnostic> {
     if line.len() > super::LINE_LIMIT {
         return None;
@@ -34,7 +44,7 @@ pub(super) fn parse(line: &str) -> Option<Diagnostic> {
         .iter()
         .filter_map(|(word, severity)| Some((line.find(&format!(": {word}"))?, *word, *severity)))
         .min_by_key(|(at, ..)| *at)?;
-    // nvcc may put a number there: `error #20: …`.
+    // nvcc may put a number before the colon: `error #20: …`.
     let rest = &line[at + 2 + word.len()..];
     let (number, message) = rest.split_once(':')?;
     if !(number.is_empty() || number.starts_with(" #") || number.starts_with('#')) {
@@ -50,7 +60,7 @@ pub(super) fn parse(line: &str) -> Option<Diagnostic> {
     })
 }
 
-/// `file(12)`, `file:12:3` or `file:12`.
+/// Splits `file(12)`, `file:12:3` or `file:12` into file, line and column.
 fn place(text: &str) -> Option<(&str, u32, Option<u32>)> {
     if let Some(open) = text.strip_suffix(')').and_then(|t| t.rfind('(')) {
         let row = text[open + 1..text.len() - 1].parse().ok()?;
@@ -69,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_compilers_are_understood() {
+    fn both_forms_are_read() {
         let gcc = parse("kernels/a/kernel.cu:12:7: error: 'x' was not declared").expect("gcc's form");
         assert_eq!((gcc.file.as_str(), gcc.line, gcc.column), ("kernels/a/kernel.cu", 12, Some(7)));
         let nvcc = parse("kernel.cu(3): error: identifier \"x\" is undefined").expect("nvcc's form");

@@ -1,34 +1,47 @@
-//! How many differences are how large, an octave a bin.
+//! How many differences are how large, with one bin for each octave.
 
 use super::{attribute, first_word, number};
 use std::fmt;
 
-/// Counts of differences by size: bin `i` holds those of at least `2^(FIRST + i)` and less than twice that, the
-/// first and the last also what lies beyond. Finding the bin is a shift of the number's bits.
+/// Counts of differences by size. Bin `i` counts the differences of at least `2^(-40 + i)` and less than twice that, for `i` from 0
+/// to 63. The first and the last bin also count what lies beyond them.
+///
+/// ```
+/// use lab_protocol::report::Histogram;
+///
+/// let mut histogram = Histogram::default();
+/// for difference in [0.0, 0.25, 0.3, 0.5, f64::NAN] {
+///     histogram.add(difference);
+/// }
+/// assert_eq!(histogram.to_string(), "2,1 from=-2 exact=1 not_finite=1");
+/// assert_eq!(histogram.bins().next(), Some((0.25, 0.5, 2)));
+/// assert_eq!(Histogram::parse(&histogram.to_string()), Some(histogram));
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Histogram {
     octaves: [u64; Histogram::BINS],
-    /// No difference at all.
+    /// Differences of zero.
     pub exact: u64,
-    /// NaN and infinite ones.
+    /// Differences that are NaN or infinite.
     pub not_finite: u64,
 }
 
-/// What eleven bits can say.
+/// The number of binary exponents of an `f64`, whose exponent has eleven bits.
 pub const EXPONENTS: usize = 1 << 11;
 
-/// The exponent's bits: 0 of nothing, all ones of what is no number.
+/// The exponent bits of a number: 0 for zero and for numbers below the normal range, 2047 for NaN and infinity.
 pub fn exponent_of(number: f64) -> usize {
     (number.to_bits() >> 52) as usize & (EXPONENTS - 1)
 }
 
 impl Histogram {
     const BINS: usize = 64;
-    /// 2^-40 is 9e-13: less than any limit worth having.
+    /// The exponent of the first bin. 2^-40 is 9e-13, which is less than any useful limit.
     const FIRST: i32 = -40;
 
+    /// Counts one difference, which is not negative.
     pub fn add(&mut self, difference: f64) {
-        // Numbers below the normal ones count as nothing.
+        // A number below the normal range counts as zero.
         match exponent_of(difference) {
             0 => self.exact += 1,
             bits if bits == EXPONENTS - 1 => self.not_finite += 1,
@@ -36,8 +49,8 @@ impl Histogram {
         }
     }
 
-    /// The counts of each binary exponent of a number, as its bits have it: [`exponent_of`]. For the many: to count
-    /// one is an addition in a table.
+    /// The histogram of differences that were counted by their [`exponent_of`]. For many differences: counting one is then an
+    /// addition in a table.
     pub fn of_exponents(counts: &[u64; EXPONENTS]) -> Self {
         let mut found = Histogram { exact: counts[0], not_finite: counts[EXPONENTS - 1], ..Self::default() };
         for (bits, count) in (0i32..).zip(counts).take(EXPONENTS - 1).skip(1) {
@@ -50,18 +63,19 @@ impl Histogram {
         (exponent - Self::FIRST).clamp(0, Self::BINS as i32 - 1) as usize
     }
 
+    /// Adds the counts of another histogram.
     pub fn join(&mut self, other: &Histogram) {
         self.exact += other.exact;
         self.not_finite += other.not_finite;
         self.octaves.iter_mut().zip(&other.octaves).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Values counted in all.
+    /// The number of differences counted.
     pub fn count(&self) -> u64 {
         self.octaves.iter().sum::<u64>() + self.exact + self.not_finite
     }
 
-    /// From, up to, and how many: without the empty bins at either end.
+    /// The lower end, the upper end and the count of each bin, without the empty bins at either end.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> {
         let (first, end) = self.used();
         (first..end).map(|at| {
@@ -70,14 +84,14 @@ impl Histogram {
         })
     }
 
-    /// The bins from the first one that holds something to behind the last one.
+    /// The range of bins that holds every count.
     fn used(&self) -> (usize, usize) {
         let first = self.octaves.iter().position(|count| *count > 0).unwrap_or(0);
         let end = self.octaves.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
         (first, end)
     }
 
-    /// Reads what [`fmt::Display`] wrote; `None` where it is something else.
+    /// Reads what [`fmt::Display`] writes; `None` if `value` is something else.
     pub fn parse(value: &str) -> Option<Self> {
         let whole = |name| attribute(value, name).and_then(number);
         let count = |name| whole(name).map_or(0, |n| n as u64);
@@ -101,7 +115,7 @@ impl Default for Histogram {
     }
 }
 
-/// As a result line has it: `3,50,0,210 from=-22 exact=12 not_finite=0`.
+/// Writes the value of a result line: `3,50,0,210 from=-22 exact=12 not_finite=0`.
 impl fmt::Display for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (first, end) = self.used();
@@ -137,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_histogram_is_none() {
+    fn text_that_is_not_a_histogram_is_none() {
         for odd in [
             "",
             "1,2",

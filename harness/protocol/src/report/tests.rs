@@ -1,11 +1,11 @@
-//! The protocol both ways: what the writer prints the reader reads, and nothing else is a result.
+//! The reader reads what the writer writes, and takes nothing else for a result.
 
 use super::*;
 use crate::testing::Log;
 use proptest::prelude::*;
 use std::io;
 
-/// What a writer printed.
+/// The log that `write` writes.
 fn printed(write: impl FnOnce(&mut Writer) -> io::Result<()>) -> String {
     let log = Log::default();
     write(&mut log.writer()).expect("memory takes everything");
@@ -13,7 +13,7 @@ fn printed(write: impl FnOnce(&mut Writer) -> io::Result<()>) -> String {
 }
 
 #[test]
-fn the_last_of_a_key_stands_and_text_is_left_alone() {
+fn the_last_line_of_a_key_counts_and_text_is_left_alone() {
     let log = "stage: build\nhello: World\n| correctness: pass\nkernel.cu(3): error: x\nstage: verify\n";
     let report = Report::read(log);
     assert_eq!(report.stage(), Some(Stage::Verify));
@@ -73,7 +73,7 @@ proptest! {
             lines.iter().try_for_each(|line| out.kernel_output(line.replace('\r', " ").as_bytes()))
         });
         prop_assert_eq!(Report::read(&log).entries().count(), 0);
-        // Nor where a reader takes a carriage return for the end of a line.
+        // Nor if a reader takes a carriage return for the end of a line.
         prop_assert_eq!(Report::read(&log.replace('\r', "\n")).entries().count(), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Prints result lines.
+//! Writing result lines.
 
 use super::{Histogram, Stage};
 use std::fmt::Display;
@@ -6,16 +6,17 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// When a run began, for all who write of it.
+/// The start of a run. Its clones share it.
 #[derive(Clone)]
 pub struct Clock(Arc<Mutex<Instant>>);
 
 impl Clock {
+    /// A run that starts now.
     pub fn start() -> Self {
         Clock(Arc::new(Mutex::new(Instant::now())))
     }
 
-    /// The run begins now: what was done before was done ahead.
+    /// Lets the run start now. A judge on standby calls this when it is told to judge.
     pub fn restart(&self) {
         *self.began() = Instant::now();
     }
@@ -24,39 +25,57 @@ impl Clock {
         self.began().elapsed().as_secs_f64()
     }
 
+    /// An `Instant` is never half written, so a panic of another thread does no harm.
     fn began(&self) -> std::sync::MutexGuard<'_, Instant> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Writes result lines, each flushed as it is made, so that the screen fills as facts arrive.
+/// Writes result lines. Each line is flushed at once, so that the screen shows it while the run goes on. Every method returns the
+/// error of the sink.
+///
+/// ```
+/// use lab_protocol::report::{Report, Writer};
+///
+/// let (reader, sink) = std::io::pipe()?;
+/// let mut out = Writer::new(sink);
+/// out.gate_at("y_error", 0.5, 1.0, Some("y[3, 0]"))?;
+/// out.text("correctness: pass")?; // Log text never reads as a result line.
+/// drop(out);
+/// let log = std::io::read_to_string(reader)?;
+/// assert_eq!(log, "y_error: 5e-1 limit=1e0 at=y[3,~0]\n correctness: pass\n");
+/// assert_eq!(Report::read(&log).correctness(), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Writer {
     sink: Box<dyn Write + Send>,
     clock: Option<Clock>,
 }
 
 impl Writer {
+    /// A writer whose `stage:` lines carry no time.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         Writer { sink: Box::new(sink), clock: None }
     }
 
-    /// Stages say when they began.
+    /// The same writer with the seconds since the start of the run in its `stage:` lines.
     pub fn timed(self, clock: Clock) -> Self {
         Writer { clock: Some(clock), ..self }
     }
 
+    /// A writer on stdout.
     pub fn stdout() -> Self {
         Writer::new(io::stdout())
     }
 
-    /// `key: value`. A value's line breaks become blanks: a result line is one line.
+    /// Writes `key: value`. Line breaks in the value become blanks.
     pub fn line(&mut self, key: &str, value: impl Display) -> io::Result<()> {
         let value = value.to_string().replace(['\n', '\r'], " ");
         writeln!(self.sink, "{key}: {value}")?;
         self.sink.flush()
     }
 
-    /// `stage: verify at=0.512`, in seconds from when the run began.
+    /// Writes `stage: verify at=0.512`, in seconds since the start of the run.
     pub fn stage(&mut self, stage: Stage) -> io::Result<()> {
         let word = stage.word();
         match self.clock.as_ref().map(Clock::seconds) {
@@ -65,27 +84,28 @@ impl Writer {
         }
     }
 
+    /// Writes `progress: done/all`.
     pub fn progress(&mut self, done: u64, all: u64) -> io::Result<()> {
         self.line("progress", format_args!("{done}/{all}"))
     }
 
-    /// `key: value limit=…`.
+    /// Writes a gate: `key: value limit=…`.
     pub fn gate(&mut self, key: &str, value: f64, limit: f64) -> io::Result<()> {
         self.line(key, format_args!("{value:e} limit={limit:e}"))
     }
 
-    /// The same with the place of the value: `at=step~731`.
+    /// Writes a gate with the place of its value: `at=step~731`.
     pub fn gate_at(&mut self, key: &str, value: f64, limit: f64, place: Option<&str>) -> io::Result<()> {
         self.line(key, format_args!("{value:e} limit={limit:e}{}", at(place)))
     }
 
-    /// A gate that counts: written without an exponent.
+    /// Writes a gate on a count, without an exponent.
     pub fn count_gate(&mut self, key: &str, value: u64, limit: u64) -> io::Result<()> {
         self.line(key, format_args!("{value} limit={limit}"))
     }
 
-    /// `NAME_series: v0,v1,…`, thinned to at most [`super::SERIES_POINTS`] points by taking the
-    /// largest of each stretch, so that no peak is lost; of so many cells.
+    /// Writes `NAME_series: v0,v1,… cells=N`. More than [`super::SERIES_POINTS`] points are thinned to the largest of each stretch,
+    /// so that no peak is lost. NaN counts as larger than any number.
     pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
         let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
         let peak = |part: &[f64]| {
@@ -97,17 +117,18 @@ impl Writer {
         self.line(&format!("{name}_series"), format_args!("{} cells={}", words.join(","), points.len()))
     }
 
-    /// `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`.
+    /// Writes `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`.
     pub fn histogram(&mut self, name: &str, counts: &Histogram) -> io::Result<()> {
         self.line(&format!("{name}_histogram"), counts)
     }
 
+    /// Writes a caveat.
     pub fn caveat(&mut self, text: impl Display) -> io::Result<()> {
         self.line("caveat", text)
     }
 
-    /// Log text: each line that would read as a result line is set off by a blank. A carriage return would
-    /// begin a line on a screen, so it becomes a blank too.
+    /// Writes log text. A line that would read as a result line gets a blank before it. A carriage return becomes a blank, because a
+    /// terminal begins a line there.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         for line in text.replace('\r', " ").lines() {
             let guard = if super::parse(line).is_some() { " " } else { "" };
@@ -116,7 +137,7 @@ impl Writer {
         self.sink.flush()
     }
 
-    /// The kernel's own output: `| ` before each line, so that it never begins a result line.
+    /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result line.
     pub fn kernel_output(&mut self, line: &[u8]) -> io::Result<()> {
         self.sink.write_all(b"| ")?;
         self.sink.write_all(line)?;
@@ -125,7 +146,7 @@ impl Writer {
     }
 }
 
-/// The attribute of a place, behind a blank; blanks in it become `~`.
+/// Returns the attribute for a place, as in ` at=step~731`, or nothing without one. Blanks in the place become `~`.
 pub fn at(place: Option<&str>) -> String {
     place.map_or_else(String::new, |place| format!(" at={}", place.replace(' ', "~")))
 }

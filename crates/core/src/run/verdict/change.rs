@@ -1,28 +1,27 @@
-//! How a candidate's speed stands to the incumbent's, with its interval.
+//! The ratio of a candidate's objective to the incumbent's, with its interval.
 
 use crate::objective::Objective;
 use lab_protocol::report::{Measure, Report, Speed};
 use serde::{Deserialize, Serialize};
 
-/// The objective beside the incumbent's, measured on the same device.
+/// The change of the objective against the incumbent's, on the same device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Candidate over incumbent, minus one: 0.031 is +3.1 %.
     pub ratio: f64,
-    /// Half width of the ratio's interval, where both were measured with one.
+    /// Half width of the ratio's interval, if both figures have an interval.
     pub spread: Option<f64>,
-    /// The ends of the ratio's interval, minus one, where the two were timed in turns.
+    /// The ends of the ratio's interval, minus one, if the two were timed in turns.
     #[serde(default)]
     pub interval: Option<(f64, f64)>,
-    /// The verdict on speed; `None` beside the incumbent's recorded figure.
+    /// The verdict on speed; `None` against the incumbent's recorded figure.
     #[serde(default)]
     pub speed: Option<Speed>,
 }
 
 impl Change {
-    /// Of candidate and incumbent that the built-in harness timed in turns; what a run that goes on has
-    /// found so far. It gives a ratio of speeds: of an objective that is neither a speed nor a time it
-    /// says nothing.
+    /// The change that the built-in harness measured in turns, also of a run in progress. The harness gives a ratio of
+    /// speeds: `None` if the objective is neither a speed nor a time.
     pub fn in_turns(report: &Report, objective: &Objective) -> Option<Change> {
         let comparison = report.comparison()?;
         let Measure { value, low, high } = comparison.ratio;
@@ -37,8 +36,8 @@ impl Change {
         Some(Change { ratio: value - 1.0, spread, interval, speed: comparison.speed })
     }
 
-    /// Of two recorded figures. The interval is of a quotient of two independent measures,
-    /// each with its own relative half width.
+    /// The change between two recorded figures. Its interval is that of a quotient of two independent measures, each with
+    /// its own relative half width.
     pub fn of_figures(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
         let quotient = candidate.value / incumbent.value;
         let half = |m: &Measure| Some(((m.high? - m.low?) / 2.0 / m.value).abs()).filter(|h| h.is_finite());
@@ -46,7 +45,7 @@ impl Change {
         quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread, interval: None, speed: None })
     }
 
-    /// `faster +2.1 % (+1.9 … +2.4)`; beside a recorded figure `+3.1 % ± 0.3`.
+    /// The change as text: `faster +2.1 % (+1.9 … +2.4)`; against a recorded figure `+3.1 % ± 0.3`.
     pub fn words(&self) -> String {
         let percent = |ratio: f64| ratio * 100.0;
         let ratio = percent(self.ratio);
@@ -55,13 +54,13 @@ impl Change {
             return format!("{ratio:+.1} %{spread}");
         };
         let (low, high) = (percent(low), percent(high));
-        // As many digits as tell the ends apart from the middle.
+        // Close ends need a further digit, to differ from the middle.
         let digits = if high - low < 0.2 { 2 } else { 1 };
         let speed = self.speed.map_or_else(String::new, |speed| format!("{} ", speed.word()));
         format!("{speed}{ratio:+.digits$} % ({low:+.digits$} … {high:+.digits$})")
     }
 
-    /// What it stands beside.
+    /// What the candidate was compared with.
     pub fn against(&self) -> &'static str {
         if self.interval.is_some() { "incumbent" } else { "incumbent's record" }
     }

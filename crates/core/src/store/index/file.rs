@@ -1,70 +1,77 @@
-//! The index of all records on disk: one line says which index it is, and each further one is a brief.
+//! The index on disk, `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
-use super::{Brief, Known};
+use super::Known;
+use crate::disk::atomic::NewFile;
 use crate::disk::stamp::Stamp;
 use crate::run::RunId;
-use crate::store::decision_lock::Seen;
+use crate::store::decision_lock::Position;
+use crate::store::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// A line of the index.
+/// A line of the index: the summary, and the stamp of the record's file when it was read.
 #[derive(Deserialize)]
-pub struct Shelved {
+pub struct Entry {
     pub stamp: Stamp,
-    pub brief: Brief,
+    #[serde(rename = "brief")]
+    pub summary: RunSummary,
 }
 
-/// The first line of an index; each further one is a [`Shelved`].
+/// The first line.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct Header {
     version: u32,
-    seen: Seen,
+    /// How much of the decision lock's file the index knows.
+    seen: Position,
 }
 
 const VERSION: u32 = 3;
 
-/// An index that cannot be read, or is another lab's, is none. It is read line by line: whole it would take more
-/// memory than all that is kept of it.
-pub fn load(index: &Path, mut wanted: impl FnMut(&Brief) -> bool) -> Option<(Seen, BTreeMap<RunId, Known>)> {
+/// Reads the index; `None` where there is none, it is damaged, or another version of the lab wrote it. Reads line by
+/// line: the whole text would take more memory than what is kept of it. Keeps the summaries that are `wanted`.
+pub fn load(
+    index: &Path,
+    mut wanted: impl FnMut(&RunSummary) -> bool,
+) -> Option<(Position, BTreeMap<RunId, Known>)> {
     let mut file = BufReader::with_capacity(64 * 1024, fs::File::open(index).ok()?);
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line).ok()?;
-    let head: Head = serde_json::from_slice(&line).ok()?;
-    if head.version != VERSION {
+    let header: Header = serde_json::from_slice(&line).ok()?;
+    if header.version != VERSION {
         return None;
     }
     let mut known = BTreeMap::new();
     loop {
         line.clear();
         if file.read_until(b'\n', &mut line).ok()? == 0 {
-            return Some((head.seen, known));
+            return Some((header.seen, known));
         }
-        let shelved: Shelved = serde_json::from_slice(&line).ok()?;
-        known.insert(shelved.brief.id, Known::new(shelved, &mut wanted));
+        let entry: Entry = serde_json::from_slice(&line).ok()?;
+        known.insert(entry.summary.id, Known::new(entry, &mut wanted));
     }
 }
 
-pub fn store(index: &Path, seen: Seen, known: &BTreeMap<RunId, Known>) -> std::io::Result<()> {
+/// Replaces the index in one step. It is not synced to disk: a lost index is read from the records again.
+pub fn store(index: &Path, seen: Position, known: &BTreeMap<RunId, Known>) -> std::io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         stamp: Stamp,
-        brief: &'a Brief,
+        #[serde(rename = "brief")]
+        summary: &'a RunSummary,
     }
-    let folder = index.parent().unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".index").tempfile_in(folder)?;
-    let mut out = BufWriter::with_capacity(64 * 1024, file.as_file());
-    serde_json::to_writer(&mut out, &Head { version: VERSION, seen })?;
+    let mut file = NewFile::beside(index)?;
+    let mut out = BufWriter::with_capacity(64 * 1024, &mut file);
+    serde_json::to_writer(&mut out, &Header { version: VERSION, seen })?;
     out.write_all(b"\n")?;
-    for Known { stamp, brief, .. } in known.values() {
-        let Some(brief) = brief else { continue };
-        serde_json::to_writer(&mut out, &Line { stamp: *stamp, brief })?;
+    for Known { stamp, summary, .. } in known.values() {
+        let Some(summary) = summary else { continue };
+        serde_json::to_writer(&mut out, &Line { stamp: *stamp, summary })?;
         out.write_all(b"\n")?;
     }
     out.flush()?;
     drop(out);
-    file.persist(index).map_err(|e| e.error)?;
-    Ok(())
+    file.replace(index)
 }

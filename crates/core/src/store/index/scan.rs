@@ -1,23 +1,25 @@
-//! Reads the briefs of many records at once.
+//! Reads the summaries of many records at once.
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
-use crate::store::Records;
-use crate::store::index::file::Shelved;
+use crate::store::index::file::Entry;
+use crate::store::run_store::RunStore;
 
+/// What is in a run's folder.
 pub enum Found {
-    Brief(Box<Shelved>),
+    Summary(Box<Entry>),
+    /// A record that cannot be read: its file's stamp, and a message for the user.
     Damaged(Option<Stamp>, String),
-    /// A run that is being born, or never was.
+    /// A run without a record: it is about to have one, or failed before.
     Nothing,
 }
 
-/// Reads many records at once, as many threads as there are processors.
-pub fn read(records: &Records, ids: &[RunId]) -> Vec<(RunId, Found)> {
+/// Reads the records of these runs, on as many threads as there are processors.
+pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     const WORTH_A_THREAD: usize = 256;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
     let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
-    let one = |id: &RunId| (*id, find(records, *id));
+    let one = |id: &RunId| (*id, find(store, *id));
     std::thread::scope(|scope| {
         let mut shares = ids.chunks(share);
         let first = shares.next().unwrap_or_default();
@@ -31,7 +33,7 @@ pub fn read(records: &Records, ids: &[RunId]) -> Vec<(RunId, Found)> {
             .collect();
         let mut found: Vec<(RunId, Found)> = first.iter().map(one).collect();
         for (share, reading) in others {
-            // Where no thread could be had, or it broke, this one reads.
+            // Where a thread could not be started, or panicked, this thread reads its share.
             let read = reading.ok().and_then(|thread| thread.join().ok());
             found.extend(read.unwrap_or_else(|| share.iter().map(one).collect()));
         }
@@ -39,14 +41,14 @@ pub fn read(records: &Records, ids: &[RunId]) -> Vec<(RunId, Found)> {
     })
 }
 
-fn find(records: &Records, id: RunId) -> Found {
-    // Before it is read: a record that is replaced in between is read again the next time.
-    let stamp = stamp(&records.record(id));
-    match (records.read_brief(id), stamp) {
-        (Ok(brief), Some(stamp)) => Found::Brief(Box::new(Shelved { stamp, brief })),
-        // It came into being between the two looks.
+fn find(store: &RunStore, id: RunId) -> Found {
+    // Taken before the record is read: a record that is replaced in between is read again the next time.
+    let stamp = stamp(&store.record(id));
+    match (store.read_summary(id), stamp) {
+        (Ok(summary), Some(stamp)) => Found::Summary(Box::new(Entry { stamp, summary })),
+        // The record was written between the two looks; the next scan finds it.
         (Ok(_), None) => Found::Nothing,
-        (Err(_), _) if records.goes_on(id) || records.unborn(id) => Found::Nothing,
+        (Err(_), _) if store.is_in_progress(id) || store.has_no_record(id) => Found::Nothing,
         (Err(error), _) => Found::Damaged(stamp, format!("run {id} is left out: {error:#}")),
     }
 }

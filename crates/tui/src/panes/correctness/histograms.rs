@@ -1,6 +1,6 @@
 //! Histograms of the differences, one for each gate, with the limit.
 
-use crate::chart::{Axis, Chart, Drawn, Glyphs, Level, On, Scale, Series};
+use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape, SymbolSet};
 use crate::format;
 use crate::text::printable;
 use crate::theme::Theme;
@@ -25,7 +25,7 @@ pub fn has_any(report: &Report) -> bool {
 }
 
 /// Draws as many histograms as fit, one below the other. The title of the last one tells how many are left out.
-pub fn draw(frame: &mut Frame, area: Rect, report: &Report, theme: &Theme, glyphs: Glyphs) {
+pub fn draw(frame: &mut Frame, area: Rect, report: &Report, theme: &Theme, symbols: SymbolSet) {
     let gates = with_histogram(report);
     let fit = usize::from(area.height / ROWS.0).max(1).min(gates.len());
     if fit == 0 {
@@ -42,7 +42,7 @@ pub fn draw(frame: &mut Frame, area: Rect, report: &Report, theme: &Theme, glyph
         frame.render_widget(title(report, gate, &more, theme), Rect { y, height: 1, ..area });
         // A blank row separates it from the next.
         let height = each.saturating_sub(if fit > 1 && each > ROWS.0 { 2 } else { 1 });
-        chart(frame, Rect { y: y + 1, height, ..area }, gate, counts, theme, glyphs);
+        chart(frame, Rect { y: y + 1, height, ..area }, gate, counts, theme, symbols);
     }
 }
 
@@ -65,7 +65,7 @@ fn title(report: &Report, gate: &Gate, more: &str, theme: &Theme) -> Line<'stati
 }
 
 /// Bars by size. Those beyond the limit are a series of their own; the limit is a line.
-fn chart(frame: &mut Frame, area: Rect, gate: &Gate, counts: &Histogram, theme: &Theme, glyphs: Glyphs) {
+fn chart(frame: &mut Frame, area: Rect, gate: &Gate, counts: &Histogram, theme: &Theme, symbols: SymbolSet) {
     let bins = counts.bins().map(|(from, to, n)| (from, to, n as f64));
     // The octave that contains the limit counts as within: the gate's sign tells whether the gate passed.
     let (within, beyond): (Vec<_>, Vec<_>) = bins.partition(|(from, ..)| *from <= gate.limit);
@@ -74,20 +74,20 @@ fn chart(frame: &mut Frame, area: Rect, gate: &Gate, counts: &Histogram, theme: 
     let tallest = all().map(|(.., n)| *n).fold(1.0, f64::max);
     let over: f64 = beyond.iter().map(|(.., n)| *n).sum();
     let over = if over > 0.0 { format!("{} beyond the limit", format::gate(over)) } else { String::new() };
-    let series = |name, style, bars| Series { name, style, drawn: Drawn::Bars(bars) };
+    let series = |name, style, bars| Series { name, style, shape: SeriesShape::Bars(bars) };
     let chart = Chart {
         x: Axis::over(ends, Scale::Log).named("difference"),
         y: Axis::between(0.0, tallest, Scale::Linear),
         series: vec![series(over, theme.bad(), &beyond), series(facts(counts), theme.accent(), &within)],
-        levels: vec![Level {
-            on: On::X,
+        reference_lines: vec![ReferenceLine {
+            axis: AxisId::X,
             at: gate.limit,
             name: format!("limit {}", format::gate(gate.limit)),
             style: theme.warn(),
         }],
         cursor: None,
     };
-    chart.render(area, frame.buffer_mut(), theme, glyphs);
+    chart.render(area, frame.buffer_mut(), theme, symbols);
 }
 
 /// `8,192 values, 48 equal, 2 no number`.

@@ -3,9 +3,9 @@
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
 use super::{Comparison, Shown};
-use crate::diff::View;
+use crate::diff::DiffView;
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{fit, pad, printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::value_text;
@@ -20,10 +20,10 @@ use ratatui::text::{Line, Span};
 
 pub fn sections<'a>(
     comparison: Comparison<'a>,
-    between: &'a View,
+    between: &'a DiffView,
     shown: Shown,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let theme = &appearance.theme;
     let both = comparison.both;
@@ -76,7 +76,7 @@ fn head(
     Comparison { experiments, both }: Comparison,
     table: &Columns,
     objective: &Objective,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = table.theme;
     let cells_of = |of: fn(&Experiment) -> String| experiments.map(|e| e.map(of).unwrap_or_default());
@@ -99,7 +99,7 @@ fn head(
     out.extend(
         table.plain("device", cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned())),
     );
-    let unit = printable(format::unit(&objective)).into_owned();
+    let unit = printable(format::unit(objective)).into_owned();
     let [a, b] = cells_of(measure);
     out.push(table.row(&unit, [(a, theme.strong()), (b, theme.strong())]));
     out.extend(table.plain(

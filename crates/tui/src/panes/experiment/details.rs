@@ -2,14 +2,14 @@
 
 use super::Shown;
 use super::document::{Body, Document, Section, labelled};
-use crate::diff::{Around, View};
+use crate::diff::{ContextLines, DiffView};
 use crate::format;
-use crate::state::Appearance;
+use crate::state::ScreenSettings;
 use crate::text::{printable, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::{self, device_state};
 use crate::widgets::mark;
-use lab_core::history::details::Whole;
+use lab_core::history::details::ExperimentDetails;
 use lab_core::message::Trailer;
 use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
@@ -23,11 +23,11 @@ const LABEL: usize = 12;
 
 pub fn sections<'a>(
     experiment: &Experiment,
-    details: Option<&'a Whole>,
-    view: &'a View,
+    details: Option<&'a ExperimentDetails>,
+    view: &'a DiffView,
     shown: Shown,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Document<'a> {
     let theme = &appearance.theme;
     let objective = shown.objective;
@@ -55,7 +55,7 @@ pub fn sections<'a>(
 }
 
 /// The title of a diff, with the lines around its changes where they are not the usual ones.
-pub fn diff_title(title: &str, around: Around) -> String {
+pub fn diff_title(title: &str, around: ContextLines) -> String {
     let around = around.note();
     if around.is_empty() { title.to_owned() } else { format!("{title} · {around}") }
 }
@@ -63,7 +63,7 @@ pub fn diff_title(title: &str, around: Around) -> String {
 /// A diff, or why there is none.
 pub fn changes<'a>(
     diff: &Result<String, String>,
-    view: &'a View,
+    view: &'a DiffView,
     title: &str,
     columns: usize,
     theme: &Theme,
@@ -85,7 +85,7 @@ fn head(
     record: Option<&Record>,
     objective: &Objective,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let row = &experiment.row;
@@ -167,13 +167,13 @@ fn measured(
     record: &Record,
     objective: &Objective,
     columns: usize,
-    appearance: &Appearance,
+    appearance: &ScreenSettings,
 ) -> Vec<Section<'static>> {
     let theme = &appearance.theme;
     let report = record.report();
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
     let mut all = vec![
-        Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.glyphs)),
+        Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.symbols)),
         Section::new("measured", evidence::others(&report, objective.name(), columns, theme)),
         Section::new("on", device(&report, theme)),
     ];
@@ -213,7 +213,7 @@ fn device(report: &Report, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// The check on held-out inputs before the keep.
-fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
+fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let outcome = held_out.outcome;
     let mut text = format!("{} {}", outcome.sign(), outcome.word());
@@ -228,6 +228,6 @@ fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &Appearance) -
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));
     }
-    out.extend(evidence::proof(&report, false, columns, theme, appearance.glyphs));
+    out.extend(evidence::proof(&report, false, columns, theme, appearance.symbols));
     out
 }

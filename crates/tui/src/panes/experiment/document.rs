@@ -1,6 +1,6 @@
 //! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
-use crate::diff::{Brush, Stop, View, plain};
+use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
 use crate::search_highlight;
 use crate::text::{fit, pad};
 use crate::theme::Theme;
@@ -30,7 +30,7 @@ pub struct Section<'a> {
 
 pub enum Body<'a> {
     Lines(Vec<Line<'static>>),
-    Diff(&'a View),
+    Diff(&'a DiffView),
     Log(&'a [LogLine]),
 }
 
@@ -48,7 +48,8 @@ impl<'a> Document<'a> {
         Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many rows the text has.
+    pub fn rows(&self) -> usize {
         // No blank row behind the last.
         self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
     }
@@ -78,14 +79,14 @@ impl<'a> Document<'a> {
     }
 
     /// The rows where sections and changes of a diff begin. A change right below its section's title is left out.
-    pub fn starts(&self) -> Vec<Stop> {
+    pub fn starts(&self) -> Vec<JumpTarget> {
         let mut starts = Vec::new();
         for (begin, section) in self.begins() {
-            starts.push(Stop { row: begin, is_head: true });
+            starts.push(JumpTarget { row: begin, is_head: true });
             if let Body::Diff(view) = &section.body {
                 let first = begin + section.title_rows();
                 let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
-                starts.extend(changes.map(|stop| Stop { row: first + stop.row, ..stop }));
+                starts.extend(changes.map(|stop| JumpTarget { row: first + stop.row, ..stop }));
             }
         }
         starts
@@ -142,8 +143,14 @@ impl<'a> Section<'a> {
                 out.extend(lines.map(|line| search_highlight::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
-                let brush =
-                    Brush { theme, ink: &plain, search: needle, columns, left, digits: view.digits() };
+                let brush = RowPainter {
+                    theme,
+                    ink: &no_line_styles,
+                    search: needle,
+                    columns,
+                    left,
+                    digits: view.digits(),
+                };
                 let seen = view.rows().iter().skip(skip).take(take);
                 out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
             }

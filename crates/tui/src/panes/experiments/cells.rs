@@ -1,7 +1,7 @@
 //! The text and the style of a cell of the table.
 
 use crate::format;
-use crate::table::{Column, Facts};
+use crate::table::{Column, RowFacts};
 use crate::text::{fit, printable};
 use crate::theme::Theme;
 use crate::widgets::{figure, mark};
@@ -15,7 +15,13 @@ use ratatui::style::Style;
 /// A change by at least this factor is shown as a factor.
 const FACTOR: f64 = 10.0;
 
-pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts, zone: &TimeZone) -> String {
+pub fn text(
+    column: Column,
+    width: usize,
+    experiment: &Experiment,
+    facts: &RowFacts,
+    zone: &TimeZone,
+) -> String {
     let row = &experiment.row;
     let change = experiment.measured.change;
     match column {
@@ -43,7 +49,7 @@ pub fn text(column: Column, width: usize, experiment: &Experiment, facts: &Facts
 }
 
 /// The description; an experiment of another kernel or device names it in front.
-pub fn description(experiment: &Experiment, facts: &Facts, shows_device: bool) -> String {
+pub fn description(experiment: &Experiment, facts: &RowFacts, shows_device: bool) -> String {
     let mut about = Vec::new();
     if facts.of_another_kernel {
         about.extend(experiment.kernel.as_deref().map(problem));

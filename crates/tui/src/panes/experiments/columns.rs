@@ -46,7 +46,7 @@ pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColu
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
-    for column in FURTHER.into_iter().filter(|column| !table.is_silent(*column)) {
+    for column in FURTHER.into_iter().filter(|column| !table.has_no_values(*column)) {
         let is_minor = matches!(column, Column::Run | Column::Correctness);
         if left < taken(column) + if is_minor { SENTENCE } else { DESCRIPTION } {
             break;

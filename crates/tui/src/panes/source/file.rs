@@ -3,9 +3,9 @@
 
 use super::colours_of;
 use super::state::{FileFit, FileRow, LineChange, SourceState, message_columns, wrapped};
-use crate::line_layout::{Look, lay};
+use crate::line_layout::{StyledRange, layout_line};
 use crate::search_highlight::find_all;
-use crate::source::{Message, Standing, Which};
+use crate::source::{Freshness, SourceMessage, SourceVersion};
 use crate::theme::{DiffRole, Theme};
 use crate::widgets::PaneSlot;
 use lab_protocol::report::Severity;
@@ -21,7 +21,7 @@ const COMPILER_TAB: usize = 8;
 pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFit, theme: &Theme) {
     let area = slot.body();
     let Some(layout) = state.layout_of(fit) else { return };
-    let painter = Painter {
+    let painter = FilePainter {
         state,
         theme,
         digits: state.digits(),
@@ -35,7 +35,7 @@ pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFi
     }
 }
 
-struct Painter<'a> {
+struct FilePainter<'a> {
     state: &'a SourceState,
     theme: &'a Theme,
     digits: usize,
@@ -46,11 +46,11 @@ struct Painter<'a> {
     search: &'a str,
 }
 
-impl Painter<'_> {
+impl FilePainter<'_> {
     fn row(&self, row: FileRow) -> Line<'static> {
         match row {
             FileRow::Line(line) => self.line(line),
-            FileRow::Message { line, message, part } => {
+            FileRow::SourceMessage { line, message, part } => {
                 self.message(self.state.messages.at(line).get(message), part)
             }
             FileRow::Elsewhere { message, part } => {
@@ -77,20 +77,20 @@ impl Painter<'_> {
             },
             Span::raw(" "),
         ];
-        let ink = colours_of(state.colours(Which::Present), line, theme);
-        let about: Vec<Look> = messages
+        let ink = colours_of(state.colours(SourceVersion::Present), line, theme);
+        let about: Vec<StyledRange> = messages
             .iter()
-            .filter(|message| message.standing != Standing::Lost)
+            .filter(|message| message.freshness != Freshness::Lost)
             .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_underline(m.severity))))
             .take(1)
             .collect();
         let found = find_all(text, self.search).into_iter();
-        let found: Vec<Look> = found.map(|range| (range, theme.search_match())).collect();
-        spans.extend(lay(text, theme.text(), &[&ink, &about, &found], state.left, self.columns));
+        let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
+        spans.extend(layout_line(text, theme.text(), &[&ink, &about, &found], state.left, self.columns));
         Line::from(spans)
     }
 
-    fn message(&self, message: Option<&Message>, part: usize) -> Line<'static> {
+    fn message(&self, message: Option<&SourceMessage>, part: usize) -> Line<'static> {
         let Some(message) = message else { return Line::default() };
         let rows = wrapped(message, message_columns(self.columns));
         let text = rows.into_iter().nth(part).unwrap_or_default();
@@ -120,10 +120,10 @@ fn rank(severity: Severity) -> usize {
     }
 }
 
-fn style(message: &Message, theme: &Theme) -> Style {
-    match message.standing {
-        Standing::Fresh => theme.diagnostic(message.severity),
-        Standing::Stale | Standing::Lost => theme.quiet(),
+fn style(message: &SourceMessage, theme: &Theme) -> Style {
+    match message.freshness {
+        Freshness::Fresh => theme.diagnostic(message.severity),
+        Freshness::Stale | Freshness::Lost => theme.quiet(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the visible rows.
 
-use crate::diff::{self, Form, Sign};
+use crate::diff::{self, DiffLayout, LineKind};
 use crate::highlight::Highlighted;
-use crate::source::{Asked, Message, Messages, Source, Standing, Text, Which, carry};
+use crate::source::{
+    Freshness, Source, SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion,
+    carry_highlighting,
+};
 use crate::text::wrap;
 use lab_core::run::RunId;
 use ratatui::layout::Rect;
@@ -39,7 +42,7 @@ pub(super) enum FileRow {
     },
     Line(usize),
     /// A part of a message about the line.
-    Message {
+    SourceMessage {
         line: usize,
         message: usize,
         part: usize,
@@ -54,11 +57,11 @@ pub struct SourceState {
     pub mode: SourceMode,
     /// Compare with the selected experiment instead of the incumbent.
     pub against_selected: bool,
-    /// What was asked for last.
-    pub asked: Option<Asked>,
+    /// The latest request.
+    pub request: Option<SourceRequest>,
     pub(super) source: Option<Source>,
     colours: [Highlighted; 2],
-    pub(super) messages: Messages,
+    pub(super) messages: SourceMessages,
     /// The runs of the messages, and how many each had.
     placed: Option<Vec<(RunId, usize)>>,
     /// The newest run whose first error the cursor went to.
@@ -66,7 +69,7 @@ pub struct SourceState {
     changes: BTreeMap<usize, LineChange>,
     /// Where changes begin.
     starts: Vec<usize>,
-    pub(super) view: diff::View,
+    pub(super) view: diff::DiffView,
     /// The line of the cursor, from 0.
     cursor: usize,
     first: usize,
@@ -98,7 +101,7 @@ pub(super) struct FileFit {
 /// How the pane fits into its area.
 #[derive(Clone, Debug)]
 pub struct SourceFit {
-    pub(super) diff: diff::Fit,
+    pub(super) diff: diff::DiffFit,
     pub(super) file: Option<FileFit>,
 }
 
@@ -107,7 +110,7 @@ impl SourceState {
         self.source.as_ref()
     }
 
-    pub(super) fn text(&self) -> Option<&Text> {
+    pub(super) fn text(&self) -> Option<&SourceText> {
         Some(&self.source.as_ref()?.present.as_ref().ok()?.text)
     }
 
@@ -115,43 +118,43 @@ impl SourceState {
     pub fn take(&mut self, source: Source) {
         let old = self.source.replace(source);
         let text = |source: &Source, which| match which {
-            Which::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
-            Which::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
+            SourceVersion::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
+            SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
         };
         let of = |which| {
             let new = self.source.as_ref().and_then(|source| text(source, which));
             (old.as_ref().and_then(|source| text(source, which)), new)
         };
-        for which in [Which::Present, Which::Base] {
+        for which in [SourceVersion::Present, SourceVersion::Base] {
             self.colours[which as usize] = match of(which) {
-                (Some(old), Some(new)) => carry(&old, &self.colours[which as usize], &new),
+                (Some(old), Some(new)) => carry_highlighting(&old, &self.colours[which as usize], &new),
                 _ => Highlighted::default(),
             };
         }
         // A file that is away for a moment comes back at the line that was visible.
-        match of(Which::Present) {
+        match of(SourceVersion::Present) {
             (Some(old), Some(new)) => self.cursor = old.follow(self.cursor, &new),
             (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
             (_, None) => {}
         }
         let diff = self.source.as_ref().map(|source| Arc::clone(&source.diff)).unwrap_or_default();
-        (self.changes, self.starts) = changes(&diff, self.text().map_or(0, Text::len));
+        (self.changes, self.starts) = changes(&diff, self.text().map_or(0, SourceText::len));
         self.view.set(diff);
         self.placed = None;
         self.layout = None;
     }
 
     /// The texts whose colours are wanted.
-    pub fn texts(&self) -> impl Iterator<Item = (Which, Arc<str>)> {
+    pub fn texts(&self) -> impl Iterator<Item = (SourceVersion, Arc<str>)> {
         let source = self.source.as_ref();
         let present = source.and_then(|source| source.present.as_ref().ok()).map(|present| &present.text);
         let base = source.and_then(|source| source.base.as_ref().ok()).map(|base| &base.text);
-        let both = [(Which::Present, present), (Which::Base, base)];
+        let both = [(SourceVersion::Present, present), (SourceVersion::Base, base)];
         both.into_iter().filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
     }
 
     /// Takes colours; false where they belong to a text that is no longer shown.
-    pub fn take_colours(&mut self, which: Which, of: &[u8], colours: Highlighted) -> bool {
+    pub fn take_colours(&mut self, which: SourceVersion, of: &[u8], colours: Highlighted) -> bool {
         let is_shown = self.texts().any(|(w, text)| w == which && std::ptr::eq(text.as_bytes(), of));
         if is_shown {
             self.colours[which as usize] = colours;
@@ -159,7 +162,7 @@ impl SourceState {
         is_shown
     }
 
-    pub(super) fn colours(&self, which: Which) -> &Highlighted {
+    pub(super) fn colours(&self, which: SourceVersion) -> &Highlighted {
         &self.colours[which as usize]
     }
 
@@ -169,7 +172,7 @@ impl SourceState {
     }
 
     /// Takes messages. The cursor goes to the first error of a run that is newer than those visited.
-    pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: Messages) {
+    pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: SourceMessages) {
         self.messages = messages;
         self.layout = None;
         let newest = runs.iter().map(|(run, _)| *run).max();
@@ -187,7 +190,11 @@ impl SourceState {
             SourceMode::Unified => SourceMode::Split,
             SourceMode::Split => SourceMode::File,
         };
-        self.view.set_form(if self.mode == SourceMode::Split { Form::Split } else { Form::Unified });
+        self.view.set_form(if self.mode == SourceMode::Split {
+            DiffLayout::Split
+        } else {
+            DiffLayout::Unified
+        });
         match (self.mode, line) {
             (SourceMode::File, Some(line)) => self.jump(line as usize - 1),
             (SourceMode::Unified, Some(line)) => self.view.go_to_line(line),
@@ -199,7 +206,7 @@ impl SourceState {
     pub fn line(&self) -> Option<u32> {
         let of_file = || u32::try_from(self.cursor + 1).ok();
         match self.mode {
-            _ if self.text().is_none_or(Text::is_empty) => None,
+            _ if self.text().is_none_or(SourceText::is_empty) => None,
             SourceMode::File => of_file(),
             SourceMode::Unified | SourceMode::Split => {
                 self.view.line().filter(|line| *line > 0).or_else(of_file)
@@ -208,7 +215,7 @@ impl SourceState {
     }
 
     fn last(&self) -> usize {
-        self.text().map_or(0, Text::len).saturating_sub(1)
+        self.text().map_or(0, SourceText::len).saturating_sub(1)
     }
 
     pub fn move_by(&mut self, by: isize) {
@@ -223,7 +230,7 @@ impl SourceState {
         match self.mode {
             SourceMode::File => {
                 let line = match self.layout.as_ref().and_then(|layout| layout.rows.get(self.first + row)) {
-                    Some(FileRow::Line(line) | FileRow::Message { line, .. }) => Some(*line),
+                    Some(FileRow::Line(line) | FileRow::SourceMessage { line, .. }) => Some(*line),
                     Some(FileRow::Elsewhere { .. }) | None => None,
                 };
                 self.cursor = line.unwrap_or(self.cursor);
@@ -294,7 +301,7 @@ impl SourceState {
     /// Rows that a search goes through: lines of the file, or rows of the diff.
     pub fn count(&self) -> usize {
         match self.mode {
-            SourceMode::File => self.text().map_or(0, Text::len),
+            SourceMode::File => self.text().map_or(0, SourceText::len),
             SourceMode::Unified | SourceMode::Split => self.view.rows().len(),
         }
     }
@@ -313,7 +320,7 @@ impl SourceState {
     }
 
     /// The compilers' messages at a line, counted from 0.
-    pub fn messages_at(&self, line: usize) -> &[Message] {
+    pub fn messages_at(&self, line: usize) -> &[SourceMessage] {
         self.messages.at(line)
     }
 
@@ -388,16 +395,16 @@ impl SourceState {
     }
 
     fn lay_out(&self, columns: usize) -> FileLayout {
-        let parts = |message: &Message| 0..wrapped(message, columns).len();
+        let parts = |message: &SourceMessage| 0..wrapped(message, columns).len();
         let mut layout = FileLayout { columns, ..FileLayout::default() };
         for (message, about) in self.messages.elsewhere.iter().enumerate() {
             layout.rows.extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
         }
-        for line in 0..self.text().map_or(0, Text::len) {
+        for line in 0..self.text().map_or(0, SourceText::len) {
             layout.places.push(layout.rows.len());
             layout.rows.push(FileRow::Line(line));
             for (message, about) in self.messages.at(line).iter().enumerate() {
-                layout.rows.extend(parts(about).map(|part| FileRow::Message { line, message, part }));
+                layout.rows.extend(parts(about).map(|part| FileRow::SourceMessage { line, message, part }));
             }
         }
         layout
@@ -410,11 +417,11 @@ pub(super) fn message_columns(text_columns: usize) -> usize {
 }
 
 /// A message in rows: its severity, its text, and whether it is stale.
-pub(super) fn wrapped(message: &Message, columns: usize) -> Vec<String> {
-    let behind = match message.standing {
-        Standing::Fresh => "",
-        Standing::Stale => " (stale: the file is newer)",
-        Standing::Lost => " (stale: this line has changed since)",
+pub(super) fn wrapped(message: &SourceMessage, columns: usize) -> Vec<String> {
+    let behind = match message.freshness {
+        Freshness::Fresh => "",
+        Freshness::Stale => " (stale: the file is newer)",
+        Freshness::Lost => " (stale: this line has changed since)",
     };
     let text = format!("{}: {}{behind}", message.word(), message.text);
     let mut rows = wrap(&text, columns);
@@ -432,14 +439,14 @@ fn changes(diff: &diff::Diff, lines: usize) -> (BTreeMap<usize, LineChange>, Vec
         if hunk.counts().1 == 0 {
             above = hunk.new as usize;
         }
-        for change in hunk.lines.chunk_by(|a, b| (a.sign == Sign::Same) == (b.sign == Sign::Same)) {
+        for change in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Same) == (b.kind == LineKind::Same)) {
             let added: Vec<usize> = change.iter().filter_map(|line| Some(line.new? as usize - 1)).collect();
-            let is_change = change.iter().any(|line| line.sign != Sign::Same);
+            let is_change = change.iter().any(|line| line.kind != LineKind::Same);
             if is_change && lines > 0 {
                 // Where no new line resembles an old one, all new lines replace all removed ones.
-                let has_removed = change.iter().any(|line| line.sign == Sign::Removed);
+                let has_removed = change.iter().any(|line| line.kind == LineKind::Removed);
                 let is_other = has_removed && change.iter().all(|line| line.beside.is_none());
-                let became = |line: &diff::Line| match line.beside.is_some() || is_other {
+                let became = |line: &diff::DiffLine| match line.beside.is_some() || is_other {
                     true => LineChange::Changed,
                     false => LineChange::New,
                 };

@@ -6,7 +6,7 @@ pub mod strip;
 pub mod table;
 
 use super::bounds;
-use crate::chart::Glyphs;
+use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
@@ -39,10 +39,10 @@ pub fn proof(
     build_failed: bool,
     columns: usize,
     theme: &Theme,
-    glyphs: Glyphs,
+    symbols: SymbolSet,
 ) -> Vec<Line<'static>> {
     let mut out: Vec<Line> = build(report, build_failed, theme).into_iter().collect();
-    out.extend(gates(report, &[], columns, theme, glyphs));
+    out.extend(gates(report, &[], columns, theme, symbols));
     out.extend(correct(report, theme));
     out.extend(table::lines(&report.workloads(), columns, theme));
     out
@@ -77,7 +77,7 @@ pub fn gates(
     pending: &[Gate],
     columns: usize,
     theme: &Theme,
-    glyphs: Glyphs,
+    symbols: SymbolSet,
 ) -> Vec<Line<'static>> {
     let gates = report.gates();
     let waiting: Vec<&Gate> = pending.iter().filter(|p| gates.iter().all(|g| g.name != p.name)).collect();
@@ -87,7 +87,7 @@ pub fn gates(
     for gate in &gates {
         out.push(gate_line(gate, name_columns, columns, theme));
         let series = series_name(report, &gate.name);
-        out.extend(series.and_then(|name| strip::line(report, gate, name, columns, theme, glyphs)));
+        out.extend(series.and_then(|name| strip::line(report, gate, name, columns, theme, symbols)));
     }
     for gate in waiting {
         out.push(Line::styled(format!("· {}  …", pad(&gate.name, name_columns)), theme.quiet()));

@@ -1,7 +1,7 @@
 //! A series as a strip of blocks under its gate: where along the steps the difference lies, how near it comes to the
 //! limit, and which step is the worst.
 
-use crate::chart::Glyphs;
+use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::width;
 use crate::theme::Theme;
@@ -23,7 +23,7 @@ pub fn line(
     series: &str,
     columns: usize,
     theme: &Theme,
-    glyphs: Glyphs,
+    symbols: SymbolSet,
 ) -> Option<Line<'static>> {
     let points = report.series(series).filter(|points| points.len() > 1)?;
     let cells = report.series_cells(series).unwrap_or(points.len());
@@ -43,7 +43,7 @@ pub fn line(
             share if share >= NEAR => theme.warn(),
             _ => theme.accent(),
         };
-        let sign = if is_bad { glyphs.pick("✗", "x") } else { glyphs.filled(height(value, gate.limit)) };
+        let sign = if is_bad { symbols.pick("✗", "x") } else { symbols.filled(height(value, gate.limit)) };
         spans.push(Span::styled(sign.to_owned(), style));
     }
     spans.push(Span::styled(words, theme.quiet()));
@@ -98,7 +98,7 @@ mod tests {
     fn text(lines: &str, columns: usize) -> String {
         let report = Report::read(lines);
         let gate = &report.gates()[0];
-        let line = line(&report, gate, "y", columns, &Theme::plain(), Glyphs::Braille);
+        let line = line(&report, gate, "y", columns, &Theme::plain(), SymbolSet::Braille);
         line.map_or(String::new(), |line| line.spans.iter().map(|s| s.content.as_ref()).collect())
     }
 

@@ -1,4 +1,4 @@
-//! How often the verdict on speed is wrong: on made-up noise of many kinds, and on recorded times.
+//! How often the verdict on speed is wrong, on simulated noise of many kinds and on recorded times.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -9,7 +9,7 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Normal, StudentT};
 use std::time::Duration;
 
-/// Noise on the logarithm of the time of one launch after the other.
+/// Noise on the logarithm of a launch's time, for one launch after the other.
 type Noise = Box<dyn FnMut(&mut ChaCha8Rng) -> f64>;
 
 fn normal(sigma: f64) -> Noise {
@@ -23,7 +23,7 @@ fn heavy(sigma: f64) -> Noise {
     Box::new(move |rng| sigma * student.sample(rng))
 }
 
-/// Calm, but one launch in so many takes much longer.
+/// Little noise, but one launch in `one_in` takes much longer.
 fn held_up(sigma: f64, one_in: u32, by: f64) -> Noise {
     let normal = Normal::new(0.0, sigma).unwrap();
     Box::new(move |rng| {
@@ -32,7 +32,7 @@ fn held_up(sigma: f64, one_in: u32, by: f64) -> Noise {
     })
 }
 
-/// A clock that falls all the time, by `each` with every launch.
+/// A clock that falls steadily, by `each` with every launch.
 fn drift(sigma: f64, each: f64) -> Noise {
     let normal = Normal::new(0.0, sigma).unwrap();
     let mut launches = 0.0;
@@ -42,7 +42,7 @@ fn drift(sigma: f64, each: f64) -> Noise {
     })
 }
 
-/// Each launch is like the one before: an autoregression of the first order.
+/// Each launch resembles the one before: an autoregression of the first order.
 fn like_the_last(sigma: f64, likeness: f64) -> Noise {
     let step = Normal::new(0.0, sigma * (1.0 - likeness * likeness).sqrt()).unwrap();
     let mut last = 0.0;
@@ -52,7 +52,7 @@ fn like_the_last(sigma: f64, likeness: f64) -> Noise {
     })
 }
 
-/// Two clocks, and a change from one to the other now and then.
+/// Two clocks, with a change from one to the other now and then.
 fn two_clocks(sigma: f64, apart: f64, one_in: u32) -> Noise {
     let normal = Normal::new(0.0, sigma).unwrap();
     let mut fast = true;
@@ -64,8 +64,8 @@ fn two_clocks(sigma: f64, apart: f64, one_in: u32) -> Noise {
     })
 }
 
-/// Judges by the plan of a save, block by block, as the judge does. A launch of the incumbent takes
-/// `seconds`, one of the candidate `slower` times as long; `turn` gives the times.
+/// Judges by the plan of a save, block by block, as the judge does. `block` gives the times of the next block, which
+/// takes `block_seconds`.
 fn judge(plan: &Plan, mut block: impl FnMut() -> AbbaBlock, block_seconds: f64) -> Speed {
     let mut logs: Vec<f64> = Vec::new();
     loop {
@@ -78,7 +78,8 @@ fn judge(plan: &Plan, mut block: impl FnMut() -> AbbaBlock, block_seconds: f64) 
     }
 }
 
-/// How many of so many judgements come to each verdict.
+/// How many of `n` judgements come to each verdict, in the order of `Speed::ALL`. A launch of the incumbent takes
+/// `seconds`, and one of the candidate `slower` times as long.
 fn count(n: u64, slower: f64, seconds: f64, noise: impl Fn() -> Noise) -> [usize; 3] {
     let verdicts = (0..n).map(|seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -97,8 +98,8 @@ fn count(n: u64, slower: f64, seconds: f64, noise: impl Fn() -> Noise) -> [usize
 
 const N: u64 = 200;
 
-/// The promise: the same kernel is *same* in 99 of 100 judgements, one that takes 2 % longer is
-/// *slower*, and one that takes 2 % less *faster*, in 95.
+/// The promise: the same kernel is *same* in 99 of 100 judgements. One that takes 2 % longer is *slower*, and one
+/// that takes 2 % less is *faster*, in 95 of 100.
 #[track_caller]
 fn keeps_the_promise(name: &str, seconds: f64, noise: impl Fn() -> Noise) {
     let [faster, slower, same] = count(N, 1.0, seconds, &noise);
@@ -109,7 +110,7 @@ fn keeps_the_promise(name: &str, seconds: f64, noise: impl Fn() -> Noise) {
     assert!(faster >= 190, "{name}, 2 % faster: {slower} slower, {same} same of {N}");
 }
 
-/// Launches of 20 ms, as a WaveGRU's: three blocks use the budget up.
+/// Launches of 20 ms, like those of WaveGRU: three blocks use up the budget.
 #[test]
 fn long_launches_keep_the_promise() {
     let long = 0.020;
@@ -120,7 +121,7 @@ fn long_launches_keep_the_promise() {
     keeps_the_promise("each like the last, 1 %", long, || like_the_last(1e-2, 0.999));
 }
 
-/// Launches of some microseconds, timed one by one with what surrounds them: noisy, but many.
+/// Launches of some microseconds, timed one by one: noisy, but many.
 #[test]
 fn short_launches_keep_the_promise() {
     let short = 0.000_2;
@@ -134,10 +135,10 @@ fn short_launches_keep_the_promise() {
     keeps_the_promise("two clocks, 4 % apart", short, || two_clocks(5e-3, 0.04, 100));
 }
 
-/// Where the noise is far too much for the budget the interval is wide, and misses as often as it says:
-/// on either side in 2.5 of 100. Nearly every verdict is *same*.
+/// If the noise is far too large for the budget, the interval is wide and misses the truth as often as it says: in
+/// 2.5 of 100 on either side. Nearly every verdict is *same*.
 #[test]
-fn hopeless_noise_seldom_gives_a_wrong_verdict() {
+fn too_much_noise_seldom_gives_a_wrong_verdict() {
     for noise in [|| normal(0.05), || heavy(0.03), || held_up(0.01, 4, 0.3)] {
         for slower in [1.0, 1.02] {
             let [faster, slow, _] = count(N, slower, 0.020, noise);
@@ -147,7 +148,7 @@ fn hopeless_noise_seldom_gives_a_wrong_verdict() {
     }
 }
 
-/// At the border itself half of the intervals would lie beyond it by chance, if they had no width.
+/// At the threshold itself, half of the intervals would lie beyond it by chance if they had no width.
 #[test]
 fn at_the_threshold_a_verdict_is_rare() {
     let [faster, slower, _] = count(N, 1.005, 0.020, || normal(1e-3));
@@ -185,7 +186,7 @@ fn one_pair_has_no_verdict() {
 }
 
 proptest! {
-    /// However fast the clock falls, as long as it falls evenly.
+    /// For any rate of a linear drift.
     #[test]
     fn an_even_drift_cancels(each in -0.01f64..0.01, ratio in 0.5f64..2.0) {
         let at = |turn: f64| (each * turn).exp();
@@ -196,12 +197,12 @@ proptest! {
 
     /// Swapping the two kernels swaps the verdict.
     #[test]
-    fn the_verdict_takes_no_side(logs in prop::collection::vec(-0.1f64..0.1, 2..40)) {
+    fn the_verdict_favours_no_kernel(logs in prop::collection::vec(-0.1f64..0.1, 2..40)) {
         let other: Vec<f64> = logs.iter().map(|x| -x).collect();
         let (here, there) = (Ratio::of(&[logs]).unwrap(), Ratio::of(&[other]).unwrap());
         prop_assert!((here.log.value + there.log.value).abs() < 1e-12);
         prop_assert!((here.log.half_width - there.log.half_width).abs() < 1e-12);
-        // 1 / 1.005 is no 0.995: beside the border the words may differ.
+        // 1 / 1.005 is not 0.995, so the verdicts may differ beside the threshold.
         let border = |r: &Ratio| [r.log.low(), r.log.high()].iter().any(|x| (x.abs() - 0.005).abs() < 5e-5);
         let swapped = match here.speed(0.005) {
             Some(Speed::Faster) => Some(Speed::Slower),
@@ -212,8 +213,9 @@ proptest! {
     }
 }
 
-/// The blocks of a recorded trace, one after the other: lines `same a,b,b,a,…` (a kernel beside itself) or `slower
-/// a,b,b,a,…` (one that takes 2 % longer) in microseconds, from `scripts/same-and-slower` or the example `record_turns`.
+/// The blocks of a recorded trace, one after the other. Its lines are `same a,b,b,a,…` (a kernel beside itself) or
+/// `slower a,b,b,a,…` (one that takes 2 % longer) in microseconds, from `scripts/same-and-slower` or the example
+/// `record_turns`.
 fn recorded(text: &str, kind: &str) -> Vec<AbbaBlock> {
     let lines = text.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
     let blocks = lines.flat_map(|line| {
@@ -224,8 +226,8 @@ fn recorded(text: &str, kind: &str) -> Vec<AbbaBlock> {
     blocks.collect()
 }
 
-/// Judges recorded blocks with the candidate made `slower`; each judgement begins where the one before
-/// it ended by the plan's rule, and the last one, which the recording cuts off, does not count.
+/// Judges recorded blocks with the candidate made `slower` times as slow. Each judgement begins where the one before
+/// it ended by the plan's rule. The last one, which the recording cuts off, does not count.
 fn replay(blocks: &[AbbaBlock], slower: f64) -> Vec<Speed> {
     let plan = Plan::default();
     let (mut verdicts, mut logs, mut spent) = (Vec::new(), Vec::new(), 0.0);
@@ -255,7 +257,7 @@ fn recorded_times_keep_the_promise() {
             (&same, 1.02, Speed::Slower, 95),
             (&same, 1.0 / 1.02, Speed::Faster, 95),
         ];
-        // A trace of `record_turns` has no kernel that really is slower.
+        // A trace of `record_turns` has no kernel that is really slower.
         if !slow.is_empty() {
             cases.push((&slow, 1.0, Speed::Slower, 95));
         }

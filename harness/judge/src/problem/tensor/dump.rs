@@ -1,6 +1,6 @@
 //! `--dump`: every tensor of every case as .npy, so that anyone can check the reference.
 
-use super::PreparedCase;
+use super::case_data::PreparedCase;
 use super::launcher::Outputs;
 use super::spec::{CaseTensor, ProblemSpec};
 use crate::dtype::Dtype;

@@ -1,15 +1,12 @@
 //! problem.toml of a tensor problem: what it may say, and whether that makes sense.
 
 mod cases;
+mod text;
 
-use super::drawn_shapes::{DrawnShapes, Extents};
 use super::expression::Expression;
-use super::input_values::InputValues;
 use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
-use crate::probe::bounds::Cache;
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
 
 /// Reads the text of a problem.toml; an error names the place in it.
 /// With a seed: of what `lab keep` checks, drawn by it.
@@ -29,104 +26,6 @@ pub enum ProblemFileError {
     Toml(Box<toml::de::Error>),
     /// It says something that makes no sense.
     Sense(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProblemFile {
-    #[serde(rename = "kind")]
-    _kind: Option<String>,
-    name: Option<String>,
-    entry: String,
-    #[serde(default)]
-    types: Vec<Dtype>,
-    dims: Vec<String>,
-    tensor: Vec<TensorText>,
-    #[serde(default)]
-    scalar: Vec<ScalarText>,
-    #[serde(default)]
-    tolerance: BTreeMap<Dtype, ToleranceText>,
-    objective: ObjectiveText,
-    bytes: Option<String>,
-    flops: Option<String>,
-    workload: Vec<WorkloadText>,
-    #[serde(default)]
-    held_out: Vec<WorkloadText>,
-    #[serde(default)]
-    keep: Vec<DrawnShapes>,
-    cpu_max_cells: Option<usize>,
-    #[serde(default)]
-    cache: Cache,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TensorText {
-    name: String,
-    role: TensorRole,
-    #[serde(rename = "type")]
-    dtype: TensorType,
-    shape: Vec<ExtentText>,
-    values: Option<InputValues>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-enum TensorType {
-    #[serde(rename = "f32")]
-    F32,
-    #[serde(rename = "f16")]
-    F16,
-    #[serde(rename = "bf16")]
-    Bf16,
-    #[serde(rename = "i32")]
-    I32,
-    /// The type parameter.
-    T,
-}
-
-/// `"rows"`, `"2 * cols"` or a plain number.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "an extent is a number or an expression in quotes")]
-enum ExtentText {
-    Number(u32),
-    Expression(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ScalarText {
-    name: String,
-    #[serde(rename = "type")]
-    dtype: Dtype,
-    value: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ToleranceText {
-    #[serde(default)]
-    atol: f64,
-    #[serde(default)]
-    rtol: f64,
-    #[serde(default = "all")]
-    matched: f64,
-}
-
-fn all() -> f64 {
-    1.0
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ObjectiveText {
-    samples: String,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadText {
-    dims: Extents,
-    types: Option<Vec<Dtype>>,
 }
 
 /// The variable that holds the bytes of the type parameter.
@@ -298,18 +197,6 @@ struct ParsedCounts {
     samples: Expression,
     bytes: Option<Expression>,
     flops: Option<Expression>,
-}
-
-impl TensorType {
-    fn fixed(self) -> Option<Dtype> {
-        match self {
-            TensorType::F32 => Some(Dtype::F32),
-            TensorType::F16 => Some(Dtype::F16),
-            TensorType::Bf16 => Some(Dtype::Bf16),
-            TensorType::I32 => Some(Dtype::I32),
-            TensorType::T => None,
-        }
-    }
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::outcome::Stop;
-use crate::probe::bounds::Cache;
+use crate::probe::bounds::CacheState;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use std::cell::Cell;
@@ -59,7 +59,7 @@ const FLUSHED_BY: u64 = 4;
 /// cases of a worker.
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
-    let cold = spec.cache == Cache::Cold && bytes > 0;
+    let cold = spec.cache == CacheState::Cold && bytes > 0;
     // By its name it belongs to the first case: a store into its zones is reported with it.
     cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
 }
@@ -87,7 +87,7 @@ impl CaseLauncher {
         sets: &[Inputs],
         scratch: Option<BufferId>,
     ) -> Result<Self, Stop> {
-        if self.spec.cache == Cache::Warm {
+        if self.spec.cache == CacheState::Warm {
             return Ok(self);
         }
         self.scratch = scratch;

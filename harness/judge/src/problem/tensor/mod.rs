@@ -1,6 +1,7 @@
 //! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust. Every key of
 //! problem.toml is explained in kernels/README.md.
 
+mod case_data;
 mod drawn_shapes;
 mod dump;
 mod expression;
@@ -12,21 +13,22 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod verify;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole, toml_error};
-use crate::worker::{Breach, ModuleId, Worker};
+use crate::worker::{ModuleId, Worker};
+use case_data::{Ahead, CaseData, draw, prepare_case, sets};
 use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::report::Writer;
-use launcher::{CaseLauncher, Inputs, Outputs};
+use launcher::CaseLauncher;
 use reference::ReferenceKernel;
 use spec::{Case, CaseTensor, ProblemSpec};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tally::GateTally;
 use timing::TensorTiming;
+use verify::verify_case;
 
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
@@ -66,30 +68,6 @@ struct TensorProblem {
     /// Inputs of the timed cases, once they were drawn: every kernel that is timed shares them.
     timed: Option<Rc<Vec<(usize, CaseData)>>>,
 }
-
-/// A case with inputs and what is expected of them.
-struct PreparedCase<'a> {
-    /// Among the spec's.
-    index: usize,
-    case: &'a Case,
-    drawn: CaseData,
-}
-
-impl std::ops::Deref for PreparedCase<'_> {
-    type Target = CaseData;
-    fn deref(&self) -> &CaseData {
-        &self.drawn
-    }
-}
-
-/// Inputs and what is expected of them.
-struct CaseData {
-    sets: Vec<Inputs>,
-    expected: Vec<Outputs>,
-}
-
-/// What was drawn before it was asked for, by case and seed.
-type Ahead = HashMap<(usize, u64), CaseData>;
 
 impl Problem for TensorProblem {
     fn name(&self) -> &str {
@@ -278,83 +256,3 @@ const MOST_AHEAD: usize = 1 << 30;
 
 /// Makes the timed launches' inputs others than the verified ones.
 const TIMED: u64 = 0x7469_6d65_645f_7365;
-
-/// Draws inputs and asks the reference what is expected of them.
-fn draw(
-    spec: &Rc<ProblemSpec>,
-    index: usize,
-    reference: &mut Option<ReferenceKernel>,
-    seed: u64,
-) -> Result<CaseData, Stop> {
-    let case = &spec.cases[index];
-    let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
-    let sets: Vec<Inputs> = (0..sets(case)).map(|set| launcher::draw(spec, case, seed, set)).collect();
-    let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
-    Ok(CaseData { expected: expected.collect::<Result<_, _>>()?, sets })
-}
-
-/// The same, or what was drawn ahead.
-fn prepare_case<'a>(
-    spec: &'a Rc<ProblemSpec>,
-    index: usize,
-    reference: &mut Option<ReferenceKernel>,
-    ahead: &mut Ahead,
-    seed: u64,
-) -> Result<PreparedCase<'a>, Stop> {
-    let case = &spec.cases[index];
-    let drawn = ahead.remove(&(index, seed)).map_or_else(|| draw(spec, index, reference, seed), Ok)?;
-    Ok(PreparedCase { index, case, drawn })
-}
-
-/// Two, so that no launch can know which one it gets; of a huge case one is time enough.
-fn sets(case: &Case) -> usize {
-    if case.cells() > HUGE { 1 } else { 2 }
-}
-
-/// More cells than this take the lab itself most of a second to draw, copy and compare.
-const HUGE: usize = 8 << 20;
-
-/// Launches in several orders (which only the emulated device heeds) and on each set.
-fn verify_case(
-    spec: &Rc<ProblemSpec>,
-    prepared: &PreparedCase,
-    tally: &mut GateTally,
-    cx: &mut ProblemContext,
-    worker: &mut Worker,
-    module: ModuleId,
-) -> Result<(), Stop> {
-    let launcher = CaseLauncher::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
-    let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
-    let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
-    for (i, order) in orders.iter().enumerate() {
-        let set = i % prepared.sets.len();
-        let how = match (cx.device.emulated, order) {
-            (false, _) => format!("launch {}", i + 1),
-            (true, ExecutionOrder::Forward) => "threads in order".into(),
-            (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
-            (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
-        };
-        launcher.launch(worker, set, &prepared.sets[set], *order)?;
-        let got = launcher.outputs(worker)?;
-        tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
-        check_breaches(&launcher, &how, tally, worker, cx.out)?;
-        if tally.breached() {
-            break;
-        }
-    }
-    launcher.take_down(worker)
-}
-
-fn check_breaches(
-    launcher: &CaseLauncher,
-    how: &str,
-    tally: &mut GateTally,
-    worker: &mut Worker,
-    out: &mut Writer,
-) -> Result<(), Stop> {
-    for breach in worker.breaches()? {
-        let input = matches!(breach, Breach::InputChanged { .. });
-        tally.breach(launcher.case(), how, &launcher.describe(&breach), input, out)?;
-    }
-    Ok(())
-}

@@ -3,7 +3,7 @@
 use super::input_values::InputValues;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
-use crate::probe::bounds::Cache;
+use crate::probe::bounds::CacheState;
 use serde::Deserialize;
 
 /// What a problem.toml says.
@@ -17,7 +17,7 @@ pub struct ProblemSpec {
     pub cases: Vec<Case>,
     pub cpu_max_cells: Option<usize>,
     /// What is in the L2 cache when a timed launch begins.
-    pub cache: Cache,
+    pub cache: CacheState,
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Timed launches of a tensor problem: every timed case once a turn, and the measures' lines.
 
-use super::CaseData;
+use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::GateTally;

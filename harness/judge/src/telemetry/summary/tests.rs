@@ -1,4 +1,4 @@
-//! The rule on samples as an H200 gives them, and on what could go wrong with one.
+//! The rule for caveats, on samples as an H200 gives them and on possible faults of each.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -15,26 +15,26 @@ fn reading(clock: u32) -> Reading {
 }
 
 /// One reading every 20 ms.
-fn course(readings: impl IntoIterator<Item = Reading>) -> TelemetrySummary {
+fn summary_of(readings: impl IntoIterator<Item = Reading>) -> TelemetrySummary {
     let samples = readings.into_iter().enumerate();
     let samples = samples.map(|(i, reading)| Sample { at: Duration::from_millis(20 * i as u64), reading });
     TelemetrySummary::of(samples.collect(), Some(92)).unwrap()
 }
 
 fn clocks(clocks: &[u32]) -> TelemetrySummary {
-    course(clocks.iter().map(|clock| reading(*clock)))
+    summary_of(clocks.iter().map(|clock| reading(*clock)))
 }
 
 #[track_caller]
-fn caveated(course: &TelemetrySummary, words: &str) {
-    let caveats = course.caveats();
+fn caveated(summary: &TelemetrySummary, words: &str) {
+    let caveats = summary.caveats();
     assert!(caveats.len() == 1 && caveats[0].contains(words), "{caveats:?}");
 }
 
 #[test]
 fn a_steady_device_is_recorded_without_a_caveat() {
-    let course = clocks(&[1980, 1980, 1965, 1980, 1980]);
-    let lines: Vec<String> = course.lines().iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let summary = clocks(&[1980, 1980, 1965, 1980, 1980]);
+    let lines: Vec<String> = summary.lines().iter().map(|(key, value)| format!("{key}: {value}")).collect();
     assert_eq!(
         lines,
         [
@@ -46,7 +46,7 @@ fn a_steady_device_is_recorded_without_a_caveat() {
             "foreign_processes: unknown",
         ]
     );
-    assert_eq!(course.caveats(), [""; 0]);
+    assert_eq!(summary.caveats(), [""; 0]);
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn the_way_up_from_idle_is_no_caveat() {
     assert_eq!(clocks(&[345, 1200, 1980, 1980, 1980]).caveats(), [""; 0]);
     assert_eq!(clocks(&[345, 1200, 1980, 1980, 1980]).sm_clock.unwrap().low, 1980.0);
     let idle = Reading { idle: true, ..reading(345) };
-    let course = course([idle.clone(), reading(1980), idle.clone(), reading(1980), idle]);
-    assert_eq!(course.caveats(), [""; 0]);
-    assert_eq!(course.sm_clock.unwrap().low, 1980.0, "an idle device's clock says nothing of the kernel");
+    let summary = summary_of([idle.clone(), reading(1980), idle.clone(), reading(1980), idle]);
+    assert_eq!(summary.caveats(), [""; 0]);
+    assert_eq!(summary.sm_clock.unwrap().low, 1980.0, "an idle device's clock says nothing of the kernel");
 }
 
 #[test]
@@ -70,14 +70,15 @@ fn a_clock_that_falls_or_rises_later_is_a_caveat() {
     caveated(&clocks(&late), "1755 to 1980 MHz");
     let dip = [1980, 1980, 345, 1980, 1980];
     caveated(&clocks(&dip), "345 to 1980 MHz");
-    let memory = course([3201, 3201, 2619].map(|m| Reading { memory_clock_mhz: Some(m), ..reading(1980) }));
+    let memory =
+        summary_of([3201, 3201, 2619].map(|m| Reading { memory_clock_mhz: Some(m), ..reading(1980) }));
     caveated(&memory, "the device's memory clock moved");
 }
 
 #[test]
 fn heat_and_power_are_named_and_fixed_clocks_are_not_a_fault() {
     let throttled = |throttle_reasons: &[ThrottleReason]| {
-        course([reading(1980), Reading { throttle_reasons: throttle_reasons.to_vec(), ..reading(1980) }])
+        summary_of([reading(1980), Reading { throttle_reasons: throttle_reasons.to_vec(), ..reading(1980) }])
     };
     let fixed = throttled(&[ThrottleReason::ApplicationClocks]);
     assert_eq!(fixed.caveats(), [""; 0]);
@@ -86,11 +87,11 @@ fn heat_and_power_are_named_and_fixed_clocks_are_not_a_fault() {
     caveated(&power, "it draws as much power as its limit allows (sw_power_cap)");
     assert!(power.lines().contains(&("throttle", "sw_power_cap,sync_boost".into())));
     caveated(&throttled(&[ThrottleReason::HwThermalSlowdown]), "it is too hot (hw_thermal_slowdown)");
-    // Only what slowed a kernel counts.
+    // Only a reason that was active while something ran counts.
     let idle = Reading { idle: true, throttle_reasons: vec![ThrottleReason::SwPowerCap], ..reading(345) };
-    assert_eq!(course([idle, reading(1980)]).caveats(), [""; 0]);
+    assert_eq!(summary_of([idle, reading(1980)]).caveats(), [""; 0]);
     caveated(
-        &course([Reading { temperature_c: Some(92), ..reading(1980) }]),
+        &summary_of([Reading { temperature_c: Some(92), ..reading(1980) }]),
         "had 92 °C while this was measured, and slows itself down from 92 °C on",
     );
 }
@@ -100,7 +101,7 @@ fn process(pid: u32, own: bool, busy: Option<u32>) -> Process {
 }
 
 fn shared(processes: &[Process]) -> TelemetrySummary {
-    course([Reading { processes: Some(processes.to_vec()), ..reading(1980) }, reading(1980)])
+    summary_of([Reading { processes: Some(processes.to_vec()), ..reading(1980) }, reading(1980)])
 }
 
 #[test]
@@ -117,7 +118,8 @@ fn another_process_counts_where_it_works() {
 
 #[test]
 fn the_best_of_many_launches_is_slowed_by_what_lasts() {
-    let throttled = |reason| course([Reading { throttle_reasons: vec![reason], ..reading(1980) }]).slowed();
+    let throttled =
+        |reason| summary_of([Reading { throttle_reasons: vec![reason], ..reading(1980) }]).slowed();
     assert_eq!(throttled(ThrottleReason::SwPowerCap), [""; 0]);
     assert_eq!(clocks(&[1980, 1980, 1755]).slowed(), [""; 0]);
     assert_eq!(throttled(ThrottleReason::HwSlowdown).len(), 1);
@@ -125,29 +127,31 @@ fn the_best_of_many_launches_is_slowed_by_what_lasts() {
 }
 
 #[test]
-fn names_from_another_world_are_not_taken_for_strangers() {
-    let course = shared(&[process(70_001, false, Some(90))]);
-    assert_eq!(course.foreign, None);
-    assert!(course.lines().contains(&("foreign_processes", "unknown".into())) && course.caveats().is_empty());
+fn process_ids_of_another_namespace_are_not_reported() {
+    let summary = shared(&[process(70_001, false, Some(90))]);
+    assert_eq!(summary.foreign, None);
+    assert!(
+        summary.lines().contains(&("foreign_processes", "unknown".into())) && summary.caveats().is_empty()
+    );
 }
 
 #[test]
-fn a_device_that_tells_nothing_says_nothing() {
+fn a_device_that_reports_nothing_gives_no_lines() {
     assert_eq!(TelemetrySummary::of(Vec::new(), None), None);
-    let silent = course([Reading::default(), Reading::default()]);
+    let silent = summary_of([Reading::default(), Reading::default()]);
     assert_eq!((silent.lines(), silent.caveats()), (Vec::new(), Vec::new()));
 }
 
 proptest! {
-    /// However the readings jump, median and ends are readings, and steadiness is what the lines show.
+    /// Whatever the readings: median, lowest and highest value are readings, and the caveat follows from the line.
     #[test]
     fn the_caveat_follows_from_the_line(read in prop::collection::vec((300u32..2000, any::<bool>()), 1..60)) {
-        let course = course(read.iter().map(|(clock, idle)| Reading { idle: *idle, ..reading(*clock) }));
-        let ObservedRange { median, low, high } = course.sm_clock.unwrap();
+        let summary = summary_of(read.iter().map(|(clock, idle)| Reading { idle: *idle, ..reading(*clock) }));
+        let ObservedRange { median, low, high } = summary.sm_clock.unwrap();
         prop_assert!(low <= median && median <= high);
         prop_assert!([low, median, high].iter().all(|c| read.iter().any(|(r, _)| f64::from(*r) == *c)));
         let moved = high - median > 0.02 * median || median - low > 0.02 * median;
         let moved = moved && read.iter().any(|(_, idle)| !idle);
-        prop_assert_eq!(course.caveats().iter().any(|c| c.contains("clock moved")), moved);
+        prop_assert_eq!(summary.caveats().iter().any(|c| c.contains("clock moved")), moved);
     }
 }

@@ -3,7 +3,8 @@
 use super::super::drawn_shapes::{self, Extents};
 use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::suggest::suggest;
-use super::{ParsedCounts, ParsedTensor, ProblemFile, WorkloadText};
+use super::text::{ProblemFile, WorkloadText};
+use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 

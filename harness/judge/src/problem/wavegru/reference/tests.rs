@@ -1,5 +1,9 @@
+//! The reference against a second implementation, and the margin of its choices.
 #![allow(clippy::unwrap_used)]
 
+use super::super::philox::gumbel;
+use super::super::weights::Weights;
+use super::sampling::choose;
 use super::*;
 
 const SAMPLING: SamplingParams =

@@ -1,62 +1,14 @@
-//! What a right kernel computes: the model on the CPU, dot products in f64, states rounded to f32.
-//!
-//! One run gives both expectations. It samples its tokens, and the probability that it gave each
-//! of them is what a teacher-forced kernel must find when it is fed those tokens. Up to four runs
-//! go through the weights together, because reading the weights is what takes the time.
+//! The model itself: one step for several runs at a time, on several threads.
 
-use super::philox::{evenly, gumbel};
-use super::weights::{VOCAB, Weights};
-use super::worker_group::{Barrier, SharedVector, share};
+use super::super::weights::{VOCAB, Weights};
+use super::super::worker_group::{Barrier, SharedVector, share};
+use super::sampling::{ChoiceLog, choose};
+use super::{ReferenceOutput, SamplingParams, StartState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts up with every change that may alter a result: cached references of others are stale.
-pub const VERSION: u32 = 1;
-
 /// ε of the norms.
 const EPSILON: f64 = 1e-5;
-
-/// What sampling is asked for; the same for every run of a pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplingParams {
-    pub steps: usize,
-    pub first_token: usize,
-    pub temperature: f32,
-    pub min_p: f32,
-}
-
-/// Where a run begins.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StartState {
-    pub seed: u64,
-    pub h0: Vec<f32>,
-    pub h1: Vec<f32>,
-}
-
-impl StartState {
-    /// StartState states are random, not zero: evenly spread over (−½, ½), drawn from the run's seed.
-    pub fn draw(hidden: usize, seed: u64) -> Self {
-        let state = |stream| evenly(seed, stream).take(hidden).map(|v| (0.5 * v) as f32).collect();
-        StartState { seed, h0: state(1), h1: state(2) }
-    }
-}
-
-/// A finished run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReferenceOutput {
-    pub tokens: Vec<i32>,
-    /// The probability of each token under the plain softmax.
-    pub teacher_prob: Vec<f64>,
-    pub h0: Vec<f32>,
-    pub h1: Vec<f32>,
-    /// The smallest change of scores that could have changed a token.
-    pub margin: f64,
-    pub margin_step: u64,
-    /// Median over the steps, in bits.
-    pub entropy: f64,
-    /// TokenComparison that would be others without min-p.
-    pub min_p_changed: u64,
-}
 
 /// Every matrix widened once, so that the inner loop only converts and multiplies.
 pub struct ReferenceModel {
@@ -335,72 +287,3 @@ fn rms_norm(x: impl Iterator<Item = f64> + Clone, gain: &[f32]) -> Vec<f64> {
 fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
-
-/// What sampling came to at one step.
-struct TokenChoice {
-    token: usize,
-    probability: f64,
-    margin: f64,
-    entropy: f64,
-    min_p_changed: bool,
-}
-
-/// Keeps the tokens that min-p keeps and takes the best perturbed score among them.
-fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> TokenChoice {
-    let largest = l.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let threshold = largest + f64::from(min_p).ln();
-    let scores: Vec<f64> = gumbel(seed, t, l.len() as u32).zip(l).map(|(g, l)| l + g).collect();
-    let kept = |i: &usize| l[*i] >= threshold;
-    let by_score = |a: &usize, b: &usize| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a));
-    let token = (0..l.len()).filter(kept).max_by(by_score).unwrap_or(0);
-    let best = scores[token];
-
-    // How far the scores would have to move for another token to win: the winner falls below the
-    // threshold, a kept one overtakes it, or one that was dropped is kept and is ahead.
-    let margin = (0..l.len()).map(|i| match (i == token, kept(&i)) {
-        (true, _) => l[i] - threshold,
-        (false, true) => best - scores[i],
-        (false, false) => (threshold - l[i]).max(best - scores[i]),
-    });
-    let margin = margin.fold(f64::INFINITY, f64::min);
-
-    let weights: Vec<f64> = l.iter().map(|l| (l - largest).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    let entropy = weights.iter().map(|w| w / total).filter(|p| *p > 0.0).map(|p| -p * p.log2()).sum();
-    let min_p_changed = (0..l.len()).any(|i| !kept(&i) && scores[i] > best);
-    TokenChoice { token, probability: weights[token] / total, margin, entropy, min_p_changed }
-}
-
-/// The choices of a run so far.
-#[derive(Default)]
-struct ChoiceLog {
-    tokens: Vec<i32>,
-    teacher_prob: Vec<f64>,
-    entropies: Vec<f64>,
-    smallest: Option<(f64, u64)>,
-    min_p_changed: u64,
-}
-
-impl ChoiceLog {
-    fn push(&mut self, choice: &TokenChoice, t: usize) {
-        self.tokens.push(choice.token as i32);
-        self.teacher_prob.push(choice.probability);
-        self.entropies.push(choice.entropy);
-        self.min_p_changed += u64::from(choice.min_p_changed);
-        if self.smallest.is_none_or(|(margin, _)| choice.margin < margin) {
-            self.smallest = Some((choice.margin, t as u64));
-        }
-    }
-
-    fn finish(mut self, h0: Vec<f32>, h1: Vec<f32>) -> ReferenceOutput {
-        self.entropies.sort_by(f64::total_cmp);
-        let entropy = self.entropies.get(self.entropies.len() / 2).copied().unwrap_or(0.0);
-        let (margin, margin_step) = self.smallest.unwrap_or((f64::INFINITY, 0));
-        let (tokens, teacher_prob, min_p_changed) = (self.tokens, self.teacher_prob, self.min_p_changed);
-        ReferenceOutput { tokens, teacher_prob, h0, h1, margin, margin_step, entropy, min_p_changed }
-    }
-}
-
-#[cfg(test)]
-#[path = "reference_tests.rs"]
-mod tests;

@@ -1,6 +1,6 @@
 //! The user's settings, and what was chosen on the screen instead of them: theme, keys, mouse.
 
-use crate::chart::Glyphs;
+use crate::chart::SymbolSet;
 use crate::keymap::Keymap;
 use crate::layout::Layout;
 use crate::request::{Modes, Preferences};
@@ -9,10 +9,10 @@ use crate::theme::Theme;
 use jiff::tz::TimeZone;
 
 #[derive(Debug)]
-pub struct Appearance {
+pub struct ScreenSettings {
     pub theme: Theme,
     /// What charts are drawn with.
-    pub glyphs: Glyphs,
+    pub symbols: SymbolSet,
     /// Times are shown in this zone.
     pub zone: TimeZone,
     pub settings: Settings,
@@ -29,11 +29,11 @@ pub struct Appearance {
     pub saved_layout: Layout,
 }
 
-impl Appearance {
+impl ScreenSettings {
     pub fn new(theme: Theme, zone: TimeZone) -> Self {
-        Appearance {
+        ScreenSettings {
             theme,
-            glyphs: Glyphs::default(),
+            symbols: SymbolSet::default(),
             zone,
             settings: Settings::default(),
             keymap: Keymap::built_in(),
@@ -47,11 +47,11 @@ impl Appearance {
 
     /// Takes the settings over.
     pub fn adopt(&mut self, preferences: Preferences) {
-        let Preferences { settings, theme, glyphs } = preferences;
+        let Preferences { settings, theme, symbols } = preferences;
         self.keymap = settings.keymap.clone();
         self.mouse = settings.mouse;
         self.theme = theme;
-        self.glyphs = glyphs;
+        self.symbols = symbols;
         self.settings = settings;
     }
 

@@ -1,0 +1,102 @@
+//! What dialogs show besides their own text.
+
+use crate::format;
+use crate::keymap::Action;
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::palette::PaletteRows;
+use crate::state::{Repository, Runs, ScreenSettings, Setup};
+use crate::text::printable;
+use crate::theme::Theme;
+use crate::views::View;
+use lab_core::run::RunId;
+use lab_core::run::verdict::Outcome;
+use ratatui::text::{Line, Span};
+
+/// What dialogs show besides their own text.
+pub(super) struct Dialog<'a> {
+    pub(super) appearance: &'a ScreenSettings,
+    setup: &'a Setup,
+    pub(super) runs: &'a Runs,
+    repository: &'a Repository,
+    pub(super) view: View,
+    pub(super) list: ListRows,
+    /// The description of a discard for which nothing is typed.
+    pub(super) default_description: String,
+}
+
+/// The list below the line that is typed into.
+pub(super) enum ListRows {
+    None,
+    Palette(PaletteRows),
+    /// Indices of the themes that match.
+    Themes(Vec<usize>),
+}
+
+impl<'a> Dialog<'a> {
+    pub(super) fn of(model: &'a Model) -> Self {
+        let list = match model.overlays.last() {
+            Some(Overlay::Palette(pick)) => ListRows::Palette(model.palette_rows(pick.input.value())),
+            Some(Overlay::Themes { pick, .. }) => ListRows::Themes(model.fitting_themes(pick.input.value())),
+            _ => ListRows::None,
+        };
+        Dialog {
+            appearance: &model.appearance,
+            setup: &model.setup,
+            runs: &model.runs,
+            repository: &model.repository,
+            view: model.panes.view,
+            list,
+            default_description: model.default_description(),
+        }
+    }
+
+    pub(super) fn theme(&self) -> &'a Theme {
+        &self.appearance.theme
+    }
+
+    /// Keys, each with a word.
+    pub(super) fn keys(&self, words: &[(Action, &str)]) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        for (action, word) in words {
+            spans.push(Span::styled(self.appearance.keymap.key(*action), self.theme().key()));
+            spans.push(Span::raw(format!(" {word}    ")));
+        }
+        spans
+    }
+
+    /// HEAD holds the bytes of the last verdict: a keep makes no commit.
+    pub(super) fn head_holds_last(&self) -> bool {
+        let incumbent = self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_ref());
+        self.runs.last.as_ref().is_some_and(|last| incumbent == Some(&last.start.blob))
+    }
+
+    /// What the decision is about: the verdict and its figure.
+    pub(super) fn verdict_line(&self, run: RunId) -> Line<'static> {
+        let theme = self.theme();
+        let Some(last) = self.runs.last_if(run) else {
+            return Line::styled("a newer run has ended meanwhile", theme.warn());
+        };
+        let verdict = &last.verdict;
+        let mut spans = vec![Span::styled(
+            format!("{} {}", verdict.sign(), verdict.word()),
+            theme.verdict(verdict.outcome),
+        )];
+        if verdict.outcome == Outcome::Pass {
+            if let Some(measure) = verdict.objective {
+                let unit = format::unit(&self.setup.objective);
+                spans
+                    .push(Span::styled(format!("  {} {unit}", format::count(measure.value)), theme.strong()));
+            }
+            if verdict.emulated {
+                spans.push(Span::styled("  emulated", theme.warn()));
+            }
+            if let Some(change) = verdict.change {
+                spans.push(Span::raw(format!("  {} vs {}", change.words(), change.against())));
+            }
+        } else {
+            spans.push(Span::raw(format!("  {}", printable(&verdict.why))));
+        }
+        Line::from(spans)
+    }
+}

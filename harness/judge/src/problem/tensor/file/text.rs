@@ -1,0 +1,119 @@
+//! The keys of a tensor problem's problem.toml, as serde reads them.
+
+use super::super::drawn_shapes::{DrawnShapes, Extents};
+use super::super::input_values::InputValues;
+use super::super::spec::TensorRole;
+use crate::dtype::Dtype;
+use crate::probe::bounds::CacheState;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProblemFile {
+    #[serde(rename = "kind")]
+    pub _kind: Option<String>,
+    pub name: Option<String>,
+    pub entry: String,
+    #[serde(default)]
+    pub types: Vec<Dtype>,
+    pub dims: Vec<String>,
+    pub tensor: Vec<TensorText>,
+    #[serde(default)]
+    pub scalar: Vec<ScalarText>,
+    #[serde(default)]
+    pub tolerance: BTreeMap<Dtype, ToleranceText>,
+    pub objective: ObjectiveText,
+    pub bytes: Option<String>,
+    pub flops: Option<String>,
+    pub workload: Vec<WorkloadText>,
+    #[serde(default)]
+    pub held_out: Vec<WorkloadText>,
+    #[serde(default)]
+    pub keep: Vec<DrawnShapes>,
+    pub cpu_max_cells: Option<usize>,
+    #[serde(default)]
+    pub cache: CacheState,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TensorText {
+    pub name: String,
+    pub role: TensorRole,
+    #[serde(rename = "type")]
+    pub dtype: TensorType,
+    pub shape: Vec<ExtentText>,
+    pub values: Option<InputValues>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum TensorType {
+    #[serde(rename = "f32")]
+    F32,
+    #[serde(rename = "f16")]
+    F16,
+    #[serde(rename = "bf16")]
+    Bf16,
+    #[serde(rename = "i32")]
+    I32,
+    /// The type parameter.
+    T,
+}
+
+/// `"rows"`, `"2 * cols"` or a plain number.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an extent is a number or an expression in quotes")]
+pub(super) enum ExtentText {
+    Number(u32),
+    Expression(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScalarText {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub dtype: Dtype,
+    pub value: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToleranceText {
+    #[serde(default)]
+    pub atol: f64,
+    #[serde(default)]
+    pub rtol: f64,
+    #[serde(default = "all")]
+    pub matched: f64,
+}
+
+pub(super) fn all() -> f64 {
+    1.0
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ObjectiveText {
+    pub samples: String,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkloadText {
+    pub dims: Extents,
+    pub types: Option<Vec<Dtype>>,
+}
+
+impl TensorType {
+    pub fn fixed(self) -> Option<Dtype> {
+        match self {
+            TensorType::F32 => Some(Dtype::F32),
+            TensorType::F16 => Some(Dtype::F16),
+            TensorType::Bf16 => Some(Dtype::Bf16),
+            TensorType::I32 => Some(Dtype::I32),
+            TensorType::T => None,
+        }
+    }
+}

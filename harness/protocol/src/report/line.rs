@@ -1,0 +1,63 @@
+//! Splitting one line of run.log.
+
+/// Longest line that is read as a result line, in bytes. A longer line is log text.
+pub const LINE_LIMIT: usize = 64 * 1024;
+
+/// A result line, split at its colon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultLine<'a> {
+    /// Lower-case letters, digits and `_`, beginning with a letter.
+    pub key: &'a str,
+    /// Everything behind the colon, attributes included, without blanks at either end.
+    pub value: &'a str,
+}
+
+/// Reads one line, without its newline. Returns `None` for log text.
+///
+/// ```
+/// use lab_protocol::report::parse;
+///
+/// let line = parse("h0_max_diff: 2.1e-06 limit=1e-05").unwrap();
+/// assert_eq!((line.key, line.value), ("h0_max_diff", "2.1e-06 limit=1e-05"));
+/// assert_eq!(parse("Compiling kernel.cu"), None);
+/// assert_eq!(parse("http://example.org"), None);
+/// ```
+pub fn parse(line: &str) -> Option<ResultLine<'_>> {
+    if line.len() > LINE_LIMIT {
+        return None;
+    }
+    let (key, value) = line.split_once(':')?;
+    let mut letters = key.bytes();
+    let starts = letters.next().is_some_and(|b| b.is_ascii_lowercase());
+    let goes_on = letters.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if !(starts && goes_on) {
+        return None;
+    }
+    // `key:value` without a blank is a result line too. `http://…` and `c::d` are text.
+    if value.starts_with(':') || value.starts_with('/') {
+        return None;
+    }
+    Some(ResultLine { key, value: value.trim() })
+}
+
+/// Returns the first word of a value; empty if there is none.
+pub fn first_word(value: &str) -> &str {
+    value.split_whitespace().next().unwrap_or("")
+}
+
+/// Returns the value of the attribute `name=` behind the first word.
+///
+/// ```
+/// use lab_protocol::report::attribute;
+///
+/// assert_eq!(attribute("42013.5 low=41890 high=42102", "low"), Some("41890"));
+/// assert_eq!(attribute("42013.5 low=41890 high=42102", "limit"), None);
+/// ```
+pub fn attribute<'a>(value: &'a str, name: &str) -> Option<&'a str> {
+    value.split_whitespace().skip(1).find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Reads a number. Commas are ignored, and `nan` and `inf` in any case are numbers.
+pub fn number(word: &str) -> Option<f64> {
+    word.replace(',', "").parse().ok()
+}

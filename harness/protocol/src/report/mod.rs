@@ -1,0 +1,265 @@
+//! The run.log protocol: the result lines that a harness prints, a tolerant reader ([`Report`]) and a writer ([`Writer`]).
+//!
+//! # Lines
+//! A result line is `key: value` at the start of a line; a key matches `[a-z][a-z0-9_]*`. A value may have attributes behind its
+//! first word: `2.1e-06 limit=1e-04`. Every other line is log text, and so is a line of more than 64 KiB. If a key appears twice,
+//! the last line counts, except that `caveat:` and `workload:` lines are collected. Where a number is expected, the first word is
+//! read; commas in it are ignored, and `nan` and `inf` are numbers.
+//!
+//! # Verdict
+//! - `correctness: pass` or `fail`: the verdict on correctness. Any other word counts as fail.
+//! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN fails.
+//! - `first_failure: TEXT`: the first wrong value, with its place and both values.
+//! - `stopped: TEXT`: why the built-in harness ended without a verdict.
+//! - `caveat: TEXT`: something that qualifies the result. Up to [`CAVEATS`] different ones are kept.
+//!
+//! # Progress
+//! - `stage: verify at=0.512`: what the run does, as a [`Stage`], and the seconds since its start.
+//! - `progress: 3/10`: how far the stage is.
+//!
+//! # Gates in detail
+//! For a gate NAME, the harness may say where and how often differences occur:
+//! - `NAME: 2.1e-6 limit=3e-5 at=step~731`: the place of the largest difference; `~` stands for a blank.
+//! - `NAME_series: v0,v1,… cells=1024`: the largest difference of each of so many cells, thinned to [`SERIES_POINTS`] points.
+//! - `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how large. The counts are of octaves
+//!   from 2^from upwards ([`Histogram`]); differences of zero and differences that are not finite are counted apart.
+//!
+//! # Speed
+//! While it measures, the built-in harness writes these lines again and again:
+//! - `throughput_sps: V low=L high=H`, in samples per second, and `kernel_us: V low=L high=H`, in microseconds: medians of the
+//!   candidate's timed launches with their 95 % intervals.
+//! - `incumbent_sps: V low=L high=H`: the incumbent's throughput.
+//! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: the candidate's speed over the incumbent's, timed in turns A B B A.
+//!   `quads` is the number of such ABBA blocks.
+//! - `speed: faster`, `slower` or `same`: the verdict on speed ([`Speed`]).
+//!
+//! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken back. At the end come
+//! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from their median, in percent.
+//! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
+//! - `workload: rows=3 cols=257 kernel_us=4.1 mad_us=… n=… gbps=… gflops=… correctness=pass`: one workload, as `key=value` words.
+//! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device can take, the time that a good
+//!   implementation takes, both in microseconds, and the estimate in percent of the measured time.
+//!
+//! # Build and device
+//! - `problem:`, `compiler:`, `driver:`, `seed:`, `held_out_seed:`: as named.
+//! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
+//! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a block.
+//! - `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`: the shape from the launch
+//!   statement; the occupancy is in percent of a multiprocessor's threads.
+//! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an attribute `emulated=` marks a device
+//!   whose times say nothing about a GPU.
+//! - `sm_clock_mhz:`, `memory_clock_mhz:`, `temperature_c:`, `power_w:`: medians over the measurement, with `low=` and `high=`.
+//! - `throttle: none` or words of [`ThrottleReason`](crate::telemetry::ThrottleReason), separated by commas.
+//! - `foreign_processes: 0`: other processes that had the device open; `unknown` if the device does not tell.
+//!
+//! # lab check
+//! - `check_tools: TOOL, …` and `check_size: TEXT`: what is run, and how large.
+//! - `TOOL_findings: 0 limit=0`: a gate for each tool.
+//! - `check: TOOL, … clean` or `TOOL, … found something`.
+//!
+//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`].
+
+mod diagnostic;
+pub mod histogram;
+mod line;
+mod values;
+mod writer;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use histogram::Histogram;
+pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
+pub use values::{Comparison, Gate, Measure, Speed, Stage};
+pub use writer::{Clock, Writer, at};
+
+use std::collections::HashMap;
+
+/// Most points of a `_series:` line. Further points are not kept.
+pub const SERIES_POINTS: usize = 512;
+
+/// Most different caveats of a run. Further caveats are not kept.
+pub const CAVEATS: usize = 200;
+
+/// What the result lines of a run have said so far. It is fed line by line; queries are cheap.
+///
+/// ```
+/// use lab_protocol::report::{Report, Speed};
+///
+/// let report = Report::read("\
+/// stage: measure
+/// y_error: 0.5 limit=1 at=y[3]
+/// throughput_sps: 42013.5 low=41890 high=42102
+/// speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3
+/// speed: faster
+/// any other text
+/// correctness: pass
+/// ");
+/// assert_eq!(report.correctness(), Some(true));
+/// assert_eq!(report.number("throughput_sps"), Some(42013.5));
+/// assert_eq!(report.failing_gate(), None);
+/// assert_eq!(report.place("y_error").as_deref(), Some("y[3]"));
+/// assert_eq!(report.comparison().unwrap().speed, Some(Speed::Faster));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// In order of first appearance; the value is the last one.
+    entries: Vec<(String, String)>,
+    /// The index of each key in `entries`. A harness may print any number of keys, so a search must not be linear.
+    index: HashMap<String, usize>,
+    caveats: Vec<String>,
+    workloads: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// Reads one line, without its newline. Returns whether it was a result line.
+    pub fn push_line(&mut self, line: &str) -> bool {
+        let Some(ResultLine { key, value }) = parse(line) else {
+            if let Some(found) = diagnostic::parse(line) {
+                self.diagnostics.push(found);
+            }
+            return false;
+        };
+        match key {
+            "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
+            "caveat" => self.caveats.push(value.to_owned()),
+            "workload" => self.workloads.push(value.to_owned()),
+            _ => match self.index.get(key) {
+                Some(&at) => value.clone_into(&mut self.entries[at].1),
+                None => {
+                    self.index.insert(key.to_owned(), self.entries.len());
+                    self.entries.push((key.to_owned(), value.to_owned()));
+                }
+            },
+        }
+        true
+    }
+
+    /// Reads a whole log.
+    pub fn read(log: &str) -> Self {
+        let mut report = Report::default();
+        for line in log.lines() {
+            report.push_line(line);
+        }
+        report
+    }
+
+    /// The whole value of a key, attributes included.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.index.get(key).map(|&at| self.entries[at].1.as_str())
+    }
+
+    /// Every key and value except caveats and workloads, in order of first appearance.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    /// The first word of a key's value as a number; `None` if the key is missing or the word is not a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.value(key).and_then(|v| number(first_word(v)))
+    }
+
+    /// Whether `correctness:` says `pass`; any other word is `Some(false)`. `None` without the line.
+    pub fn correctness(&self) -> Option<bool> {
+        self.value("correctness").map(|v| first_word(v) == "pass")
+    }
+
+    /// The stage; `None` without the line or with an unknown word.
+    pub fn stage(&self) -> Option<Stage> {
+        let word = first_word(self.value("stage")?);
+        Stage::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    /// How far the stage is: `progress: 3/10` is `(3, 10)`.
+    pub fn progress(&self) -> Option<(u64, u64)> {
+        let (done, all) = first_word(self.value("progress")?).split_once('/')?;
+        Some((done.parse().ok()?, all.parse().ok()?))
+    }
+
+    /// The value of `device:`.
+    pub fn device(&self) -> Option<&str> {
+        self.value("device")
+    }
+
+    /// Whether the times are of an emulated device.
+    pub fn emulated(&self) -> bool {
+        self.device().is_some_and(|d| attribute(d, "emulated").is_some() || d.contains("(emulated"))
+    }
+
+    /// A figure with its interval; `None` if the key is missing or its first word is not a number.
+    pub fn measure(&self, key: &str) -> Option<Measure> {
+        let value = self.value(key)?;
+        let end = |name| attribute(value, name).and_then(number);
+        Some(Measure { value: number(first_word(value))?, low: end("low"), high: end("high") })
+    }
+
+    /// The comparison with the incumbent; `None` if the two were not timed in turns, or the ratio is not finite.
+    pub fn comparison(&self) -> Option<Comparison> {
+        let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
+        let word = self.value("speed").map(first_word);
+        Some(Comparison { ratio, speed: Speed::ALL.into_iter().find(|s| Some(s.word()) == word) })
+    }
+
+    /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so that the gate fails.
+    pub fn gates(&self) -> Vec<Gate> {
+        self.entries()
+            .filter_map(|(name, value)| {
+                let limit = attribute(value, "limit")?;
+                Some(Gate {
+                    name: name.to_owned(),
+                    value: number(first_word(value)).unwrap_or(f64::NAN),
+                    limit: number(limit).unwrap_or(f64::NAN),
+                })
+            })
+            .collect()
+    }
+
+    /// The first gate that fails.
+    pub fn failing_gate(&self) -> Option<Gate> {
+        self.gates().into_iter().find(|g| !g.passes())
+    }
+
+    /// The points of `NAME_series:`, at most [`SERIES_POINTS`]. A word that is not a number becomes NaN.
+    pub fn series(&self, name: &str) -> Option<Vec<f64>> {
+        let value = self.value(&format!("{name}_series"))?;
+        let points = first_word(value).split(',').take(SERIES_POINTS);
+        Some(points.map(|p| number(p).unwrap_or(f64::NAN)).collect())
+    }
+
+    /// How many cells the points of `NAME_series:` stand for: the attribute `cells=`, or else the number of points.
+    pub fn series_cells(&self, name: &str) -> Option<usize> {
+        let value = self.value(&format!("{name}_series"))?;
+        let cells = attribute(value, "cells").and_then(|cells| cells.parse().ok()).filter(|cells| *cells > 0);
+        Some(cells.unwrap_or_else(|| first_word(value).split(',').take(SERIES_POINTS).count()))
+    }
+
+    /// The counts of `NAME_histogram:`.
+    pub fn histogram(&self, name: &str) -> Option<Histogram> {
+        Histogram::parse(self.value(&format!("{name}_histogram"))?)
+    }
+
+    /// Where a gate's value was found: `at=step~731` is `step 731`.
+    pub fn place(&self, gate: &str) -> Option<String> {
+        attribute(self.value(gate)?, "at").map(|place| place.replace('~', " "))
+    }
+
+    /// The caveats, each once, in order.
+    pub fn caveats(&self) -> &[String] {
+        &self.caveats
+    }
+
+    /// The `key=value` pairs of each `workload:` line, in order.
+    pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
+        self.workloads
+            .iter()
+            .map(|line| line.split_whitespace().filter_map(|word| word.split_once('=')).collect())
+            .collect()
+    }
+
+    /// The compiler messages in the log text, in order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What values of result lines mean: gates, measures, the comparison, the stage.
+
+/// A line with a `limit=`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// The line's key.
+    pub name: String,
+    /// NaN if the line's first word is not a number.
+    pub value: f64,
+    /// NaN if the limit is not a number.
+    pub limit: f64,
+}
+
+impl Gate {
+    /// Returns whether the value is less than or equal to the limit. NaN on either side fails.
+    ///
+    /// ```
+    /// use lab_protocol::report::Gate;
+    ///
+    /// let gate = |value, limit| Gate { name: "y_error".into(), value, limit };
+    /// assert!(gate(1.0, 1.0).passes());
+    /// assert!(!gate(f64::NAN, 1.0).passes());
+    /// ```
+    pub fn passes(&self) -> bool {
+        self.value <= self.limit
+    }
+}
+
+/// A figure and its 95 % interval, if the harness gave one. The unit is that of the line.
+///
+/// ```
+/// use lab_protocol::report::{Measure, Report};
+///
+/// let report = Report::read("kernel_us: 4.1 low=4.0 high=4.3\n");
+/// assert_eq!(report.measure("kernel_us"), Some(Measure { value: 4.1, low: Some(4.0), high: Some(4.3) }));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Measure {
+    pub value: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+/// The verdict on speed. *Same* unless the whole interval of the ratio lies beyond the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speed {
+    Faster,
+    Slower,
+    Same,
+}
+
+impl Speed {
+    /// Every verdict.
+    pub const ALL: [Speed; 3] = [Speed::Faster, Speed::Slower, Speed::Same];
+
+    /// The word in the line `speed:`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Speed::Faster => "faster",
+            Speed::Slower => "slower",
+            Speed::Same => "same",
+        }
+    }
+}
+
+/// The candidate's speed beside the incumbent's, from the lines `speed_ratio:` and `speed:`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Candidate's speed over incumbent's, with its 95 % interval. No unit; above 1 the candidate is faster.
+    pub ratio: Measure,
+    /// `None` if the harness gave no verdict.
+    pub speed: Option<Speed>,
+}
+
+/// What a run does at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Build,
+    Reference,
+    Verify,
+    Measure,
+    Done,
+}
+
+impl Stage {
+    /// Every stage, in the order of a run.
+    pub const ALL: [Stage; 5] = [Stage::Build, Stage::Reference, Stage::Verify, Stage::Measure, Stage::Done];
+
+    /// The word in the line `stage:`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stage::Build => "build",
+            Stage::Reference => "reference",
+            Stage::Verify => "verify",
+            Stage::Measure => "measure",
+            Stage::Done => "done",
+        }
+    }
+}
