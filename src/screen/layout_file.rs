@@ -1,5 +1,5 @@
-//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error in the
-//! file costs the saved layout and nothing else.
+//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error
+//! in the file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
 use lab_core::disk::atomic;
@@ -19,7 +19,8 @@ pub fn file(project: &Project) -> Result<PathBuf> {
     Ok(trust::state_folder()?.join("layouts").join(format!("{}.json", hash.finalize().to_hex())))
 }
 
-/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the default.
+/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the
+/// default.
 pub fn read(file: &Path) -> Result<Layout, String> {
     let warning = |reason: String| format!("the saved layout is ignored: {}: {reason}", file.display());
     let metadata = match std::fs::metadata(file) {
@@ -38,7 +39,8 @@ pub fn read(file: &Path) -> Result<Layout, String> {
 pub fn write(layout: &Layout, file: &Path) -> Result<()> {
     let folder = file.parent().context("the layout file has no folder")?;
     std::fs::create_dir_all(folder)?;
-    Ok(atomic::replace(file, layout.to_json()?.as_bytes())?)
+    atomic::replace(file, layout.to_json()?.as_bytes())?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn save_pass_and_keep() {
 
 #[test]
 fn a_keep_wants_words() {
-    let world = check(&format!("open; {PASS}; press c enter"), &["say what you tried"]);
+    let world = check(&format!("open; {PASS}; press c enter"), &["describe what you tried"]);
     assert!(world.history.is_empty());
 }
 
