@@ -146,7 +146,7 @@ impl<'a> Day<'a> {
             lab.press("\x1b\x1b");
             lab.becomes(Duration::from_secs(2), |screen| {
                 let text = screen.contents();
-                screen.hide_cursor() && text.contains("c commit") && text.contains("run.log")
+                screen.hide_cursor() && text.contains("c keep") && text.contains("run.log")
             })
         });
     }
