@@ -201,7 +201,7 @@ fn head(
     if let [_, _, ..] = &details.parents[..] {
         let parents: Vec<&str> = details.parents.iter().map(|id| short(id)).collect();
         out.push(Line::styled(
-            format!("merges {}: changes beside the first", parents.join(" ")),
+            format!("merges {}: changes against the first parent", parents.join(" ")),
             theme.quiet(),
         ));
     }
@@ -231,7 +231,7 @@ fn head(
             }
         }
         if file.is_cut {
-            spans.push(Span::styled("  its diff goes on", theme.warn()));
+            spans.push(Span::styled("  the rest of its diff is left out", theme.warn()));
         }
         out.push(Line::from(spans));
     }

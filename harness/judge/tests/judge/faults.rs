@@ -117,7 +117,7 @@ fn a_kernel_that_speaks_on_the_workers_socket_is_a_crash() {
     let folder =
         Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
     let judged = folder.judge();
-    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent what is no answer");
+    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent an invalid answer");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_kernel_that_is_not_there_empty_or_a_folder_says_so() {
     std::fs::remove_file(&path).unwrap();
     assert!(stopped().starts_with("kernel.cu cannot be read: No such file"));
     std::fs::create_dir(&path).unwrap();
-    assert_eq!(stopped(), "kernel.cu is no file");
+    assert_eq!(stopped(), "kernel.cu is not a file");
 }
 
 #[test]

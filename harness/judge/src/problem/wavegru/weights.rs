@@ -1,14 +1,14 @@
-//! The tensors of a model, drawn from a seed.
+//! The weights of a model, drawn from a seed.
 //!
-//! WeightValues are spread evenly, which needs no logarithm and so comes out the same on every machine.
+//! Values are distributed uniformly. That needs no logarithm, so they are the same on every machine.
 
 use super::philox::evenly;
 use half::bf16;
 
-/// TokenComparison: 8-bit µ-law samples.
+/// The number of tokens, which are 8-bit µ-law samples.
 pub const VOCAB: usize = 256;
 
-/// What a tensor holds, row-major.
+/// The cells of a tensor, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightValues {
     Bf16(Vec<bf16>),
@@ -23,7 +23,7 @@ impl WeightValues {
         }
     }
 
-    /// As f32, which holds every bf16 exactly.
+    /// The cells as f32, which holds every bf16 exactly.
     pub fn widened(&self) -> Vec<f32> {
         match self {
             WeightValues::Bf16(v) => v.iter().map(|x| x.to_f32()).collect(),
@@ -39,13 +39,13 @@ pub struct WeightTensor {
     pub values: WeightValues,
 }
 
-/// Every tensor that a kernel is given, in the order of its parameters.
+/// Every weight tensor, in the order of the kernel's parameters.
 pub struct Weights {
     pub hidden: usize,
     pub tensors: Vec<WeightTensor>,
 }
 
-/// Name, rows, columns (none for a vector), mean, and standard deviation; `H` stands for hidden.
+/// Name, rows, columns (`None` for a vector), mean and standard deviation of a tensor.
 struct WeightSpec {
     name: &'static str,
     rows: usize,
@@ -78,7 +78,7 @@ fn recipes(hidden: usize) -> Vec<WeightSpec> {
 }
 
 impl Weights {
-    /// Each tensor on a thread of its own: each has its own stream.
+    /// Draws the weights, each tensor on its own thread with its own random stream.
     pub fn draw(hidden: usize, seed: u64) -> Self {
         let draw = |stream: u32, r: WeightSpec| {
             let half_width = r.deviation * 3f64.sqrt();
@@ -111,9 +111,10 @@ impl Weights {
         &found.expect("every name asked for is one of the recipes").values
     }
 
-    /// What no kernel gets around: the weights that each step multiplies by (those of layer 0's input have
-    /// only 256 inputs, which a kernel may multiply ahead), and the bytes of all that every launch reads (of
-    /// `embed` only the rows of its tokens).
+    /// The work that no kernel can avoid: the number of weights that each step multiplies by, and the bytes that
+    /// every launch reads. `embed` and `w_ih0` do not count as multiplied, because layer 0 has only 256 different
+    /// inputs, for which a kernel may multiply ahead. Of `embed`, only the rows of the launch's tokens are read, so
+    /// it does not count as read.
     pub fn work(&self) -> (f64, f64) {
         let matrix = |t: &&WeightTensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
         let cells = |t: &WeightTensor| t.shape.iter().product::<usize>() as f64;
@@ -122,7 +123,7 @@ impl Weights {
         (multiplied, read.map(|t| t.values.bytes().len() as f64).sum())
     }
 
-    /// Changes when any value does.
+    /// A digest of all values.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for tensor in &self.tensors {
