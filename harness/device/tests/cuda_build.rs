@@ -11,20 +11,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A folder with sources, and a builder.
-struct Bench {
+struct NvrtcBench {
     folder: tempfile::TempDir,
     builder: NvrtcBuilder,
     _turn: MutexGuard<'static, ()>,
 }
 
 /// Waits for its turn. Fails where NVRTC is missing.
-fn bench() -> Bench {
+fn bench() -> NvrtcBench {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let builder = cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
-    Bench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }
+    NvrtcBench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }
 }
 
-impl Bench {
+impl NvrtcBench {
     fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -82,8 +82,8 @@ impl Column {
         }
     }
 
-    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last in either
-    /// order.
+    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last
+    /// in either order.
     pub fn value<'a>(
         self,
         index: usize,

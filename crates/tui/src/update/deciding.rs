@@ -81,7 +81,7 @@ impl Model {
     pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
         draft.complete();
         draft.problem = if draft.subject().is_empty() {
-            Some("say what you tried: it becomes the commit's subject".to_owned())
+            Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
             self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
@@ -115,7 +115,8 @@ impl Model {
         let last = self.runs.last.as_ref().map(|last| last.start.id);
         if last != Some(run) {
             return Some(
-                "a newer run has judged newer bytes: close this and look again; your words stay".to_owned(),
+                "a newer run has judged newer bytes: close this dialog; your text is kept for the next one"
+                    .to_owned(),
             );
         }
         self.usable(action).err()
@@ -243,9 +244,8 @@ impl Model {
 
     /// Decides by rule about the run that has just ended, once the repository was looked at after its end.
     pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
-        let looked_at =
-            self.repository.status.as_ref().and_then(|status| status.last.as_ref()).map(|r| r.start.id);
-        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) == looked_at) else {
+        let ended = self.repository.status.as_ref().and_then(|status| status.ended);
+        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
             return Vec::new();
         };
         let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);

@@ -118,7 +118,7 @@ impl Model {
         effects
     }
 
-    /// Takes the state of the bytes on disk. A message that the kernel cannot be read goes once it can be read.
+    /// Takes the state of the bytes on disk. A message that the kernel cannot be read is removed once it can be read.
     pub(super) fn set_present(&mut self, present: Result<Fingerprint, String>) {
         if let Some(why) = self.runs.set_present(present) {
             self.message.take_back(&why);

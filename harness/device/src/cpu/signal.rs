@@ -52,6 +52,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let thread = *slot;
             let block = block_of(thread);
             let launch = (*(*block).worker).launch;
+            // Writing to a `StderrLine` never fails.
             let mut line = StderrLine { text: [0; 512], length: 0 };
             let ([bx, by, bz], [x, y, z]) = ((*block).head.index, (*thread).index);
             let _ = write!(line, "kernel '{}': {}", (*launch).kernel, SIGNALS[i].1);

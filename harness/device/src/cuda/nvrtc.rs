@@ -73,30 +73,32 @@ impl Nvrtc {
         })
     }
 
-    fn bind(toolkit: &Toolkit) -> Result<Nvrtc, libloading::Error> {
+    fn bind(toolkit: &Toolkit) -> Result<Nvrtc, String> {
         // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A
         // user who puts another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
-        let library: &'static libloading::Library =
-            Box::leak(Box::new(unsafe { libloading::Library::new(&toolkit.library) }?));
+        let library: &'static libloading::Library = Box::leak(Box::new(
+            unsafe { libloading::Library::new(&toolkit.library) }.map_err(|e| e.to_string())?,
+        ));
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that
                 // takes it. The pointer stays valid, because the library is leaked above.
-                unsafe { *library.get($name)? }
+                unsafe { *library.get($name).map_err(|e| e.to_string())? }
             };
         }
         let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = function!(b"nvrtcVersion");
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both are live integers to write to.
-        unsafe { version(&mut major, &mut minor) };
+        let code = unsafe { version(&mut major, &mut minor) };
+        succeeded(code, "nvrtcVersion")?;
         let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetNumSupportedArchs");
         let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetSupportedArchs");
         let mut count = 0;
         // SAFETY: `count` is a live integer to write to. `get_archs` writes as many integers as `count` says.
         let archs = unsafe {
-            count_archs(&mut count);
+            succeeded(count_archs(&mut count), "nvrtcGetNumSupportedArchs")?;
             let mut archs = vec![0; count.max(0) as usize];
-            get_archs(archs.as_mut_ptr());
+            succeeded(get_archs(archs.as_mut_ptr()), "nvrtcGetSupportedArchs")?;
             archs
         };
         Ok(Nvrtc {
@@ -184,6 +186,11 @@ impl Nvrtc {
             self.version.0, self.version.1
         ))
     }
+}
+
+/// Fails where a function of NVRTC has failed that has no description of its error.
+fn succeeded(code: c_int, function: &str) -> Result<(), String> {
+    if code == SUCCESS { Ok(()) } else { Err(format!("{function} failed with code {code}")) }
 }
 
 fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError> {

@@ -5,7 +5,7 @@ use crate::cpu::abi::EntryRecord;
 use std::ffi::c_void;
 
 /// Copies of a kernel's arguments, each at an address that is aligned for every type of a parameter.
-pub struct Arguments {
+pub struct AlignedArguments {
     /// The bytes that `addresses` point to.
     _lines: Vec<AlignedLine>,
     addresses: Vec<*mut c_void>,
@@ -15,8 +15,8 @@ pub struct Arguments {
 #[repr(C, align(64))]
 struct AlignedLine([u8; 64]);
 
-impl Arguments {
-    pub fn new(args: &[Arg]) -> Arguments {
+impl AlignedArguments {
+    pub fn new(args: &[Arg]) -> AlignedArguments {
         let lines_of = |arg: &Arg| arg.len().div_ceil(64).max(1);
         let mut lines = vec![AlignedLine([0; 64]); args.iter().map(lines_of).sum()];
         let mut rest = lines.as_mut_slice();
@@ -29,7 +29,7 @@ impl Arguments {
             addresses.push(own.as_mut_ptr().cast());
             rest = others;
         }
-        Arguments { _lines: lines, addresses }
+        AlignedArguments { _lines: lines, addresses }
     }
 
     /// The array of addresses, valid as long as `self`.

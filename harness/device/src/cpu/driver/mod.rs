@@ -5,12 +5,12 @@ mod arguments;
 mod limits;
 mod module;
 
-use super::launch::Launch;
+use super::launch::{FailureRank, Launch};
 use super::races::RaceDetector;
 use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
-use arguments::Arguments;
+use arguments::AlignedArguments;
 use module::Module;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
@@ -171,7 +171,7 @@ impl Driver for CpuDriver {
         let per_sm = limits::resident_blocks(threads, shape.shared_bytes);
         limits::check(name, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
 
-        let mut arguments = Arguments::new(args);
+        let mut arguments = AlignedArguments::new(args);
         let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let instrumented = module.instrumented;
         let most = if instrumented.is_some() { 1 } else { self.workers.len() as u64 };
@@ -181,6 +181,7 @@ impl Driver for CpuDriver {
         launch.races =
             instrumented.map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
         let self_slot = module.self_slot();
+        let mut not_started = None;
         let started = Instant::now();
         std::thread::scope(|scope| {
             let (first, others) = self.workers.split_at_mut(1);
@@ -190,7 +191,13 @@ impl Driver for CpuDriver {
                 // until the scope ends. The arguments have the sizes of the kernel's parameters and live as long.
                 // Each worker gets its own number below `workers`. The kernel itself may do anything: it runs in a
                 // worker process, whose answers the judge checks.
-                scope.spawn(move || unsafe { Worker::run(worker, launch, self_slot(), number) });
+                let run = move || unsafe { Worker::run(worker, launch, self_slot(), number) };
+                if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, run) {
+                    not_started = Some(error);
+                    // The other workers must not wait for this one.
+                    launch.fail(FailureRank::Cause, String::from("a worker did not start"));
+                    launch.worker_done();
+                }
             }
             // SAFETY: as for the other workers; this one gets number 0.
             unsafe { Worker::run(&mut first[0], &launch, self_slot(), 0) };
@@ -198,6 +205,12 @@ impl Driver for CpuDriver {
         let seconds = started.elapsed().as_secs_f64();
         if let Some(module) = self.modules[entry.module as usize].as_ref() {
             module.flush();
+        }
+        if let Some(error) = not_started {
+            return Err(DeviceError::Driver(format!(
+                "could not start an OS thread for the cpu device: {error}. End other processes or raise the limit \
+                 (`ulimit -u`)."
+            )));
         }
         if let Some(races) = launch.races.take() {
             races.into_inner().write_log()?;

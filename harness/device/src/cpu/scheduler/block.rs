@@ -47,8 +47,9 @@ impl Barrier {
 }
 
 impl Block {
-    /// Returns a block of a launch. `slots` is the number of the module's static shared declarations.
-    pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> Box<Block> {
+    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations. The result comes from
+    /// `Box::into_raw`.
+    pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> *mut Block {
         let threads = shape.block.iter().product::<u32>();
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);
         let head = BlockHead {
@@ -62,7 +63,7 @@ impl Block {
             slots: shared.slots(),
         };
         let [width, height, _] = shape.block;
-        let mut block = Box::new(Block {
+        let block = Box::into_raw(Box::new(Block {
             head,
             worker,
             threads: Vec::with_capacity(threads as usize),
@@ -76,18 +77,20 @@ impl Block {
             at_grid: 0,
             shared,
             random: seed,
-        });
-        let address: *mut BlockHead = &mut block.head;
-        block.threads.extend((0..threads).map(|t| Thread {
+        }));
+        let head: *mut BlockHead = block.cast();
+        let threads = (0..threads).map(|t| Thread {
             index: [t % width, t / width % height, t / (width * height)],
             lane: t % WARP,
-            block: address,
+            block: head,
             polls: 0,
             participants: 0,
             site: CallSite::NONE,
             warp: t / WARP,
             coroutine: NOT_STARTED,
-        }));
+        });
+        // SAFETY: the block was made above and is used by nobody else.
+        unsafe { (*block).threads.extend(threads) };
         block
     }
 

@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 mod block;
+mod pick;
 pub mod race_hooks;
 mod report;
 mod runtime;
@@ -22,8 +23,9 @@ pub use runtime::RUNTIME;
 use crate::api::ExecutionOrder;
 use crate::cpu::abi::{NOT_STARTED, Thread};
 use crate::cpu::coroutines::{Coroutines, ThreadYielder};
-use crate::cpu::launch::{FailureRank, GridWait, Launch};
+use crate::cpu::launch::{FailureRank, Launch};
 use block::Block;
+use pick::pick;
 use std::cell::Cell;
 
 /// Runs blocks of a launch on one OS thread. It is kept from launch to launch with its coroutines.
@@ -32,9 +34,8 @@ pub struct Worker {
     /// The module's thread-local `lab_cpu_self` of this OS thread: the current thread.
     self_slot: *mut *mut Thread,
     coroutines: Coroutines,
-    /// Boxed, because threads keep the address of their block.
-    #[allow(clippy::vec_box)]
-    blocks: Vec<Box<Block>>,
+    /// The resident blocks, from `Box::into_raw`. They are pointers, because threads keep the address of their block.
+    blocks: Vec<*mut Block>,
     /// Index in `blocks` of the block whose threads run now.
     current: usize,
     /// The thread that `run` switches to next. Null ends the launch.
@@ -77,7 +78,7 @@ impl Worker {
     pub unsafe fn run(this: *mut Worker, launch: &Launch, self_slot: *mut *mut Thread, number: u32) {
         // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`,
         // so that the pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of
-        // these blocks, and a coroutine that is resumed was taken for it.
+        // these blocks, and a coroutine that is resumed was taken for it. The blocks came from `Box::into_raw`, and nothing refers to them after the loop.
         unsafe {
             (*this).launch = launch;
             (*this).order = launch.order;
@@ -107,7 +108,9 @@ impl Worker {
             if launch.has_failed() {
                 (*this).coroutines.reset();
             }
-            (*this).blocks.clear();
+            for block in (*this).blocks.drain(..) {
+                drop(Box::from_raw(block));
+            }
         }
     }
 
@@ -130,12 +133,11 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
         launch.next_block().into_iter().collect()
     };
     for linear in indices {
-        let mut block = Block::new(this, &launch.shape, launch.slots, linear);
-        block.begin(linear, launch.order);
-        // SAFETY: the caller promises that `this` is valid and its launch is set. The block is boxed, so its
-        // address stays the same in `blocks`.
+        let block = Block::new(this, &launch.shape, launch.slots, linear);
+        // SAFETY: the block is new and used by nobody else. The caller promises that `this` is valid and its launch is set.
         unsafe {
-            race_hooks::begin(&raw mut *block);
+            (*block).begin(linear, launch.order);
+            race_hooks::begin(block);
             (*this).blocks.push(block);
         }
     }
@@ -239,11 +241,12 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
         (*block).alive -= 1;
         // The remaining lanes of a mask may all have arrived already.
         let alive = (*warp).alive;
-        if (*warp).full.arrived != 0 && (*warp).full.arrived == alive {
-            runtime::complete(block, (*thread).warp, &raw mut (*warp).full, 0);
+        let full = (*warp).full.get();
+        if (*full).arrived != 0 && (*full).arrived == alive {
+            runtime::complete(block, (*thread).warp, full, 0);
         }
         for i in 0..(*warp).partial.len() {
-            let meeting: *mut _ = &mut *(&mut (*warp).partial)[i];
+            let meeting = (&(*warp).partial)[i].get();
             if (*meeting).arrived != 0 && (*meeting).arrived == (*meeting).mask & alive {
                 runtime::complete(block, (*thread).warp, meeting, 0);
             }
@@ -255,85 +258,6 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
         if (*block).alive == 0 && !(*block).shared.is_intact() {
             let launch = &*(*worker).launch;
             launch.fail(FailureRank::Cause, report::shared_overrun(launch, &*block));
-        }
-    }
-}
-
-/// Takes the next thread to run, which is then no longer ready. Begins a new block, completes what only waits for
-/// all others, or waits for the grid's barrier where no thread is ready. Null where nothing is left to run, or
-/// where the launch has failed or fails now because its threads wait forever.
-///
-/// # Safety
-/// Called by the worker's OS thread, by `Worker::run` or on one of its coroutines.
-unsafe fn pick(worker: *mut Worker) -> *mut Thread {
-    // SAFETY: the caller is on the worker's OS thread during a launch, so blocks and launch are alive and the
-    // blocks are used by this OS thread only. Indices into `blocks` are below `count`, and no block is added
-    // meanwhile.
-    unsafe {
-        let launch = &*(*worker).launch;
-        let order = launch.order;
-        loop {
-            let blocks = &raw mut (*worker).blocks;
-            let count = (*blocks).len();
-            if count == 0 || launch.has_failed() {
-                return std::ptr::null_mut();
-            }
-            for at in ((*worker).current..count).chain(0..(*worker).current) {
-                let block: *mut Block = &mut **(*blocks).as_mut_ptr().add(at);
-                if (*block).ready != 0 {
-                    (*worker).current = at;
-                    return (*block).take(order);
-                }
-            }
-            let all = || (0..count).map(|at| -> *mut Block { &mut **(*blocks).as_mut_ptr().add(at) });
-            if all().all(|block| (*block).alive == 0) {
-                if launch.shape.cooperative {
-                    return std::ptr::null_mut();
-                }
-                match launch.next_block() {
-                    Some(linear) => {
-                        let block = all().next().expect("one block at least");
-                        race_hooks::end(block);
-                        (*block).begin(linear, order);
-                        race_hooks::begin(block);
-                    }
-                    None => return std::ptr::null_mut(),
-                }
-                continue;
-            }
-            if launch.generation.load(std::sync::atomic::Ordering::Acquire) != (*worker).passed {
-                (*worker).passed = (*worker).passed.wrapping_add(1);
-                all().for_each(|block| (*block).wake_from_grid());
-                continue;
-            }
-            if all().fold(false, |any, block| (*block).converge() | any) {
-                continue;
-            }
-            if all().fold(false, |any, block| (*block).wake_yielded() | any) {
-                // The threads of this worker only poll. The thread that they wait for may need this core.
-                if launch.workers > 1 {
-                    std::thread::yield_now();
-                }
-                continue;
-            }
-            if launch.shape.cooperative && all().any(|block| (*block).at_grid != 0) {
-                match launch.wait_for_grid((*worker).passed) {
-                    GridWait::Released => continue,
-                    GridWait::Failed => return std::ptr::null_mut(),
-                    GridWait::Stuck => {}
-                }
-            }
-            let stuck = all()
-                .map(|block| &*block)
-                .find(|block| block.alive != 0 && block.at_grid as usize != block.threads.len());
-            match stuck {
-                Some(block) => launch.fail(FailureRank::Cause, report::stuck_block(launch, block)),
-                None => {
-                    let first = all().map(|block| &*block).find(|block| block.at_grid != 0);
-                    launch.fail(FailureRank::Symptom, report::stuck_grid(launch, first));
-                }
-            }
-            return std::ptr::null_mut();
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The state of one warp: which of its lanes can run, and the meetings of its lanes.
+#![allow(unsafe_code)]
 
 use crate::cpu::abi::WARP;
+use std::cell::UnsafeCell;
 use std::ffi::c_char;
 
 /// A warp. Each integer is a mask of lanes.
@@ -17,11 +19,11 @@ pub struct Warp {
     pub at_barrier: u32,
     /// Wait at the grid's barrier.
     pub at_grid: u32,
-    /// For the mask with all lanes.
-    pub full: Rendezvous,
-    /// For other masks. Boxed, because waiting lanes keep the address of theirs.
+    /// For the mask with all lanes. In a cell, as those below, because waiting lanes keep the address of their rendezvous.
+    pub full: UnsafeCell<Rendezvous>,
+    /// For other masks. Boxed, so that the addresses stay the same.
     #[allow(clippy::vec_box)]
-    pub partial: Vec<Box<Rendezvous>>,
+    pub partial: Vec<Box<UnsafeCell<Rendezvous>>>,
 }
 
 /// The lanes of one mask meet here and exchange one value each.
@@ -68,7 +70,7 @@ impl Warp {
             converging: 0,
             at_barrier: 0,
             at_grid: 0,
-            full: Rendezvous::new(u32::MAX),
+            full: UnsafeCell::new(Rendezvous::new(u32::MAX)),
             partial: Vec::new(),
         }
     }
@@ -82,27 +84,33 @@ impl Warp {
         self.converging = 0;
         self.at_barrier = 0;
         self.at_grid = 0;
-        self.full.arrived = 0;
-        self.full.pending = 0;
+        let full = self.full.get_mut();
+        full.arrived = 0;
+        full.pending = 0;
         self.partial.clear();
     }
 
     /// Returns the rendezvous of a mask. Its address stays valid until the next [`Warp::begin`].
     #[inline]
     pub fn rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        if mask == u32::MAX { &mut self.full } else { self.partial_rendezvous(mask) }
+        if mask == u32::MAX { self.full.get() } else { self.partial_rendezvous(mask) }
     }
 
     fn partial_rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        let same = self.partial.iter().position(|r| r.mask == mask);
-        // A rendezvous can get another mask when no lane has arrived and all have read: masks that depend on data
-        // are often used only once.
-        let free = || self.partial.iter().position(|r| r.arrived == 0 && r.pending == 0);
-        let at = same.or_else(free).unwrap_or_else(|| {
-            self.partial.push(Box::new(Rendezvous::new(mask)));
-            self.partial.len() - 1
-        });
-        self.partial[at].mask = mask;
-        &mut *self.partial[at]
+        // SAFETY: the pointers come from the warp's own cells, and the warp is used by one OS thread. No reference to a
+        // rendezvous exists while this function runs: waiting lanes keep pointers.
+        unsafe {
+            let all = || self.partial.iter().map(|cell| cell.get());
+            let same = all().find(|r| (**r).mask == mask);
+            // A rendezvous can get another mask when no lane has arrived and all have read: masks that depend on data
+            // are often used only once.
+            let free = || all().find(|r| (**r).arrived == 0 && (**r).pending == 0);
+            if let Some(found) = same.or_else(free) {
+                (*found).mask = mask;
+                return found;
+            }
+        }
+        self.partial.push(Box::new(UnsafeCell::new(Rendezvous::new(mask))));
+        self.partial[self.partial.len() - 1].get()
     }
 }

@@ -7,19 +7,19 @@ use std::ffi::c_void;
 const MAX_PARAMETER_BYTES: usize = 32_764;
 
 /// The arguments of one launch.
-pub struct Arguments {
+pub struct LaunchArguments {
     /// The bytes that `pointers` point to.
     _bytes: Vec<Vec<u8>>,
     pointers: Vec<*mut c_void>,
 }
 
-impl Arguments {
+impl LaunchArguments {
     /// Copies the arguments. The driver reads as many pointers, and as many bytes behind each, as the kernel has
     /// parameters. Where `checked` says that they were compared with the kernel's parameters, the arguments are
     /// exactly these. An old driver cannot tell the parameters. Then each argument is followed by zeros, and the
     /// arguments are followed by arguments of zeros, up to the largest number that a kernel can have, so that the
     /// driver reads no other memory.
-    pub fn new(args: &[Arg], checked: bool) -> Arguments {
+    pub fn new(args: &[Arg], checked: bool) -> LaunchArguments {
         let mut bytes = args.to_vec();
         if !checked {
             for arg in &mut bytes {
@@ -32,7 +32,7 @@ impl Arguments {
             // A parameter has at least one byte, so a kernel has no more parameters than it has bytes of them.
             pointers.resize(pointers.len().max(MAX_PARAMETER_BYTES), zeros);
         }
-        Arguments { _bytes: bytes, pointers }
+        LaunchArguments { _bytes: bytes, pointers }
     }
 
     /// The array of pointers, valid as long as `self`.
@@ -48,9 +48,9 @@ mod tests {
     #[test]
     fn unchecked_arguments_are_padded_to_the_largest_number_of_parameters() {
         let args = vec![vec![1u8; 8], vec![2u8; 4]];
-        let checked = Arguments::new(&args, true);
+        let checked = LaunchArguments::new(&args, true);
         assert_eq!((checked.pointers.len(), checked._bytes), (2, args.clone()));
-        let unchecked = Arguments::new(&args, false);
+        let unchecked = LaunchArguments::new(&args, false);
         assert_eq!(unchecked.pointers.len(), MAX_PARAMETER_BYTES);
         assert!(unchecked._bytes.iter().all(|arg| arg.len() == MAX_PARAMETER_BYTES));
         assert_eq!((&unchecked._bytes[1][..4], unchecked._bytes[1][4]), (&[2u8; 4][..], 0));

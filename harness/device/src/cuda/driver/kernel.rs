@@ -88,6 +88,7 @@ unsafe fn parameters(function: CUfunction) -> Option<Vec<usize>> {
             ffi::CUDA_SUCCESS => sizes.push(size),
             // The driver returns this for an index behind the last parameter.
             ffi::CUDA_ERROR_INVALID_VALUE => return Some(sizes),
+            // The driver does not have the function, or the context is broken, which the launch reports.
             _ => return None,
         }
     }

@@ -13,7 +13,7 @@ mod staging;
 use super::devices::check;
 use super::ffi;
 use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape};
-use arguments::Arguments;
+use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
 use kernel::Kernel;
 use memory::Allocations;
@@ -221,13 +221,13 @@ impl Driver for CudaDriver {
             "run {} (grid {:?}, block {:?}, {} bytes of shared memory)",
             kernel.attributes.name, shape.grid, shape.block, shape.shared_bytes
         );
-        let mut arguments = Arguments::new(args, kernel.attributes.parameters.is_some());
+        let mut arguments = LaunchArguments::new(args, kernel.attributes.parameters.is_some());
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
         let parameters = arguments.pointers();
         let mut milliseconds = 0.0;
         // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads
-        // the arguments before the launch call returns, and no more of them than there are: see `Arguments::new`. A
+        // the arguments before the launch call returns, and no more of them than there are: see `LaunchArguments::new`. A
         // null stream makes `fflush` flush all. `milliseconds` is a live float to write to. The kernel itself may
         // do anything, on some machines even to this process's memory: it runs in a worker process, whose answers
         // the judge checks.
