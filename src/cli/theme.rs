@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct ThemeArgs {
     /// The scheme to show [default: list all]
     #[arg(value_name = "NAME_OR_PATH")]
     name: Option<String>,
@@ -30,7 +30,7 @@ const WIDTH: usize = 96;
 /// A kernel with an example of each syntax role.
 const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
     let Some(name) = &options.name else {
         list(&appearance_files::catalogue());
         return Ok(ExitCode::SUCCESS);
