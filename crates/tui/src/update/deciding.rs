@@ -83,7 +83,7 @@ impl Model {
         draft.problem = if draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
+            self.no_longer_possible(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
@@ -98,7 +98,7 @@ impl Model {
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
         draft.complete();
-        draft.problem = self.not_any_more(Action::Discard, draft.run).or_else(|| draft.wrong());
+        draft.problem = self.no_longer_possible(Action::Discard, draft.run).or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
             return Vec::new();
@@ -107,11 +107,11 @@ impl Model {
         let message = draft.message(&self.default_description());
         let request = RepositoryRequest::Discard { run: draft.run, message, confirmed };
         self.decision.drafts.put_discard(draft);
-        vec![Effect::Repository(request)]
+        ask(request)
     }
 
-    /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
-    fn not_any_more(&self, action: Action, run: RunId) -> Option<String> {
+    /// Why the run of an open dialog can no longer be decided: another run or save came while it was open.
+    fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
         let last = self.runs.last.as_ref().map(|last| last.start.id);
         if last != Some(run) {
             return Some(
@@ -274,7 +274,7 @@ impl Model {
             Ok((what, request)) => {
                 self.decision.in_progress = Some(what);
                 self.decision.by_rule = true;
-                vec![Effect::Repository(request)]
+                ask(request)
             }
         }
     }
