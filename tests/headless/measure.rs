@@ -58,7 +58,7 @@ fn the_judge_compares_with_what_head_holds_and_the_record_keeps_the_verdict_on_s
     assert!(log.contains("text of the incumbent: #include \"inc/tile.cuh\"\n// kept\n"), "{log}");
     assert!(log.contains("text of its include: // of HEAD\n"), "{log}");
     let change = record.verdict.unwrap().change.unwrap();
-    assert_eq!(change.words(), "faster +2.1 % (+1.9 … +2.4)");
+    assert_eq!(change.to_string(), "faster +2.1 % (+1.9 … +2.4)");
     let kept = lab.read(".lab/runs/1/record.json");
     assert!(kept.contains("\"speed\": \"faster\""), "{kept}");
     assert!(!lab.path(".lab/runs/1/incumbent").exists(), "the copies go with the run");
