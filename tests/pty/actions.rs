@@ -90,7 +90,7 @@ const STORIES: &[Story] = &[
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
     then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
-    story(Judged, "mouse", Text("the mouse is heard"), ""),
+    story(Judged, "mouse", Text("the mouse is on"), ""),
     story(Judged, "reload-config", Text("config.toml has not changed"), ""),
     story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
