@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
-use lab_core::history::tested as trailers;
+use lab_core::history::tested;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
@@ -82,7 +82,7 @@ impl Trailers {
         // Without a verdict there is nothing to say in Tested.
         let tested = record
             .filter(decide::is_undecided)
-            .map(|r| trailers::tested(&r, &experiments, &project.config))
+            .map(|r| tested::tested(&r, &experiments, &project.config))
             .unwrap_or_default();
         message.with_default(TrailerKey::Tested, &tested)
     }

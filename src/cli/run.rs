@@ -12,7 +12,7 @@ use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
-use lab_core::runner::supervise as supervisor;
+use lab_core::runner::supervise;
 use lab_core::store::RunStore;
 use lab_core::store::{RunIndex, RunSummary};
 use lab_core::text::figures;
@@ -49,7 +49,7 @@ pub struct Supervise {
 }
 
 pub fn supervise(options: &Supervise) -> ExitCode {
-    match supervisor::main(options.parent, &options.command) {
+    match supervise::main(options.parent, &options.command) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             complain(&format!("cannot run the harness: {error}"));

@@ -11,7 +11,7 @@ use lab_core::run::experiment::Status;
 use lab_core::runner::follow::read_log;
 use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
-use lab_core::runner::spec as order;
+use lab_core::runner::spec;
 use lab_core::store::RunIndex;
 use lab_core::store::RunStore;
 use lab_core::watch::{self, Watcher, Written};
@@ -224,7 +224,7 @@ impl Worker {
         }
         let mut asked = RunContext {
             control: &control,
-            program: order::own_program(),
+            program: spec::own_program(),
             tell: &mut |run, batch| {
                 drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))))
             },

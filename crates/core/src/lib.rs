@@ -2,6 +2,7 @@
 //!
 //! The command line and the screen's threads call this crate. It starts the judge as a child process and reads the
 //! judge's run.log; it links only [`lab_protocol`]. It draws nothing and reads no key.
+#![forbid(unsafe_code)]
 
 pub mod config;
 pub mod decide;

@@ -160,9 +160,10 @@ impl Table {
 
     /// Sorts by this column, its best value first. Reverses the order where the rows are sorted by this column already.
     pub fn sort_by_head(&mut self, column: Column, history: &[Experiment], goal: Goal) {
-        match self.sort.column == column {
-            true => self.reverse(history),
-            false => self.sort_by(column, column.is_descending(goal), history),
+        if self.sort.column == column {
+            self.reverse(history);
+        } else {
+            self.sort_by(column, column.is_descending(goal), history);
         }
     }
 

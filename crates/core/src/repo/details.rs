@@ -63,6 +63,7 @@ impl ChangeKind {
         }
     }
 
+    /// The word for the user.
     pub fn word(self) -> &'static str {
         match self {
             ChangeKind::Added => "added",

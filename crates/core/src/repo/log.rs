@@ -99,7 +99,7 @@ pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Resu
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
     let old = old.and_then(|old| held(git, &old, name));
-    unified(name, old, held(git, &new, name), around)
+    unified(name, old.as_ref(), held(git, &new, name).as_ref(), around)
 }
 
 fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
@@ -119,15 +119,14 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
             Err(_) => None,
         },
     };
-    unified(name, old, new, around)
+    unified(name, old.as_ref(), new.as_ref(), around)
 }
 
-fn unified(name: &str, old: Option<git2::Blob>, new: Option<git2::Blob>, around: u32) -> Result<String> {
-    let bytes =
-        |blob: &Option<git2::Blob>| blob.as_ref().map_or_else(Vec::new, |blob| blob.content().to_vec());
+/// The hunks from one blob to another; a missing blob counts as empty.
+fn unified(name: &str, old: Option<&git2::Blob>, new: Option<&git2::Blob>, around: u32) -> Result<String> {
     let path = Some(Path::new(name));
-    let mut how = text_diff::options(around);
-    let (old, new) = (bytes(&old), bytes(&new));
-    let mut patch = Patch::from_buffers(&old, path, &new, path, Some(&mut how))?;
+    let mut options = text_diff::options(around);
+    let (old, new) = (old.map_or(&[][..], git2::Blob::content), new.map_or(&[][..], git2::Blob::content));
+    let mut patch = Patch::from_buffers(old, path, new, path, Some(&mut options))?;
     Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
 }

@@ -168,9 +168,15 @@ pub fn series(plot: &Plot, series: &Series, buffer: &mut Buffer) {
             }
         }
         SeriesShape::Spans(spans) => {
-            spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer))
+            for span in spans {
+                error_bar(plot, *span, series.style, buffer);
+            }
         }
-        SeriesShape::Bars(bars) => bars.iter().for_each(|one| bar(plot, *one, series.style, buffer)),
+        SeriesShape::Bars(bars) => {
+            for edges in bars {
+                bar(plot, *edges, series.style, buffer);
+            }
+        }
     }
 }
 

@@ -72,6 +72,7 @@ impl ContextLines {
     }
 
     /// The next larger value; after the largest the smallest.
+    #[must_use]
     pub fn next(self) -> Self {
         match self {
             ContextLines::Near => ContextLines::Far,

@@ -153,10 +153,11 @@ impl Model {
         if let Some(present) = &self.runs.present {
             snapshot.set_present(present.clone());
         }
-        // The last look knows more of the same run than the run's own end: what its held-out check came to.
+        // A look after the run's end knows more than the end itself: what the held-out check came to. A look before the
+        // end knows no verdict.
         let looked_at = snapshot.candidate.take();
         snapshot.candidate = self.runs.last.as_ref().map(|last| {
-            let known = looked_at.filter(|candidate| candidate.id == last.start.id);
+            let known = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
             let known = known.unwrap_or_else(|| Candidate::from(&*last.record));
             Candidate { decided: last.decided, ..known }
         });

@@ -46,7 +46,7 @@ impl SourceMessage {
 pub struct SourceMessages {
     /// The messages of each line of the present text, lines from 0.
     by_line: BTreeMap<usize, Vec<SourceMessage>>,
-    /// SourceMessages about other files; their text begins with `FILE:LINE: `.
+    /// Messages about other files; their text begins with `FILE:LINE: `.
     pub elsewhere: Vec<SourceMessage>,
 }
 

@@ -23,8 +23,8 @@ pub fn install() {
     ONCE.call_once(|| {
         for (i, (signal, _)) in SIGNALS.iter().enumerate() {
             // SAFETY: zeros are a valid `sigaction` without flags and with an empty mask. Only this call writes to
-            // `PREVIOUS[i]`, before the handler can run for that signal. `handle` has the type that `SA_SIGINFO`
-            // asks for.
+            // `PREVIOUS[i]`, when the first device is opened and no kernel has run that could cause a signal.
+            // `handle` has the type that `SA_SIGINFO` asks for.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;

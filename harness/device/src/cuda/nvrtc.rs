@@ -94,7 +94,7 @@ impl Nvrtc {
         let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetNumSupportedArchs");
         let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetSupportedArchs");
         let mut count = 0;
-        // SAFETY: `count` is a live integer to write to. `get_archs` writes as many integers as `count` says.
+        // SAFETY: `count` is a live integer to write to. `get_archs` writes `count` integers.
         let archs = unsafe {
             succeeded(count_archs(&mut count), "nvrtcGetNumSupportedArchs")?;
             let mut archs = vec![0; count.max(0) as usize];

@@ -105,6 +105,7 @@ pub struct DeadlineStream<'a> {
 }
 
 impl<'a> DeadlineStream<'a> {
+    /// A view of `stream` whose reads and writes fail after `deadline`.
     pub fn new(stream: &'a UnixStream, deadline: Instant) -> Self {
         DeadlineStream { stream, deadline }
     }

@@ -2,6 +2,11 @@
 
 use crate::api::{DeviceError, Shape};
 use crate::cpu::shared::LIMIT;
+use std::ffi::OsString;
+
+/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block
+/// per multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
+const SMS: u32 = 16;
 
 /// Threads that one multiprocessor holds at once.
 const THREADS_PER_SM: u32 = 2048;
@@ -11,6 +16,18 @@ const BLOCKS_PER_SM: u32 = 32;
 const SHARED_PER_SM: u32 = 228 * 1024;
 /// Bytes of shared memory that a launch reserves for each block.
 const SHARED_RESERVED: u32 = 1024;
+
+/// Returns the number of multiprocessors. `variable` is the value of LAB_CPU_SMS.
+pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
+    let Some(text) = variable else { return Ok(SMS) };
+    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|n| (1..=1024).contains(n));
+    number.ok_or_else(|| {
+        DeviceError::Unavailable(format!(
+            "LAB_CPU_SMS is '{}', and it must be a number from 1 to 1024. Correct it or unset it.",
+            text.display()
+        ))
+    })
+}
 
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
 /// which is known only when a block has used it.
@@ -53,4 +70,21 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn a_number_of_multiprocessors_that_is_no_number_is_an_error() {
+        assert_eq!((sms(None), sms(Some("132".into()))), (Ok(SMS), Ok(132)));
+        for bad in ["".into(), "0".into(), "1025".into(), "many".into(), OsString::from_vec(vec![b'8', 0xff])]
+        {
+            let error = sms(Some(bad)).map_err(|e| e.to_string()).unwrap_err();
+            assert!(error.starts_with("LAB_CPU_SMS is '") && error.contains("from 1 to 1024"), "{error}");
+        }
+    }
 }

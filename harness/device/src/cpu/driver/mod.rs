@@ -15,13 +15,8 @@ use module::Module;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::env::VarError;
 use std::path::Path;
 use std::time::Instant;
-
-/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block
-/// per multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
-const SMS: u32 = 16;
 
 /// The emulated device.
 pub struct CpuDriver {
@@ -36,11 +31,7 @@ pub struct CpuDriver {
 impl CpuDriver {
     pub fn open() -> Result<CpuDriver, DeviceError> {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let sms = match std::env::var("LAB_CPU_SMS") {
-            Ok(text) => text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| bad_sms(&text))?,
-            Err(VarError::NotPresent) => SMS,
-            Err(VarError::NotUnicode(text)) => return Err(bad_sms(&text.to_string_lossy())),
-        };
+        let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
         crate::cpu::signal::install();
         let info = DeviceInfo {
             name: format!("cpu (emulated, {threads} {})", if threads == 1 { "thread" } else { "threads" }),
@@ -71,12 +62,6 @@ impl CpuDriver {
             DeviceError::Driver(format!("{bytes} bytes at {address:#x} are not allocated on the cpu device"))
         })
     }
-}
-
-fn bad_sms(text: &str) -> DeviceError {
-    DeviceError::Unavailable(format!(
-        "LAB_CPU_SMS is '{text}', and it must be a number from 1 to 1024. Correct it or unset it."
-    ))
 }
 
 impl Driver for CpuDriver {

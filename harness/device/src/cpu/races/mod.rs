@@ -10,7 +10,7 @@
 //! - `__syncwarp` and `sync()` of a group of lanes, over these lanes. A shuffle or a vote orders no memory
 //!   accesses: CUDA's documentation does not promise that it does.
 //! - A releasing atomic, and a later acquiring atomic of the same word. CUDA's own atomic functions count as both.
-//!   That is more than CUDA promises: the detector does not find a fence that is missing beside them.
+//!   That is more than CUDA promises: the detector does not find a fence that is missing next to them.
 //! - A volatile or cache-bypassing store after a fence or a barrier, and a load of that word before one: these are
 //!   C++'s fences. So a tagged word carries its own value; it orders other memory only with a fence or a barrier.
 //!

@@ -47,8 +47,8 @@ impl Barrier {
 }
 
 impl Block {
-    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations. The result comes from
-    /// `Box::into_raw`.
+    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations. The result
+    /// comes from `Box::into_raw`.
     pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> *mut Block {
         let threads = shape.block.iter().product::<u32>();
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);

@@ -78,7 +78,8 @@ impl Worker {
     pub unsafe fn run(this: *mut Worker, launch: &Launch, self_slot: *mut *mut Thread, number: u32) {
         // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`,
         // so that the pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of
-        // these blocks, and a coroutine that is resumed was taken for it. The blocks came from `Box::into_raw`, and nothing refers to them after the loop.
+        // these blocks, and a coroutine that is resumed was taken for it. The blocks came from `Box::into_raw`, and
+        // nothing refers to them after the loop.
         unsafe {
             (*this).launch = launch;
             (*this).order = launch.order;
@@ -134,7 +135,8 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
     };
     for linear in indices {
         let block = Block::new(this, &launch.shape, launch.slots, linear);
-        // SAFETY: the block is new and used by nobody else. The caller promises that `this` is valid and its launch is set.
+        // SAFETY: the block is new and used by nobody else. The caller promises that `this` is valid and its launch
+        // is set.
         unsafe {
             (*block).begin(linear, launch.order);
             race_hooks::begin(block);
@@ -145,16 +147,17 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
 
 /// The body of every coroutine: runs threads to their ends.
 fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
-    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. Blocks, worker and launch are
-    // alive until the launch ends, and the coroutine is resumed with another thread only by a later launch. The
-    // kernel gets arguments that the driver has compared with its parameters.
+    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. The thread, its block, its worker
+    // and its launch are alive until the launch ends. After a suspension this function uses only the thread that it
+    // is given then, and what it reads from it. The kernel gets arguments that the driver has compared with its
+    // parameters.
     unsafe {
         let worker = (*block_of(thread)).worker;
         let coroutine = (*thread).coroutine;
         Coroutines::entered(&raw mut (*worker).coroutines);
         Coroutines::set_yielder(&raw mut (*worker).coroutines, coroutine, yielder);
         loop {
-            // Read again for each thread: the driver may have moved the worker since this coroutine's last launch.
+            // Read again for each thread: the next one may be of a later launch, and the worker may have moved.
             let worker = (*block_of(thread)).worker;
             let launch = (*worker).launch;
             ((*launch).call)((*launch).arguments);
@@ -223,7 +226,7 @@ pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
         (*worker).next = std::ptr::null_mut();
         Coroutines::suspend(&raw mut (*worker).coroutines, (*thread).coroutine);
     }
-    unreachable!("a launch that failed resumes nobody")
+    unreachable!("a launch that failed resumes no thread")
 }
 
 /// Takes a thread that has returned out of its warp and block, and checks its stack and, after the last thread, the

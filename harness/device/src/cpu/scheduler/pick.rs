@@ -7,14 +7,14 @@ use crate::cpu::abi::Thread;
 use crate::cpu::launch::{FailureRank, GridWait, Launch};
 use std::sync::atomic::Ordering;
 
-/// Takes the next thread to run, which is then no longer ready. Null where nothing is left to run, or where the launch has
-/// failed.
+/// Takes the next thread to run, which is then no longer ready. Null where nothing is left to run, or where the
+/// launch has failed.
 ///
 /// # Safety
 /// Called by the worker's OS thread during a launch: by `Worker::run`, or on one of its coroutines.
 pub unsafe fn pick(worker: *mut Worker) -> *mut Thread {
-    // SAFETY: the caller is on the worker's OS thread during a launch. So launch and blocks are alive, and the blocks are
-    // used by this OS thread only. `at` is below the number of blocks, and no block is added meanwhile.
+    // SAFETY: the caller is on the worker's OS thread during a launch. So launch and blocks are alive, and the
+    // blocks are used by this OS thread only. `at` is below the number of blocks, and no block is added meanwhile.
     unsafe {
         let launch = &*(*worker).launch;
         loop {
@@ -37,14 +37,15 @@ pub unsafe fn pick(worker: *mut Worker) -> *mut Thread {
     }
 }
 
-/// Makes threads ready where none is: begins a new block, releases the threads that can go on now, or waits for the grid's
-/// barrier. Returns false where nothing is left to run. Fails the launch where its threads wait forever.
+/// Makes threads ready where none is: begins a new block, releases the threads that can go on now, or waits for the
+/// grid's barrier. Returns false where nothing is left to run. Fails the launch where its threads wait forever.
 ///
 /// # Safety
 /// As [`pick`], with the worker's launch.
 unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
-    // SAFETY: the caller is on the worker's OS thread during a launch. So the blocks are alive and used by this OS thread
-    // only, and none is added or removed meanwhile. Each reference to a block ends before the next one is made.
+    // SAFETY: the caller is on the worker's OS thread during a launch. So the blocks are alive and used by this OS
+    // thread only, and none is added or removed meanwhile. Each reference to a block ends before the next one is
+    // made.
     unsafe {
         let blocks = &raw const (*worker).blocks;
         let all = || (*blocks).iter().copied();

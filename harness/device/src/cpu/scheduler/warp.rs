@@ -19,7 +19,8 @@ pub struct Warp {
     pub at_barrier: u32,
     /// Wait at the grid's barrier.
     pub at_grid: u32,
-    /// For the mask with all lanes. In a cell, as those below, because waiting lanes keep the address of their rendezvous.
+    /// For the mask with all lanes. In a cell, as those below, because waiting lanes keep the address of their
+    /// rendezvous.
     pub full: UnsafeCell<Rendezvous>,
     /// For other masks. Boxed, so that the addresses stay the same.
     #[allow(clippy::vec_box)]
@@ -97,8 +98,8 @@ impl Warp {
     }
 
     fn partial_rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        // SAFETY: the pointers come from the warp's own cells, and the warp is used by one OS thread. No reference to a
-        // rendezvous exists while this function runs: waiting lanes keep pointers.
+        // SAFETY: the pointers come from the warp's own cells, and the warp is used by one OS thread. No reference
+        // to a rendezvous exists while this function runs: waiting lanes keep pointers.
         unsafe {
             let all = || self.partial.iter().map(|cell| cell.get());
             let same = all().find(|r| (**r).mask == mask);

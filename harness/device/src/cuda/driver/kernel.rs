@@ -48,7 +48,7 @@ impl Kernel {
             return Ok(());
         }
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: whoever made the kernel promised that its module is loaded.
+        // SAFETY: `Kernel::new` was promised that the module stays loaded.
         let code = unsafe { ffi::cuFuncSetAttribute(self.function, attribute, shared_bytes as c_int) };
         check(code, &format!("give {} {shared_bytes} bytes of shared memory", self.attributes.name))
     }
@@ -57,7 +57,7 @@ impl Kernel {
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.allow_shared(shared_bytes)?;
         let mut blocks = 0;
-        // SAFETY: `blocks` is a live integer to write to. Whoever made the kernel promised that its module is loaded.
+        // SAFETY: `blocks` is a live integer to write to. `Kernel::new` was promised that the module stays loaded.
         let code = unsafe {
             ffi::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,

@@ -6,7 +6,7 @@ use crate::cuda::ffi;
 use std::collections::BTreeMap;
 
 /// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. An allocation
-/// takes whole pages, so nobody else's memory lies behind it, and `Driver::wipe_padding` can wipe the rest of its
+/// takes whole pages, so no other allocation lies behind it, and `Driver::wipe_padding` can wipe the rest of its
 /// last page.
 const PAGE: usize = 2 << 20;
 

@@ -227,10 +227,10 @@ impl Driver for CudaDriver {
         let parameters = arguments.pointers();
         let mut milliseconds = 0.0;
         // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads
-        // the arguments before the launch call returns, and no more of them than there are: see `LaunchArguments::new`. A
-        // null stream makes `fflush` flush all. `milliseconds` is a live float to write to. The kernel itself may
-        // do anything, on some machines even to this process's memory: it runs in a worker process, whose answers
-        // the judge checks.
+        // the arguments before the launch call returns, and no more of them than there are: see
+        // `LaunchArguments::new`. A null stream makes `fflush` flush all. `milliseconds` is a live float to write
+        // to. The kernel itself may do anything, on some machines even to this process's memory: it runs in a
+        // worker process, whose answers the judge checks.
         unsafe {
             check(ffi::cuEventRecord(self.started, stream), &action)?;
             let code = if shape.cooperative {

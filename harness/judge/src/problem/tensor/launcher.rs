@@ -173,7 +173,7 @@ impl CaseLauncher {
                     *buffer
                 }
                 (None, _) => {
-                    buffers.inputs[set][i].expect("a tensor that is no output is an input of every set")
+                    buffers.inputs[set][i].expect("a tensor that is not an output is an input of every set")
                 }
             };
             args.push(LaunchArg::Buffer(buffer));

@@ -7,6 +7,7 @@ use lab_device::DeviceInfo;
 use serde::Deserialize;
 use std::path::Path;
 
+/// A WaveGRU problem.toml.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaveGruConfig {
@@ -16,10 +17,15 @@ pub struct WaveGruConfig {
     pub hidden: usize,
     /// Samples that one launch generates, on a CUDA device and on the cpu device.
     pub steps: usize,
+    /// Samples of a launch on the cpu device.
     pub steps_cpu: usize,
+    /// Divides the logits before sampling. Above 0.
     pub temperature: f32,
+    /// Tokens below this fraction of the largest probability are dropped. Above 0, at most 1.
     pub min_p: f32,
+    /// The input of step 0.
     pub first_token: usize,
+    /// The seed of the weights.
     pub weight_seed: u64,
     /// The seeds of the pool. Each has a reference, with its own noise and start states. A judgement launches no run
     /// twice, so the pool has as many runs as a judgement launches.
@@ -34,6 +40,7 @@ pub struct WaveGruConfig {
     /// estimate of a step's time. 0 leaves them out.
     #[serde(default)]
     pub exchanges: u32,
+    /// The limits of the gates.
     pub limits: GateLimits,
 }
 
@@ -41,9 +48,13 @@ pub struct WaveGruConfig {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateLimits {
+    /// Largest difference of a probability.
     pub teacher_prob_max_diff: f64,
+    /// Largest mean difference of the probabilities.
     pub teacher_prob_mean_diff: f64,
+    /// Largest difference in the final state of layer 0.
     pub h0_max_diff: f64,
+    /// Largest difference in the final state of layer 1.
     pub h1_max_diff: f64,
 }
 

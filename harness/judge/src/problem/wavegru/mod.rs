@@ -32,6 +32,7 @@ use std::rc::Rc;
 use timing::WaveGruTiming;
 use weights::Weights;
 
+/// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let config = WaveGruConfig::read(path, text)?;
     Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, held_out: false, prepared: None }))

@@ -11,11 +11,14 @@ pub const VOCAB: usize = 256;
 /// The cells of a tensor, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightValues {
+    /// bf16 cells, of matrices.
     Bf16(Vec<bf16>),
+    /// f32 cells, of vectors.
     F32(Vec<f32>),
 }
 
 impl WeightValues {
+    /// The bytes as the kernel gets them.
     pub fn bytes(&self) -> &[u8] {
         match self {
             WeightValues::Bf16(v) => bytemuck::cast_slice(v),
@@ -32,16 +35,22 @@ impl WeightValues {
     }
 }
 
+/// A weight tensor.
 #[derive(Clone, Debug)]
 pub struct WeightTensor {
+    /// The name of the kernel's parameter.
     pub name: &'static str,
+    /// Rows and columns, or the length of a vector.
     pub shape: Vec<usize>,
+    /// The cells, row-major.
     pub values: WeightValues,
 }
 
 /// Every weight tensor, in the order of the kernel's parameters.
 pub struct Weights {
+    /// Hidden units of each layer.
     pub hidden: usize,
+    /// In the order of the kernel's parameters.
     pub tensors: Vec<WeightTensor>,
 }
 
@@ -106,6 +115,7 @@ impl Weights {
         Weights { hidden, tensors }
     }
 
+    /// The values of the tensor with this name, which must be one of the model's.
     pub fn get(&self, name: &str) -> &WeightValues {
         let found = self.tensors.iter().find(|t| t.name == name);
         &found.expect("every name asked for is one of the recipes").values

@@ -26,6 +26,7 @@ pub struct ReferenceModel {
 }
 
 impl ReferenceModel {
+    /// The model with these weights.
     pub fn new(weights: &Weights) -> Self {
         let get = |name: &str| weights.get(name).widened();
         let pair = |name: &str| [get(&format!("{name}0")), get(&format!("{name}1"))];
