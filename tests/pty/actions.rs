@@ -125,7 +125,7 @@ const STORIES: &[Story] = &[
     story(Judged, "scroll-left", Text("line 100 of"), ""),
     story(Judged, "freeze", Text("frozen"), "f"),
     story(Judged, "redraw", Again("run.log"), ""),
-    story(Judged, "pause", Text("paused: saves start nothing"), "p"),
+    story(Judged, "pause", Text("paused: saves start no run"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
     then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
     story(Undecided, "previous-edit", Gone("10/61"), ""),
