@@ -25,8 +25,8 @@ pub fn find(wanted: &str) -> Result<ThemeEntry, String> {
     Ok(ThemeEntry { name: wanted.to_owned(), origin: ThemeOrigin::User(file), scheme: Some(scheme) })
 }
 
-/// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files that cannot be used are among
-/// the catalogue's problems.
+/// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files that cannot be used are
+/// among the catalogue's problems.
 fn read_catalogue(folder: &Path) -> Catalogue {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();

@@ -33,8 +33,8 @@ impl<K> Shared<K> {
 }
 
 impl<K: Clone + PartialEq + Send + 'static> HighlightWorker<K> {
-    /// Starts the thread. It compiles the syntax when the first text arrives. `answer` is called on the thread with each text
-    /// that was highlighted to its end. Fails where no thread can be started.
+    /// Starts the thread. It compiles the syntax when the first text arrives. `answer` is called on the thread with
+    /// each text that was highlighted to its end. Fails where no thread can be started.
     pub fn start(answer: impl Fn(K, Arc<[u8]>, Highlighted) + Send + 'static) -> io::Result<Self> {
         let queue = Queue { waiting: Vec::new(), is_closed: false };
         let shared = Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new() });
@@ -44,8 +44,8 @@ impl<K: Clone + PartialEq + Send + 'static> HighlightWorker<K> {
         Ok(HighlightWorker { shared, thread: Some(thread) })
     }
 
-    /// Asks for a text to be highlighted and returns at once. The text replaces a text of the same key that waits or is being
-    /// highlighted.
+    /// Asks for a text to be highlighted and returns at once. The text replaces a text of the same key that waits or is
+    /// being highlighted.
     pub fn ask(&self, key: K, text: Arc<[u8]>) {
         let mut queue = self.shared.queue();
         queue.waiting.retain(|(other, _)| *other != key);

@@ -1,11 +1,12 @@
-//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error in the
-//! file costs the saved layout and nothing else.
+//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error
+//! in the file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
+use lab_core::disk::atomic;
 use lab_core::project::Project;
 use lab_core::project::trust;
 use lab_tui::layout::Layout;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file with more bytes than this was not written by the lab.
@@ -18,7 +19,8 @@ pub fn file(project: &Project) -> Result<PathBuf> {
     Ok(trust::state_folder()?.join("layouts").join(format!("{}.json", hash.finalize().to_hex())))
 }
 
-/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the default.
+/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the
+/// default.
 pub fn read(file: &Path) -> Result<Layout, String> {
     let warning = |reason: String| format!("the saved layout is ignored: {}: {reason}", file.display());
     let metadata = match std::fs::metadata(file) {
@@ -37,9 +39,7 @@ pub fn read(file: &Path) -> Result<Layout, String> {
 pub fn write(layout: &Layout, file: &Path) -> Result<()> {
     let folder = file.parent().context("the layout file has no folder")?;
     std::fs::create_dir_all(folder)?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(layout.to_json()?.as_bytes())?;
-    new.persist(file)?;
+    atomic::replace(file, layout.to_json()?.as_bytes())?;
     Ok(())
 }
 

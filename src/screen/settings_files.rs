@@ -12,8 +12,8 @@ pub const FILE: &str = "config.toml";
 /// The variable that overrides the settings folder.
 pub const CONFIG_DIR: &str = "LAB_CONFIG_DIR";
 
-/// The folder of the user's settings: `$LAB_CONFIG_DIR`, else `lab` in `$XDG_CONFIG_HOME`, else `~/.config/lab`. `None` where
-/// no home folder is known.
+/// The folder of the user's settings: `$LAB_CONFIG_DIR`, else `lab` in `$XDG_CONFIG_HOME`, else `~/.config/lab`. `None`
+/// where no home folder is known.
 pub fn folder() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()) {
         return Some(PathBuf::from(given));
@@ -28,8 +28,8 @@ pub fn file() -> Option<PathBuf> {
     Some(folder()?.join(FILE))
 }
 
-/// Reads the settings of a config.toml; a missing file gives the defaults. The error names the file, and the line where the
-/// text is wrong. A relative path of a theme is resolved against the file's folder, `~/` against the home folder.
+/// Reads the settings of a config.toml; a missing file gives the defaults. The error names the file, and the line where
+/// the text is wrong. A relative path of a theme is resolved against the file's folder, `~/` against the home folder.
 pub fn read(file: &Path) -> Result<Settings, String> {
     let shown_as = file.display().to_string();
     let bytes = match std::fs::read(file) {

@@ -1,5 +1,5 @@
-//! Reads kernel.cu and the text it is compared with, for the view Source. It reads disk and git, so the view loader calls
-//! it, not the screen's thread.
+//! Reads kernel.cu and the text it is compared with, for the view Source. It reads disk and git, so the view loader
+//! calls it, not the screen's thread.
 
 use anyhow::Context;
 use lab_core::project::Project;

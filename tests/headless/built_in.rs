@@ -44,7 +44,10 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
     assert!(run["change"].is_null(), "there is no speed verdict on the cpu device");
-    lab_with_cache(&lab, "keep -m 'a comment'").is(0).says("before it is kept").says("y_mismatched: 0");
+    lab_with_cache(&lab, "keep -m 'a comment'")
+        .is(0)
+        .says("held-out inputs before the keep")
+        .says("y_mismatched: 0");
     let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
     assert_eq!(record["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));

@@ -318,5 +318,5 @@ fn doctor_has_a_remedy_for_everything() {
     );
     assert!(told.out.contains("! terminal      stdout is not a terminal\n                → "), "{told:?}");
     let compiler = told.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
-    assert!(compiler.is_some_and(|l| l.starts_with("                → install one")), "{told:?}");
+    assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{told:?}");
 }

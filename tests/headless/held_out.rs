@@ -89,12 +89,12 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
     );
     told(&lab, "run").is(0).says("● PASS");
     let refused = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
-    assert!(refused.out.contains("before it is kept"), "{refused:?}");
+    assert!(refused.out.contains("held-out inputs before the keep"), "{refused:?}");
     let of_run = record(&lab, 1);
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("crash"));
     assert!(of_run["decision"].is_null());
     let again = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
-    assert!(!again.out.contains("before it is kept"), "a second seed was tried: {again:?}");
+    assert!(!again.out.contains("held-out inputs before the keep"), "a second seed was tried: {again:?}");
     assert_eq!(lab.head(), before);
 }
 
@@ -122,14 +122,14 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
     let mut line = String::new();
     std::io::BufRead::read_line(&mut out, &mut line).unwrap();
-    assert!(line.contains("before it is kept"), "{line}");
+    assert!(line.contains("held-out inputs before the keep"), "{line}");
     rustix::process::kill_process(rustix::process::Pid::from_child(&keep), rustix::process::Signal::INT)
         .unwrap();
     let rest = std::io::read_to_string(out).unwrap();
     let mut err = String::new();
     std::io::Read::read_to_string(&mut keep.stderr.take().unwrap(), &mut err).unwrap();
     assert_eq!(keep.wait().unwrap().code(), Some(1), "{rest}{err}");
-    assert!(err.contains("cancelled: nothing was committed, and run 1 is undecided"), "{rest}{err}");
+    assert!(err.contains("cancelled: nothing was kept, and run 1 is undecided"), "{rest}{err}");
     assert_eq!(lab.head(), before);
     assert!(record(&lab, 1)["decision"].is_null());
     told(&lab, "keep -m 'three warps'").is(0).says("keep run 1");

@@ -35,7 +35,7 @@ fn a_scheme_is_shown_as_text_where_no_terminal_is_and_in_the_colours_that_were_a
 fn a_name_that_nobody_gave_is_met_with_the_nearest() {
     let lab = Lab::empty();
     lab.lab("theme solarized").is(1).says("did you mean solarized-dark?");
-    lab.lab("theme nord --color 8").is(1).says("it is auto, none, 16, 256 or truecolor");
+    lab.lab("theme nord --color 8").is(1).says("choose auto, none, 16, 256 or truecolor");
     lab.lab("theme ./gone.yaml").is(1).says("the colour scheme ./gone.yaml: No such file");
 }
 

@@ -361,11 +361,11 @@ impl Lab {
         self.seen.0.lock().unwrap().screen().contents()
     }
 
-    /// The verdict of a run that has ended, not the last one beside a run that goes on.
+    /// The verdict of a run that has ended, not the last one beside a run in progress.
     pub fn see_verdict(&self, word: &str) -> &Self {
         self.wait(&format!("the verdict {word}"), |screen| {
             let text = screen.contents();
-            text.contains(word) && !text.contains(" last  ") && !text.contains("goes on")
+            text.contains(word) && !text.contains(" last  ") && !text.contains("in progress")
         });
         self
     }

@@ -46,8 +46,8 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
         lab.press(&format!("speed of {speed}\r")).see(&format!("run {run} kept as"));
     }
     lab.press("3").see("Experiments 2").see("speed of 3000");
-    lab.press("jR").see("Put it back?");
-    lab.press("y").see("is now that of");
+    lab.press("jR").see("Restore?");
+    lab.press("y").see("now has the bytes of");
     assert_eq!(bench.kernel(), "speed 2000\n");
     // The run that judged these bytes is remembered: none begins.
     lab.see("2,000 sps").see("run 2 · saved");

@@ -20,7 +20,7 @@ fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     lab.wait("the editor", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n"));
     // A script of the user's own is told the place as they write it.
     bench.config(&format!("editor = \"{} {{line}},{{column}}:{{file}}\"\n", editor.display()));
-    lab.see("config.toml is read");
+    lab.see("config.toml was read");
     let place = format!("2,1:{}\n", bench.repo().join("kernel.cu").display());
     lab.press("e")
         .wait("the place", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == place));

@@ -90,7 +90,11 @@ fn a_long_subject_is_said_to_be_long() {
 fn the_last_decision_is_taken_back_once_asked() {
     let mut world = world();
     world.tell("press u");
-    assert!(world.words().contains("undo: nothing was decided yet"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("undo: nothing was decided about kernels/rmsnorm/kernel.cu yet"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press c; type float4 stores; press enter; press u");
     check_at("undo", &mut world, &[(160, 45), (40, 10)]);
     world.tell("press n");
@@ -132,7 +136,7 @@ fn an_experiment_is_put_in_other_words() {
     world.tell("press 3; press j E");
     check_at("describe", &mut world, &[(100, 30), (40, 10)]);
     world.tell("press ctrl-u enter");
-    assert!(world.words().contains("say in a few words"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("describe in a few words"), "{}", world.screen(160, 45));
     world.tell("type shared staging, two rows; press enter");
     let words = world.words();
     assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");

@@ -81,7 +81,7 @@ fn of_the_source() {
     world.tell("open; say correctness: pass; end pass 1000");
     world.edit(&[("threadIdx.x % 32", "threadIdx.x & 31"), ("return value;", "return (value);")]);
     on(&mut world, "save; press 2 w");
-    see(&mut world, "context: the file is whole: v shows what changed");
+    see(&mut world, "context: the whole file is shown: v shows the changes");
     on(&mut world, "press v ]");
     see(&mut world, "▸@@ -26,7 +26,7 @@");
     on(&mut world, "press w");

@@ -142,7 +142,7 @@ fn any_key_stops_it_and_does_what_it_always_does_but_esc() {
     world.tell("press esc");
     assert!(!world.words().contains("/warp"), "{}", world.screen(160, 45));
     world.tell("press /; type nobody; press enter");
-    see(&mut world, "'nobody' is nowhere in the 906 commits that were read: G reads on");
+    see(&mut world, "'nobody' was not found in the 906 commits read so far: G reads more");
 }
 
 #[test]

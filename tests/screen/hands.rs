@@ -30,7 +30,7 @@ pub fn place(world: &mut World, text: &str) -> (usize, usize) {
 #[test]
 fn keys_of_the_config_are_heard_and_shown() {
     let mut world = world("config [keys]|keep = \"K\"|stop = []|[keys.git]|quit = \"ctrl-q\"");
-    see(&mut world, "config.toml is read");
+    see(&mut world, "config.toml was read");
     see(&mut world, "K keep");
     world.tell("press c");
     assert!(world.model.overlays.is_empty(), "the table's own key is free");
@@ -48,7 +48,7 @@ fn keys_of_the_config_are_heard_and_shown() {
 fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
     see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
-    see(&mut world, "the settings stay as they were");
+    see(&mut world, "the settings are unchanged");
     see(&mut world, "K keep");
 }
 
@@ -71,7 +71,7 @@ fn the_palette_performs_what_is_chosen() {
 #[test]
 fn the_palette_says_why_something_cannot_be_used() {
     let mut world = world("press 2 :; type stop");
-    see(&mut world, "(nothing runs)");
+    see(&mut world, "(no run in progress)");
     world.tell("press enter");
     assert!(!world.model.overlays.is_empty(), "it stays, with the reason in sight");
     world.tell("press esc; press :; type freeze");
@@ -104,7 +104,7 @@ fn a_search_goes_through_the_list_that_is_focused() {
     let chosen = world.model.selected().map(|e| e.row.description.clone());
     assert_eq!(chosen.as_deref(), Some("one warp a row"), "what is found is chosen everywhere");
     world.tell("press 3; press /; type BY; press enter");
-    see(&mut world, "'BY' is nowhere in Experiments");
+    see(&mut world, "'BY' was not found in Experiments");
     world.tell("press /; type s; press enter; press n n");
     let chosen = world.model.selected().map(|e| e.row.description.clone());
     world.tell("press n N");
@@ -136,7 +136,7 @@ fn what_the_focused_pane_is_about_is_copied() {
     assert_eq!(world.clipboard, "kernel.cu:7: error: no such thing");
     let mut empty = World::new();
     empty.tell("open; press tab y");
-    see(&mut empty, "copy: no experiment is chosen");
+    see(&mut empty, "copy: no experiment is selected");
     assert_eq!(empty.clipboard, "");
 }
 

@@ -19,7 +19,7 @@ fn save_pass_and_keep() {
 
 #[test]
 fn a_keep_wants_words() {
-    let world = check(&format!("open; {PASS}; press c enter"), &["say what you tried"]);
+    let world = check(&format!("open; {PASS}; press c enter"), &["describe what you tried"]);
     assert!(world.history.is_empty());
 }
 
@@ -139,7 +139,7 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
 fn a_keep_shows_its_check_and_esc_cancels_it() {
     let mut world = World::new();
     world.slow = true;
-    world.refusal = Some("cancelled: nothing was committed, and run 2 is undecided".to_owned());
+    world.refusal = Some("cancelled: nothing was kept, and run 2 is undecided".to_owned());
     world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
     world.tell("held-out lab: before it is kept | stage: verify | progress: 1/2");
     let words = world.words();
@@ -152,7 +152,7 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
     world.tell("press esc");
     assert_eq!(world.asked, ["StopKeep"]);
     world.tell("decided");
-    assert!(world.words().contains("nothing was committed"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("nothing was kept"), "{}", world.screen(160, 45));
     assert!(!world.words().contains("HELD OUT"));
     // It can be kept after all.
     world.tell("press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided");

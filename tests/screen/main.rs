@@ -6,6 +6,7 @@
 mod charts;
 mod checks;
 mod colours;
+mod contract;
 mod deciding;
 mod device;
 mod diffs;

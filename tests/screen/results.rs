@@ -183,7 +183,7 @@ fn an_experiment_is_put_back_once_asked_and_judged_where_it_never_was() {
     assert_eq!(world.runs(), before);
     world.tell("press R y");
     let words = world.words();
-    assert!(words.contains("is now that of 9f8e7d0 · what was on disk is kept as 5a7ed00"), "{words}");
+    assert!(words.contains("now has the bytes of 9f8e7d0 · what was on disk is kept as 5a7ed00"), "{words}");
     assert_eq!(world.runs(), before + 1, "nobody judged these bytes before");
     assert!(words.contains("restored"), "{words}");
 }

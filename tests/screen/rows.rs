@@ -77,7 +77,11 @@ fn the_commit_with_its_words_and_its_changes() {
     steps(&mut world, "press n");
     assert_eq!(found(&mut world)[0], words, "round the end");
     steps(&mut world, "press /; type nobody wrote this; press enter");
-    assert!(world.words().contains("'nobody wrote this' is nowhere in Commit"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("'nobody wrote this' was not found in Commit"),
+        "{}",
+        world.screen(160, 45)
+    );
     // Another commit, the same search.
     steps(&mut world, "press /; type bias; press enter tab j; press tab n");
     assert_eq!(found(&mut world), ["3 +     s += bias;"], "{}", world.screen(160, 45));

@@ -119,7 +119,7 @@ fn what_is_being_typed_answers_no_question() {
 fn a_run_can_be_stopped() {
     let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
     assert!(matches!(world.model.runs.running, Running::No));
-    check(&format!("open; {PASS}; press x"), &["stop: nothing runs"]);
+    check(&format!("open; {PASS}; press x"), &["stop: no run in progress"]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn an_idle_screen_wants_no_clock() {
 fn a_broken_part_says_so_and_the_rest_goes_on() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     world.send(Event::WorkerDied { name: "watch".into(), message: "index out of bounds".into() });
-    assert!(world.words().contains("a part of the lab broke (watch): index out of bounds"));
+    assert!(world.words().contains("a thread of the lab panicked (watch): index out of bounds"));
     world.tell("press r");
     assert!(world.words().contains("run 2 · rerun"));
 }

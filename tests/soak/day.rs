@@ -146,7 +146,7 @@ impl<'a> Day<'a> {
             lab.press("\x1b\x1b");
             lab.becomes(Duration::from_secs(2), |screen| {
                 let text = screen.contents();
-                screen.hide_cursor() && text.contains("c commit") && text.contains("run.log")
+                screen.hide_cursor() && text.contains("c keep") && text.contains("run.log")
             })
         });
     }
@@ -295,7 +295,7 @@ impl<'a> Day<'a> {
     fn restore(&mut self) {
         let at = self.choose();
         let (bench, before, wanted) = (self.bench, on_disk(self.bench), self.books.rows[at].kernel.text());
-        self.lab.press("R").see("Put it back?");
+        self.lab.press("R").see("Restore?");
         // The words alone may be those of the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
             on_disk(bench) == wanted && screen.contents().contains("is now that of")

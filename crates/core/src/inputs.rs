@@ -1,5 +1,7 @@
-//! The bytes that a verdict depends on: kernel.cu, its local includes, problem.toml, reference.cu,
-//! lab.toml with the compile options in it, and the extras that lab.toml names.
+//! The inputs of a run, which are the files that a verdict depends on: kernel.cu, its local includes, problem.toml,
+//! reference.cu, lab.toml with the compile options in it, and the extras that lab.toml names.
+//!
+//! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
 use crate::project::Project;
 use crate::run::Fingerprint;
@@ -9,16 +11,16 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A source above this is no kernel that anybody wrote.
+/// Most bytes of a file. Nobody writes a larger kernel by hand.
 pub const SIZE_LIMIT: u64 = 8 << 20;
 
-/// More local includes than this are not followed.
+/// Most files of a set. Local includes beyond it are not followed.
 const FILE_LIMIT: usize = 512;
 
-/// Why there is nothing to judge. Each says what to do.
+/// Why the kernel cannot be read. Each message names the kernel and says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// And what a command needs after its name to mean it.
+    /// The kernel's name, and the argument that makes a command mean it ([`Project::argument`]).
     #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD{1}`")]
     Missing(String, String),
     #[error("{0} is a folder: name the file in it")]
@@ -31,21 +33,25 @@ pub enum KernelError {
     Unreadable(String, io::Error),
 }
 
-/// One file of the set, as it was when it was read.
+/// One input, as it was when it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Source {
     pub file: InputFile,
+    /// Absolute path.
     pub path: PathBuf,
-    /// A local include: an experiment must not depend on a change in one.
+    /// Whether it is a local include. A commit holds the kernel alone, so an experiment must not depend on a changed
+    /// include.
     pub include: bool,
+    /// `None` where the file does not exist, cannot be read, or is too large.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// All of them, read and hashed once. The value travels from the watcher to the run and its record.
+/// All inputs of a project, read and hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// The kernel first.
     pub sources: Vec<Source>,
+    /// Hash of all paths and contents.
     pub fingerprint: Fingerprint,
 }
 
@@ -63,15 +69,18 @@ impl Inputs {
         self.sources.first().is_some_and(|kernel| kernel.path == plain(&project.kernel))
     }
 
+    /// The kernel's bytes.
     pub fn kernel(&self) -> &[u8] {
         self.sources.first().and_then(|s| s.bytes.as_deref()).unwrap_or_default()
     }
 
+    /// Paths and hashes, as a record lists them. The kernel first.
     pub fn files(&self) -> Vec<InputFile> {
         self.sources.iter().map(|s| s.file.clone()).collect()
     }
 
-    /// Writes every file into `tree` at its repository-relative path.
+    /// Writes every input into the folder `tree` at its repository-relative path. An input outside the repository is left
+    /// out.
     pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {
         for source in &self.sources {
             let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
@@ -83,7 +92,7 @@ impl Inputs {
     }
 }
 
-/// Reads everything once.
+/// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let kernel = read_kernel(project)?;
     let mut set = Set { project, seen: HashSet::new(), sources: Vec::new() };
@@ -106,7 +115,7 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     Ok(Inputs { sources: set.sources, fingerprint: Fingerprint(hash.finalize().to_hex().to_string()) })
 }
 
-/// The paths of `now` and `then` whose bytes differ.
+/// The paths whose bytes differ between `then` and `now`, each once, also those that only one of the two has.
 pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
     let missing_in = |set: &[InputFile], file: &InputFile| !set.contains(file);
     let mut paths: Vec<String> = then.iter().filter(|f| missing_in(now, f)).map(|f| f.path.clone()).collect();
@@ -138,7 +147,7 @@ fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
         return Err(KernelError::Unreadable(name(), io::Error::other("it is no plain file")));
     }
     let bytes = std::fs::read(&project.kernel).map_err(|error| match error.kind() {
-        // Between an editor's two renames it may be gone for a moment.
+        // An editor that saves by two renames makes the file disappear for a moment.
         io::ErrorKind::NotFound => KernelError::Missing(name(), project.argument.clone()),
         _ => KernelError::Unreadable(name(), error),
     })?;
@@ -155,7 +164,7 @@ struct Set<'a> {
 }
 
 impl Set<'_> {
-    /// A file that is not there is an input too: its coming changes what is judged.
+    /// A missing file is an input too: creating it changes what is judged.
     fn add(&mut self, path: &Path, bytes: Option<Vec<u8>>, include: bool) {
         let path = plain(path);
         if self.sources.len() >= FILE_LIMIT || !self.seen.insert(path.clone()) {
@@ -170,7 +179,7 @@ impl Set<'_> {
         self.sources.push(Source { file: InputFile { path: name, hash }, path, include, bytes });
     }
 
-    /// Adds what the sources from index `first` on include, and what those include.
+    /// Adds the local includes of the sources from index `first` on, and the includes of those.
     fn follow_includes(&mut self, first: usize) {
         let mut next = first;
         while let Some(source) = self.sources.get(next) {
@@ -184,7 +193,7 @@ impl Set<'_> {
     }
 }
 
-/// `a/./b/../c` as `a/c`, without asking the disk: a link keeps its name.
+/// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link keeps its name.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     use std::path::Component;
     path.components().fold(PathBuf::new(), |mut so_far, part| {
@@ -199,7 +208,7 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// The names in `#include "…"` lines. One that is commented out does no harm.
+/// The names in `#include "…"` lines, also of lines in block comments: one file too many does no harm.
 pub(crate) fn includes(source: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(source)
         .lines()

@@ -84,14 +84,8 @@ fn fields(row: &Row) -> [String; 6] {
         format!("{:?}", row.kernel_us),
         row.correctness.to_string(),
         row.status.word().to_owned(),
-        description(&row.description),
+        sanitise::words(&row.description),
     ]
-}
-
-/// A description as one clean line: a tab or a newline would break the row.
-pub fn description(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    sanitise::text(&words.join(" "))
 }
 
 /// The content of a ledger.
@@ -312,14 +306,14 @@ mod tests {
             row in rows(), before in "[a-z\t\r\n\u{80}-\u{ff}]{0,60}", after in any::<String>(), text in any::<String>(),
             end in prop::sample::select(vec!["\n", "\r\n"]), take_out in prop::bool::ANY,
         ) {
-            let row = Row { description: description(&row.description), ..row };
+            let row = Row { description: sanitise::words(&row.description), ..row };
             let (bytes, line) = in_company(&before, &row, &after, end);
             let temp = tempfile::tempdir().unwrap();
             let path = temp.path().join("results.tsv");
             std::fs::write(&path, &bytes).unwrap();
             let edit = if take_out { Edit::TakeOut } else { Edit::Describe(&text) };
             prop_assert!(replace(&path, &row, edit).unwrap());
-            let new = Row { description: description(&text), ..row.clone() };
+            let new = Row { description: sanitise::words(&text), ..row.clone() };
             let wanted = if take_out { String::new() } else { fields(&new).join("\t") + end };
             let wanted = [&bytes[..line.start], wanted.as_bytes(), &bytes[line.end..]].concat();
             prop_assert_eq!(std::fs::read(&path).unwrap(), wanted);
@@ -341,7 +335,7 @@ mod tests {
             let after = std::fs::read(&path).unwrap();
             prop_assert!(after.starts_with(before.as_bytes()));
             let rows = read(&path).rows;
-            let wanted: Vec<Row> = added.iter().map(|r| Row { description: description(&r.description), ..r.clone() }).collect();
+            let wanted: Vec<Row> = added.iter().map(|r| Row { description: sanitise::words(&r.description), ..r.clone() }).collect();
             prop_assert!(rows.ends_with(&wanted), "{rows:?}\n{wanted:?}");
         }
     }

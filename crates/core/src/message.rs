@@ -3,7 +3,6 @@
 //! Trailers are git's own (git-interpret-trailers(1)). They are the last paragraph of the message, one `Key: value` in
 //! each line; the further lines of a longer value begin with blanks. `repo::parse_message` reads a message back.
 
-use crate::ledger;
 use crate::text::sanitise;
 use crate::text::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
@@ -142,7 +141,7 @@ impl Message {
     /// [`trailer`] says which keys those are.
     pub fn new(subject: &str, trailers: impl IntoIterator<Item = Trailer>) -> Message {
         // git's tools take a line that begins with `---` for the end of the message and the beginning of a patch.
-        let subject = match ledger::description(subject) {
+        let subject = match sanitise::words(subject) {
             line if line.starts_with("---") => line.trim_start_matches(['-', ' ']).to_owned(),
             line => line,
         };

@@ -50,7 +50,7 @@ fn a_git_error_costs_the_comparison_and_not_the_verdict() {
         let bench = Bench::new();
         run(&bench, "// kept\n", ":");
         let record = run(&bench, "// tried\n", fault);
-        passes_with_caveat(&record, "not compared with the incumbent");
+        passes_with_caveat(&record, "no comparison with the incumbent");
         assert_eq!(bench.recorded(2), record, "{fault}");
     }
 }

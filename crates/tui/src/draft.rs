@@ -1,20 +1,20 @@
-//! What is typed before a keep or a discard: the subject of the commit and, folded away until asked for, the trailers
-//! under it.
+//! The message that is typed before a keep or a discard: the subject of the commit and the trailers below it, which are
+//! folded until the user opens them.
 
 use lab_core::message::{Message, TrailerKey};
 use lab_core::run::RunId;
 use tui_input::Input;
 
-/// A subject of no more letters is read whole in a list of commits …
+/// Lists of commits show a subject of up to this many letters in full.
 pub const SHORT: usize = 50;
 
-/// … and one of more than these is cut in most places.
+/// Most tools cut a subject that is longer than this.
 pub const LONG: usize = 72;
 
 /// One line to type.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// `None` of the subject.
+    /// `None` for the subject.
     pub key: Option<TrailerKey>,
     pub input: Input,
 }
@@ -26,14 +26,14 @@ pub struct Draft {
     fields: Vec<Field>,
     at: usize,
     open: bool,
-    /// What the verdict said when it was last filled in: as long as nobody typed otherwise, a newer one takes its place.
+    /// The text of `Tested` as the last verdict filled it in. A newer verdict replaces it, unless the user changed it.
     tested: String,
-    /// Why it was not accepted.
+    /// Why the message was not accepted.
     pub problem: Option<String>,
 }
 
 impl Draft {
-    /// `tested` is what the verdict says already.
+    /// An empty message about a run. `tested` is the verdict in words, for the trailer `Tested`.
     pub fn new(run: RunId, tested: String) -> Self {
         let trailers = TrailerKey::KNOWN.into_iter().map(|key| {
             let input = if key == TrailerKey::Tested { Input::new(tested.clone()) } else { Input::default() };
@@ -50,7 +50,7 @@ impl Draft {
         }
     }
 
-    /// The same words about another run, or again about this one: begun anew at the end of the subject.
+    /// The same message for another run, with the cursor at the end of the subject.
     fn about(mut self, run: RunId, tested: String) -> Self {
         (self.run, self.at, self.problem) = (run, 0, None);
         for field in &mut self.fields {
@@ -67,7 +67,7 @@ impl Draft {
         &mut self.fields[self.at].input
     }
 
-    /// The lines that are seen, and which of them is typed into.
+    /// The visible lines, and which of them is typed into.
     pub fn shown(&self) -> (&[Field], usize) {
         (if self.open { &self.fields } else { &self.fields[..1] }, self.at)
     }
@@ -80,19 +80,19 @@ impl Draft {
         self.fields[0].input.value().trim()
     }
 
-    /// The keys of the trailers that say something.
+    /// The keys of the trailers that are not empty.
     pub fn filled(&self) -> Vec<&str> {
         let filled = self.fields.iter().filter(|f| !f.input.value().trim().is_empty());
         filled.filter_map(|f| Some(f.key.as_ref()?.word())).collect()
     }
 
-    /// Shows the trailers, or folds them away: what was typed stays.
+    /// Opens or folds the trailers. Their text stays.
     pub fn fold(&mut self) {
         self.open = !self.open;
         self.at = usize::from(self.open);
     }
 
-    /// To the next line or the one before, round the end; what is folded away is opened.
+    /// Goes to the next or the previous line, from the last to the first. Opens folded trailers.
     pub fn step(&mut self, forward: bool) {
         self.complete();
         if !self.open {
@@ -104,7 +104,7 @@ impl Draft {
         self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
     }
 
-    /// `hi` is *high* where the words of the trailer leave no doubt.
+    /// Completes a usual value that was typed in part: `hi` becomes `high` if no other value begins with it.
     pub fn complete(&mut self) {
         let field = &mut self.fields[self.at];
         let typed = field.input.value().trim().to_lowercase();
@@ -115,18 +115,18 @@ impl Draft {
         }
     }
 
-    /// The words of the trailer that is typed into, where it has some.
+    /// The usual values of the trailer that is typed into.
     pub fn words(&self) -> &'static [&'static str] {
         self.fields[self.at].key.as_ref().map_or(&[], TrailerKey::words)
     }
 
-    /// The next of them or the one before, round the end through none at all.
+    /// Puts the next or the previous usual value into the line; an empty line follows the last value.
     pub fn choose(&mut self, forward: bool) {
         self.complete();
         let words = self.words();
         let field = &mut self.fields[self.at];
         let places = words.len() + 1;
-        // None stands behind the last.
+        // The empty line comes after the last value.
         let at = words.iter().position(|word| *word == field.input.value()).unwrap_or(words.len());
         let next = (at + if forward { 1 } else { places - 1 }) % places;
         if !words.is_empty() {
@@ -134,7 +134,7 @@ impl Draft {
         }
     }
 
-    /// What is wrong with a trailer, whose line is then the one that is typed into.
+    /// Why a trailer is not valid; the cursor goes to its line.
     pub fn wrong(&mut self) -> Option<String> {
         let filled = |field: &&Field| !field.input.value().trim().is_empty();
         let error = |field: &Field| field.key.as_ref()?.value(field.input.value()).err();
@@ -144,9 +144,9 @@ impl Draft {
         Some(what)
     }
 
-    /// `otherwise` is the subject where none was typed.
-    pub fn message(&self, otherwise: &str) -> Message {
-        let subject = if self.subject().is_empty() { otherwise } else { self.subject() };
+    /// The message; `default_subject` is used if no subject was typed.
+    pub fn message(&self, default_subject: &str) -> Message {
+        let subject = if self.subject().is_empty() { default_subject } else { self.subject() };
         let value = |key: &TrailerKey, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
         let trailers = self.fields.iter().filter_map(|field| {
             let key = field.key.clone()?;
@@ -157,7 +157,7 @@ impl Draft {
     }
 }
 
-/// What was typed and is not used yet: a dialog that was closed or refused goes on with it.
+/// Messages that were typed and not used yet. The dialog shows them again after it was closed or the action was refused.
 #[derive(Debug, Default)]
 pub struct Drafts {
     keep: Option<Draft>,
@@ -165,13 +165,13 @@ pub struct Drafts {
 }
 
 impl Drafts {
-    /// The words of the last keep that came to nothing, else none.
+    /// The message of the last keep that was not carried out, else an empty one.
     pub fn keep(&self, run: RunId, tested: String) -> Draft {
-        again(&self.keep, run, tested)
+        resume(&self.keep, run, tested)
     }
 
     pub fn discard(&self, run: RunId, tested: String) -> Draft {
-        again(&self.discard, run, tested)
+        resume(&self.discard, run, tested)
     }
 
     pub fn put_keep(&mut self, draft: Draft) {
@@ -182,13 +182,14 @@ impl Drafts {
         self.discard = Some(draft);
     }
 
-    /// What they were about is decided.
+    /// Drops the messages: the run is decided.
     pub fn clear(&mut self) {
         *self = Drafts::default();
     }
 }
 
-fn again(kept: &Option<Draft>, run: RunId, tested: String) -> Draft {
+/// The stored message for this run, else an empty one.
+fn resume(kept: &Option<Draft>, run: RunId, tested: String) -> Draft {
     match kept.clone() {
         Some(draft) => draft.about(run, tested),
         None => Draft::new(run, tested),

@@ -1,4 +1,4 @@
-//! Everything that can happen to the screen: one enum, one channel, one place that acts on it ([`crate::update`]).
+//! Everything that can happen to the screen: one enum, one channel, one place that acts on it ([`crate::update()`]).
 
 use crate::geometry::FrameGeometry;
 use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
@@ -21,7 +21,7 @@ pub enum Event {
     Settings(SettingsReply),
     Telemetry(Box<DeviceReading>),
     Highlighted(HighlightReply),
-    /// A thread panicked. The screen goes on and says so.
+    /// A thread panicked. The screen continues and shows a message.
     WorkerDied {
         name: String,
         message: String,
@@ -47,7 +47,7 @@ pub enum TerminalEvent {
     EditorClosed(Result<(), String>),
     /// SIGTSTP: the shell wants its terminal.
     Suspend,
-    /// SIGCONT: the process goes on after a stop.
+    /// SIGCONT: the process continues after a stop.
     Continued,
     /// SIGTERM or SIGINT, by its number.
     Terminate(i32),

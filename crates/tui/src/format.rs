@@ -1,5 +1,5 @@
-//! The text of numbers, durations, sizes and times. Each is rounded before its form is chosen: 119.97 s reads as 2 minutes, not as
-//! 120.0 s.
+//! The text of numbers, durations, sizes and times. Each is rounded before its form is chosen: 119.97 s reads as 2
+//! minutes, not as 120.0 s.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -17,8 +17,8 @@ pub fn percent(ratio: f64) -> String {
     format!("{:+.1} %", ratio * 100.0)
 }
 
-/// A duration in seconds: with 2 decimals below 10 s, with 1 decimal below 2 minutes, else in minutes and seconds. `?` for a number that
-/// is not a duration.
+/// A duration in seconds: with 2 decimals below 10 s, with 1 decimal below 2 minutes, else in minutes and seconds. `?`
+/// for a number that is not a duration.
 ///
 /// ```
 /// use lab_tui::format::seconds;
@@ -32,7 +32,8 @@ pub fn seconds(time: f64) -> String {
     }
 }
 
-/// The time since a start, for a clock that ticks ten times a second: with 1 decimal below 2 minutes, else in minutes and seconds.
+/// The time since a start, for a clock that ticks ten times a second: with 1 decimal below 2 minutes, else in minutes
+/// and seconds.
 pub fn elapsed(time: Duration) -> String {
     tenths(time.as_secs_f64())
 }

@@ -1,5 +1,6 @@
-//! Every action of the screen in one table: its name, what it does and its keys. The help page, the hint bar and KEYS.md are made
-//! from this table, so they cannot disagree. A [`Keymap`] holds the keys of the table as the user's config changes them.
+//! Every action of the screen in one table: its name, what it does and its keys. The help page, the hint bar and
+//! KEYS.md are made from this table, so they cannot disagree. A [`Keymap`] holds the keys of the table as the user's
+//! config changes them.
 //!
 //! No key takes a count, because a digit shows a view at once. The palette goes to a row by its number (`:120`).
 
@@ -9,7 +10,7 @@ mod map;
 pub use key::Key;
 pub use map::{KeyConflict, Keymap};
 
-use super::views::View;
+use crate::views::View;
 
 /// Where the keys of an action work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +26,7 @@ pub enum KeyScope {
 }
 
 impl KeyScope {
+    /// All scopes, in the order of the help page.
     pub const ALL: [KeyScope; 8] = [
         KeyScope::Screen,
         KeyScope::In(View::Bench),

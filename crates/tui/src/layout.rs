@@ -1,7 +1,8 @@
-//! The layout of the screen that is saved between two sessions of a project: the view, the borders, the theme, the mouse.
+//! The layout of the screen that is saved between two sessions of a project: the view, the borders, the theme, the
+//! mouse.
 
-use super::views::View;
-use super::views::split::Shares;
+use crate::views::View;
+use crate::views::split::Shares;
 use serde::{Deserialize, Serialize};
 
 /// What the screen restores when it opens again.
@@ -27,8 +28,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Parses the JSON text of a layout. Unknown keys are ignored: a later version may have written them. The error says
-    /// what is damaged.
+    /// Parses the JSON text of a layout. Unknown keys are ignored: a later version may have written them. The error
+    /// says what is damaged.
     pub fn parse(text: &str) -> Result<Layout, String> {
         serde_json::from_str(text).map_err(|error| format!("it is damaged ({error})"))
     }

@@ -1,5 +1,5 @@
-//! Lays out a line of source: the text of the line and the styles of its bytes become the visible columns, with tabs expanded and
-//! control characters replaced.
+//! Lays out a line of source: the text of the line and the styles of its bytes become the visible columns, with tabs
+//! expanded and control characters replaced.
 
 use super::text::width;
 use lab_core::text::sanitise::visible;
@@ -14,9 +14,9 @@ pub const TAB: usize = 4;
 /// The style of some bytes of a line. A layer is a list of them, in order and without overlap.
 pub type StyledRange = (Range<usize>, Style);
 
-/// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`, the last layer last. Tabs become blanks.
-/// Characters that a terminal would obey, and those that hide or reorder text, are replaced by a visible symbol. The text past the
-/// last column is not read.
+/// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`, the last layer last.
+/// Tabs become blanks. Characters that a terminal would obey, and those that hide or reorder text, are replaced by a
+/// visible symbol. The text past the last column is not read.
 pub fn layout_line(
     text: &str,
     base: Style,

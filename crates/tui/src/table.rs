@@ -1,5 +1,5 @@
-//! The table of experiments: which rows are shown, in which order. The rows are filtered and sorted when the history, the order or the
-//! filter changes, so that drawing a frame touches only the rows that it shows.
+//! The table of experiments: which rows are shown, in which order. The rows are filtered and sorted when the history,
+//! the order or the filter changes, so that drawing a frame touches only the rows that it shows.
 
 mod column;
 mod filter;
@@ -21,8 +21,8 @@ pub struct Sort {
 /// What a row shows beyond its experiment: comparisons with other experiments and with the present kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowFacts {
-    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device. `None` where nothing was
-    /// kept before.
+    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device. `None`
+    /// where nothing was kept before.
     pub over_best: Option<f64>,
     /// It is an experiment with another kernel than the screen's.
     pub of_another_kernel: bool,
@@ -53,7 +53,7 @@ pub struct Table {
     /// Columns in which no row has a value.
     empty_columns: Vec<Column>,
     /// The kernel, the device and whether the device is emulated, that the facts were computed for.
-    here: (String, Option<String>, bool),
+    context: (String, Option<String>, bool),
     /// The experiments that are marked for a comparison, the oldest mark first.
     marked: Vec<Key>,
 }
@@ -66,7 +66,7 @@ impl Default for Table {
             facts: Vec::new(),
             order: Vec::new(),
             empty_columns: Vec::new(),
-            here: Default::default(),
+            context: Default::default(),
             marked: Vec::new(),
         }
     }
@@ -106,9 +106,9 @@ impl Table {
     }
 
     /// Whether the facts were computed for this kernel and device.
-    pub fn is_for(&self, here: &TableContext) -> bool {
-        let (kernel, device, emulated) = &self.here;
-        kernel == here.kernel && device.as_deref() == here.device && *emulated == here.emulated
+    pub fn is_for(&self, context: &TableContext) -> bool {
+        let (kernel, device, emulated) = &self.context;
+        kernel == context.kernel && device.as_deref() == context.device && *emulated == context.emulated
     }
 
     /// Whether no row has a value in this column.
@@ -117,8 +117,8 @@ impl Table {
     }
 
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
-    pub fn set_history(&mut self, history: &[Experiment], here: TableContext) {
-        self.here = (here.kernel.to_owned(), here.device.map(str::to_owned), here.emulated);
+    pub fn set_history(&mut self, history: &[Experiment], context: TableContext) {
+        self.context = (context.kernel.to_owned(), context.device.map(str::to_owned), context.emulated);
         let mut best: HashMap<(Option<&str>, Option<&str>, bool), f64> = HashMap::new();
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
@@ -126,16 +126,16 @@ impl Table {
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {
-                let is_best = before.is_none_or(|before| here.goal.prefers(figure, before));
+                let is_best = before.is_none_or(|before| context.goal.prefers(figure, before));
                 if is_best {
                     best.insert(of, figure);
                 }
             }
             RowFacts {
                 over_best: figure.zip(before).map(|(a, b)| a / b - 1.0).filter(|r| r.is_finite()),
-                of_another_kernel: experiment.kernel.as_deref().is_some_and(|k| k != here.kernel),
-                on_another_device: experiment.emulated != here.emulated
-                    || experiment.device.as_deref().zip(here.device).is_some_and(|(a, b)| a != b),
+                of_another_kernel: experiment.kernel.as_deref().is_some_and(|k| k != context.kernel),
+                on_another_device: experiment.emulated != context.emulated
+                    || experiment.device.as_deref().zip(context.device).is_some_and(|(a, b)| a != b),
                 text: format!("{} {}", experiment.row.commit, experiment.row.description).to_lowercase(),
             }
         }));
@@ -160,9 +160,10 @@ impl Table {
 
     /// Sorts by this column, its best value first. Reverses the order where the rows are sorted by this column already.
     pub fn sort_by_head(&mut self, column: Column, history: &[Experiment], goal: Goal) {
-        match self.sort.column == column {
-            true => self.reverse(history),
-            false => self.sort_by(column, column.is_descending(goal), history),
+        if self.sort.column == column {
+            self.reverse(history);
+        } else {
+            self.sort_by(column, column.is_descending(goal), history);
         }
     }
 
@@ -201,7 +202,8 @@ impl Table {
         &self.marked
     }
 
-    /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third mark removes the oldest.
+    /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third mark removes the
+    /// oldest.
     pub fn mark(&mut self, key: Key) {
         if let Some(at) = self.marked.iter().position(|k| *k == key) {
             self.marked.remove(at);

@@ -1,5 +1,5 @@
-//! Text measured in columns of the terminal: widths, cuts that never halve a wide character, wrapping, and a filter for characters
-//! that must not reach a terminal. CJK characters and most emoji are two columns wide, combining marks none.
+//! Text measured in columns of the terminal: widths, cuts that never halve a wide character, wrapping, and a filter for
+//! characters that must not reach a terminal. CJK characters and most emoji are two columns wide, combining marks none.
 
 use lab_core::text::sanitise::visible;
 use std::borrow::Cow;
@@ -46,8 +46,8 @@ pub fn pad_left(text: &str, columns: usize) -> String {
     " ".repeat(missing) + &cut
 }
 
-/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes a blank; one that the right
-/// edge halves is left out.
+/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes a blank; one that
+/// the right edge halves is left out.
 pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
     if from == 0 {
         return Cow::Borrowed(&text[..end_within(text, columns)]);
@@ -79,8 +79,8 @@ fn end_within(text: &str, columns: usize) -> usize {
     text.len()
 }
 
-/// Breaks `text` at white space into lines of at most `columns` columns. A word that is wider than a line is cut. Runs of white space
-/// count as one blank. Without a word there is no line.
+/// Breaks `text` at white space into lines of at most `columns` columns. A word that is wider than a line is cut. Runs
+/// of white space count as one blank. Without a word there is no line.
 ///
 /// ```
 /// use lab_tui::text::wrap;
@@ -115,8 +115,9 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without the characters that a terminal would obey or hide (those that are not [`visible`]). Tabs and line feeds become
-/// blanks. Lines of run.log are filtered where they are read; this is for descriptions, paths and foreign messages.
+/// `text` without the characters that a terminal would obey or hide (those that are not [`visible`]). Tabs and line
+/// feeds become blanks. Lines of run.log are filtered where they are read; this is for descriptions, paths and foreign
+/// messages.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(visible) {
         return Cow::Borrowed(text);

@@ -1,11 +1,11 @@
-//! Where the time between a save and a verdict goes on a GPU host: NVRTC cold, with precompiled
-//! headers, opening the device, loading the module.
+//! Shows where the time between a save and a verdict goes on a GPU host: NVRTC cold and with precompiled headers,
+//! opening the device, loading the module.
 //!
 //! `cargo run -p lab-judge --release --example build_times [kernels/wavegru/kernel.cu [COMPILER OPTION…]]`
 //!
-//! A file is built as the problem.toml beside it asks for. Without a file it takes a small kernel
-//! that includes `cooperative_groups.h` and `cuda_bf16.h`. Without a GPU it builds for sm_90 and
-//! leaves out what needs one.
+//! A file is built as the problem.toml beside it asks for. Without a file, a small kernel that includes
+//! `cooperative_groups.h` and `cuda_bf16.h` is built. Without a GPU, the build is for sm_90, and the steps that need
+//! a GPU are left out.
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
@@ -56,7 +56,7 @@ fn main() {
         cache_dir: folder.path().join("cache"),
     };
     let mut build = |builder: &mut cuda::NvrtcBuilder, what: &str, edit: u32| {
-        // Another text each time, as after an edit.
+        // The text differs in each build, as after an edit.
         std::fs::write(request().source, format!("{text}\n__device__ int build_times_{edit};\n")).unwrap();
         let built = builder.build(&request()).unwrap();
         println!("{what}: {:.0} ms", built.seconds * 1e3);
@@ -85,7 +85,7 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Stands in where there is no GPU.
+/// Stands in for a GPU.
 fn some_device() -> DeviceInfo {
     DeviceInfo {
         name: "none".into(),

@@ -1,5 +1,5 @@
-//! Records turns A B B A of one and the same piece of work on this machine's processor, as a trace for
-//! the tests of the verdict on speed: a line a judgement, `same` and the microseconds of its turns.
+//! Records A B B A turns of one piece of work on this machine's processor, as a trace for the tests of the verdict on
+//! speed. Each line is one judgement: `same` and the microseconds of its turns.
 //!
 //!     cargo run --release -p lab-judge --example record_turns -- LINES BLOCKS KIB >harness/judge/src/measure/traces/NAME.txt
 //!

@@ -1,11 +1,11 @@
-//! Measures how far honest variants of the WaveGRU kernel are from the reference: other orders of
-//! summation, no fused multiply-add, accurate exponential, division and tanh. The limits in
-//! problem.toml are ten times the worst of it.
+//! Measures how far correct variants of the WaveGRU kernel are from the reference: other orders of summation, no
+//! fused multiply-add, exact exponential, division and tanh. The limits in problem.toml are ten times the largest
+//! difference.
 //!
 //!     cargo run --release -p lab-judge --example wavegru_calibrate -- kernels/wavegru cuda [DRAWS [WORD …]]
 //!
-//! Each variant is judged DRAWS times (6), and draws other runs of the pool each time. With words, only the
-//! variants whose names contain one of them.
+//! Each variant is judged DRAWS times (6), each time on other runs of the pool. With words, only the variants whose
+//! names contain one of them are judged.
 
 use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A variant: its name, and what is replaced by what in kernel.cu.
+/// A variant: its name, and the replacements in kernel.cu.
 type Variant = (&'static str, &'static [(&'static str, &'static str)]);
 
 const EXP: (&str, &str) = ("__expf(", "expf(");
@@ -103,12 +103,12 @@ fn main() -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// NaN is the worst.
+/// The larger number; NaN counts as the largest.
 fn worse(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
 
-/// One judgement, whatever its verdict; an error where it did not come to its gates.
+/// One judgement, whatever its verdict; an error if it did not reach its gates.
 fn verify(options: &JudgeOptions) -> Result<Report, String> {
     let log = Log::default();
     judge(options.clone(), log.clone());

@@ -1,6 +1,5 @@
-//! Finds run seeds for a WaveGRU pool: computes the reference of each on every core, for a GPU's
-//! steps and for the cpu device's, and says which keep the margin, the entropy and the min-p
-//! changes that the pool promises.
+//! Finds run seeds for a WaveGRU pool. Computes the reference of each seed on every core, for the steps of a GPU and
+//! of the cpu device, and shows which seeds have the margin, the entropy and the min-p changes that the pool needs.
 //!
 //!     cargo run --release -p lab-judge --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
 

@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
+    /// 32-bit float.
     F32,
+    /// 16-bit float (IEEE 754 half).
     F16,
+    /// 16-bit brain float.
     Bf16,
+    /// 32-bit signed integer.
     I32,
 }
 

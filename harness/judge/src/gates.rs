@@ -11,8 +11,11 @@ use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 /// `, for at least the fraction `matched` of all cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
+    /// The absolute tolerance, in the unit of the cells.
     pub atol: f64,
+    /// The relative tolerance.
     pub rtol: f64,
+    /// The fraction of cells that must be within the tolerance, above 0 and at most 1.
     pub matched: f64,
 }
 
@@ -34,14 +37,18 @@ impl Tolerance {
 /// A wrong cell: its flat index, its value and the expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellMismatch {
+    /// The flat index.
     pub index: usize,
+    /// The value that the kernel wrote.
     pub got: f64,
+    /// The expected value.
     pub want: f64,
 }
 
 /// The result of comparing one tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TensorComparison {
+    /// The number of cells compared.
     pub cells: usize,
     /// The largest error, in units of the tolerance.
     pub error: f64,
@@ -55,8 +62,11 @@ pub struct TensorComparison {
     pub not_finite: usize,
     /// Among these: cells that the kernel never wrote.
     pub unwritten: usize,
+    /// The first cell beyond the tolerance.
     pub first_mismatch: Option<CellMismatch>,
+    /// The first cell that is not finite.
     pub first_not_finite: Option<CellMismatch>,
+    /// The first cell that was never written.
     pub first_unwritten: Option<CellMismatch>,
 }
 

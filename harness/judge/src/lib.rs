@@ -1,14 +1,15 @@
 //! The judge: builds a kernel.cu, verifies it against an independent reference and measures it, on a CUDA device or on the
 //! emulated cpu device. It writes the result lines of [`lab_protocol::report`].
 //!
-//! Each module uses only modules above it in this table:
+//! A module uses only modules above it in this table, and modules of its own row:
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`outcome`], [`dtype`] | why a run ends, element types |
+//! | [`gates`], [`measure`] | comparing outputs, statistics of times |
 //! | [`process`] | child processes: supervising them and exchanging requests with them |
 //! | [`compiler`], [`worker`] | the two children, each with its client |
-//! | [`gates`], [`measure`] | comparing outputs, statistics of times |
+//! | [`JudgeOptions`] | what a judge is asked to do |
 //! | [`probe`] | what the device can do, and the bounds that follow |
 //! | [`problem`] | what is computed, and when it is right |
 //! | [`check`] | the tools of `lab check` |

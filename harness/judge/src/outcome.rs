@@ -27,6 +27,8 @@ impl From<std::io::Error> for Stop {
 /// The verdict on correctness. The gates that led to it were written as result lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correctness {
+    /// Every gate passes.
     Pass,
+    /// A gate fails.
     Fail,
 }

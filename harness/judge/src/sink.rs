@@ -13,8 +13,8 @@ pub struct SharedSink {
     pub clock: Clock,
 }
 
-/// A sink whose run starts now.
 impl SharedSink {
+    /// A sink whose run starts now.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         SharedSink { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
     }
@@ -55,6 +55,7 @@ struct Holding {
 }
 
 impl HeldSink {
+    /// Holds back everything that is written, for now.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         HeldSink(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
     }

@@ -36,8 +36,8 @@ h0_max_diff = 1e-5
 h1_max_diff = 1.5e-5
 "#;
 
-/// The kernel, held up at its start for so many nanoseconds.
-fn held_up(nanoseconds: f64) -> String {
+/// The kernel, delayed at its start by `nanoseconds`.
+fn delayed(nanoseconds: f64) -> String {
     let spin = format!(
         "{{ unsigned long long lab_from, lab_now;\n\
          asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(lab_from));\n\
@@ -48,7 +48,7 @@ fn held_up(nanoseconds: f64) -> String {
     format!("{}\n{spin}{}", &KERNEL[..body], &KERNEL[body..])
 }
 
-/// One measures at a time: two on one GPU would wait for each other.
+/// One test measures at a time: two on one GPU would wait for each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
@@ -87,7 +87,7 @@ fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_n
     let same = judge(&folder, KERNEL, Some(&own));
     assert_eq!(speed(&same).0, Speed::Same, "{}", same.log);
 
-    let longer = held_up(0.02 * launch_nanoseconds(&same.report));
+    let longer = delayed(0.02 * launch_nanoseconds(&same.report));
     let slower = judge(&folder, &longer, Some(&own));
     assert_eq!(speed(&slower).0, Speed::Slower, "{}", slower.log);
 
@@ -99,7 +99,7 @@ fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_n
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn an_incumbent_that_is_no_use_leaves_a_caveat_and_the_candidate_its_figure() {
+fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
     let folder = folder();
     let cases = [
         ("no kernel at all", "int x = ;".to_owned(), "it does not build"),

@@ -68,7 +68,7 @@ fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg]
     worker.launch(&launch).unwrap()
 }
 
-/// Measured once for all tests of this process.
+/// The figures, measured once for all tests of this process.
 fn figures(worker: &mut Worker, module: ModuleId) -> DeviceFigures {
     static FIGURES: OnceLock<DeviceFigures> = OnceLock::new();
     *FIGURES.get_or_init(|| {
@@ -122,7 +122,7 @@ fn the_probes_figures_are_plausible() {
     let DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange } =
         figures(&mut worker, module);
     assert!(info.uuid.len() == 40 && info.l2_bytes >= 1 << 20, "{info:?}");
-    // What no GPU that this is for lies outside of.
+    // Limits that hold for every GPU that the lab supports.
     assert!((2e11..2e13).contains(&copy) && l2 > copy, "copy {copy:e}, L2 {l2:e}");
     assert!((5e12..2e14).contains(&fma), "fma {fma:e}");
     assert!((1e-7..1e-6).contains(&l2_round_trip), "L2 round trip {l2_round_trip:e}");
@@ -160,7 +160,7 @@ fn the_floor_refuses_a_faked_time_and_no_honest_one() {
     let info = worker.info().clone();
     let figures = figures(&mut worker, module);
 
-    // An honest copy, as fast as this device does it.
+    // An honest copy, as fast as this device can do it.
     let bytes = 1usize << 30;
     let (from, to) = (worker.buffer("from", bytes).unwrap(), worker.buffer("to", bytes).unwrap());
     let args = [LaunchArg::Buffer(from), LaunchArg::Buffer(to), word((bytes / 16) as u32)];
@@ -171,12 +171,12 @@ fn the_floor_refuses_a_faked_time_and_no_honest_one() {
     let (verdict, report) = judged(&figures, &info, &demand, seconds);
     assert_eq!(verdict, Correctness::Pass);
     assert!((50.0..=130.0).contains(&report.number("of_estimate").unwrap()));
-    // A third of it cannot be.
+    // A third of that time is impossible.
     let (verdict, report) = judged(&figures, &info, &demand, seconds / 3.0);
     assert_eq!(verdict, Correctness::Fail);
     assert!(report.value("first_failure").unwrap().contains("which this device cannot reach"));
 
-    // 4,096 steps of WaveGRU with four exchanges: the fastest known, and one that computes nothing.
+    // 4,096 steps of WaveGRU with four exchanges: the fastest known kernel, and one that computes nothing.
     let demand = Demand { reads: 30e6, flops: 1e11, steps: 4096.0, exchanges: 4.0, ..Demand::default() };
     assert_eq!(judged(&figures, &info, &demand, 4096.0 * 2.73e-6).0, Correctness::Pass);
     assert_eq!(judged(&figures, &info, &demand, 4096.0 * 0.02e-6).0, Correctness::Fail);

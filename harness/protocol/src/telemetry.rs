@@ -11,9 +11,13 @@
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
+    /// Clock of the multiprocessors, in MHz.
     pub sm_clock_mhz: Option<u32>,
+    /// Memory clock, in MHz.
     pub memory_clock_mhz: Option<u32>,
+    /// Temperature, in °C.
     pub temperature_c: Option<u32>,
+    /// Power, in W.
     pub power_w: Option<f64>,
     /// Nothing ran at this moment, so the clocks say nothing about a kernel.
     pub idle: bool,
@@ -28,14 +32,21 @@ pub struct Reading {
 /// Why a clock is lower than it could be: the "clocks event reasons" of NVML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThrottleReason {
+    /// The power limit is reached.
     SwPowerCap,
+    /// The hardware slowed the clocks down, for heat or power.
     HwSlowdown,
+    /// Software slowed the clocks down, because the GPU is too hot.
     SwThermalSlowdown,
+    /// Hardware slowed the clocks down, because the GPU is too hot.
     HwThermalSlowdown,
+    /// The power supply asked for less power.
     HwPowerBrake,
+    /// Clocks are kept equal within a group of GPUs.
     SyncBoost,
     /// The user fixed the clocks. Fixed clocks are steady, so this is no fault.
     ApplicationClocks,
+    /// A display setting limits the clocks.
     DisplayClocks,
 }
 
@@ -71,6 +82,7 @@ impl ThrottleReason {
 /// A process that has the device open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
+    /// The process id.
     pub pid: u32,
     /// The program's name; empty if it cannot be read.
     pub name: String,

@@ -1,7 +1,7 @@
 //! A world for the screen to live in: a repository, a harness and a person, all of them made up. It
 //! carries out effects as the session would and answers by events.
 
-mod made;
+pub mod made;
 mod past;
 mod repository;
 mod session;
@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use lab_core::config::Goal;
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
-use lab_core::run::experiment::{Experiment, Status as Word};
+use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Fingerprint, RunId, RunStart};
@@ -63,6 +63,8 @@ pub struct World {
     /// Names of the bytes: on disk, and in HEAD.
     disk: String,
     head: String,
+    /// What HEAD held before each keep that made a commit.
+    head_before: Vec<String>,
     saves: u32,
     runs: u64,
     live: Option<(RunStart, Report)>,
@@ -114,6 +116,7 @@ impl World {
             answers: VecDeque::new(),
             disk: "bytes-0".into(),
             head: "bytes-0".into(),
+            head_before: Vec::new(),
             saves: 0,
             runs: 0,
             refusal: None,
@@ -307,8 +310,8 @@ impl World {
                 self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))))
             }
             RepositoryRequest::Log(run) => self.load_log(run),
-            RepositoryRequest::Keep { run, message } => self.decide(run, &message, Word::Keep),
-            RepositoryRequest::Discard { run, message, .. } => self.decide(run, &message, Word::Discard),
+            RepositoryRequest::Keep { run, message } => self.keep(run, &message),
+            RepositoryRequest::Discard { run, message, confirmed } => self.discard(run, &message, confirmed),
             RepositoryRequest::Restore(commit) => self.restore(&commit),
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();

@@ -3,7 +3,9 @@
 
 use super::made::{commit, in_turns, measure, noon, record, row, void};
 use super::{KERNEL, World};
-use lab_core::decide::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
+use lab_core::decide::policy::{
+    Allowed, Candidate, Discard, LastDecision, LaterWork, Present, Snapshot, allowed,
+};
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::message::Message;
@@ -114,38 +116,37 @@ impl World {
     }
 
     pub(super) fn undoable(&self) -> Result<Undoable, String> {
-        let decided = |r: &&Record| r.decision.is_some();
-        let record = self.records.iter().rfind(decided).ok_or("nothing was decided yet")?;
-        let decision = record.decision.as_ref().unwrap();
-        Ok(Undoable {
-            run: record.start.id,
-            status: decision.status,
-            description: decision.description.clone(),
-            commit: decision.commit.clone().unwrap_or_default(),
-            question: format!("Take back that '{}' was {}?", decision.description, decision.status.word()),
-        })
+        self.allowed(None).undo.map_err(|why| why.to_string())?;
+        let last = self.last_decision().expect("the rules allow no undo without a decision");
+        let question = format!("Take back that '{}' was {}?", last.description, last.status.word());
+        let LastDecision { run, status, description, commit, .. } = last;
+        Ok(Undoable { run, status, description, commit, question })
     }
 
     pub(super) fn undo(&mut self, run: RunId) {
-        if let Some(why) = self.refusal.take() {
-            self.answers.push_back(Event::Repository(RepositoryReply::Undone(Err(Refusal::No(why)))));
-            return;
-        }
-        let Undoable { status, description, commit, .. } = self.undoable().unwrap();
+        let undone = match self.refusal.take() {
+            Some(why) => Err(why),
+            None => self.undoable(),
+        };
+        let reply = undone.map_err(Refusal::No).map(|undoable| self.take_back(run, undoable));
+        self.answers.push_back(Event::Repository(RepositoryReply::Undone(reply)));
+    }
+
+    fn take_back(&mut self, run: RunId, undoable: Undoable) -> Undone {
+        let Undoable { status, description, commit, .. } = undoable;
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
-        record.decision = None;
-        self.disk = record.start.blob.clone();
-        self.head = "bytes-0".into();
+        let made = record.decision.take().and_then(|decision| decision.made);
+        // Only a discard put other bytes on disk, and only a keep moved HEAD.
+        match status {
+            Word::Keep if made == Some(true) => {
+                self.head = self.head_before.pop().unwrap();
+                self.commits.retain(|c| c.id != commit);
+            }
+            Word::Keep => {}
+            Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
+        }
         self.history.retain(|e| e.run != Some(run));
-        self.commits.retain(|c| c.id != commit);
-        let notes = vec!["the commit stays in git".to_owned()];
-        self.answers.push_back(Event::Repository(RepositoryReply::Undone(Ok(Undone {
-            run,
-            status,
-            description,
-            commit,
-            notes,
-        }))));
+        Undone { run, status, description, commit, notes: vec!["the commit stays in git".to_owned()] }
     }
 
     pub(super) fn describe(&mut self, commit: &str, description: String) {
@@ -164,12 +165,13 @@ impl World {
 
     /// What a look at disk and git finds now.
     pub fn facts(&self) -> Overview {
-        let present = Fingerprint(self.disk.clone());
-        let judged = |r: &&Record| !r.start.is_check();
-        let last = self.records.iter().rfind(judged).cloned();
-        let here = |r: &&Record| r.start.fingerprint == present;
-        let check = self.records.iter().rev().filter(here).find(|r| r.start.is_check()).cloned();
-        let judged = self.records.iter().rev().filter(judged).find(here).cloned();
+        let last = self.last().cloned();
+        let present = self.present_bytes();
+        let here = |r: &&Record| present == Some(r.start.blob.as_str());
+        let is_last = last.as_ref().filter(|last| here(last)).cloned();
+        let judged = is_last.or_else(|| self.judging().find(here).cloned());
+        let newest = self.records.iter().rev();
+        let check = newest.filter(here).find(|r| r.start.is_check() && !is_void(r)).cloned();
         let head = Head {
             branch: Some("exp/rmsnorm".into()),
             commit: self.commits.first().map(|c| c.id.clone()),
@@ -177,31 +179,41 @@ impl World {
         };
         let ended = self.records.last().map(|record| record.start.id);
         Overview {
-            status: Ok(ProjectStatus { head, snapshot: self.snapshot(), ended, last, judged, check }),
+            status: Ok(ProjectStatus { head, snapshot: self.snapshot(None), ended, last, judged, check }),
             history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }
     }
 
-    /// What the rules of keep, discard and undo look at.
-    fn snapshot(&self) -> Snapshot {
+    /// The bytes on disk, if they can be read.
+    fn present_bytes(&self) -> Option<&str> {
+        Some(self.disk.as_str()).filter(|_| self.unreadable.is_none())
+    }
+
+    /// The runs that judged something, newest first.
+    fn judging(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().rev().filter(|r| !r.start.is_check() && r.ending.is_some())
+    }
+
+    /// The last run. A void one is passed over.
+    fn last(&self) -> Option<&Record> {
+        self.judging().find(|r| !is_void(r)).or_else(|| self.judging().next())
+    }
+
+    /// What the rules of keep, discard and undo look at. `run` is the one that a decision names.
+    fn snapshot(&self, run: Option<RunId>) -> Snapshot {
         let present = Present {
             blob: Some(self.disk.clone()),
             files: self.inputs(&self.disk),
             ..Present::from(Fingerprint(self.disk.clone()))
         };
-        let of_present = |r: &&Record| r.start.fingerprint == present.fingerprint;
-        let judging = || self.records.iter().rev().filter(|r| !r.start.is_check());
-        let candidate = judging().find(of_present).or_else(|| judging().next()).map(Candidate::from);
-        let decided = judging().filter_map(|r| Some((r.start.id, r.decision.as_ref()?)));
-        let last_decision = decided.max_by_key(|(_, d)| d.decided).map(|(run, d)| LastDecision {
-            run,
-            status: d.status,
-            description: d.description.clone(),
-            commit: d.commit.clone().unwrap_or_default(),
-            made: d.made,
-            later_work: LaterWork::Unknown,
-        });
+        let named = run.and_then(|run| self.judging().find(|r| r.start.id == run));
+        let bytes = self.present_bytes();
+        let of_present = |r: &&Record| bytes == Some(r.start.blob.as_str()) && !is_void(r);
+        let record = named.or_else(|| self.judging().find(of_present)).or_else(|| self.last());
+        // A record of a story names no files: its kernel is the only one.
+        let candidate = record
+            .map(|record| Candidate { inputs: self.inputs(&record.start.blob), ..Candidate::from(record) });
         Snapshot {
             kernel: self.model.setup.kernel.clone(),
             argument: String::new(),
@@ -215,8 +227,25 @@ impl World {
             candidate,
             running: None,
             deciding: false,
-            last_decision,
+            last_decision: self.last_decision(),
         }
+    }
+
+    fn last_decision(&self) -> Option<LastDecision> {
+        let decided = self.records.iter().filter_map(|r| Some((r.start.id, r.decision.as_ref()?)));
+        decided.max_by_key(|(run, d)| (d.decided, *run)).map(|(run, d)| LastDecision {
+            run,
+            status: d.status,
+            description: d.description.clone(),
+            commit: d.commit.clone().unwrap_or_default(),
+            made: d.made,
+            later_work: LaterWork::Unknown,
+        })
+    }
+
+    /// What core's rules allow in this world.
+    pub fn allowed(&self, run: Option<RunId>) -> Allowed {
+        allowed(&self.snapshot(run))
     }
 
     /// The files that a verdict on these bytes depends on.
@@ -224,20 +253,61 @@ impl World {
         vec![InputFile { path: self.model.setup.kernel.clone(), hash: Some(bytes.to_owned()) }]
     }
 
-    pub(super) fn decide(&mut self, run: RunId, message: &Message, word: Word) {
-        let description = message.subject().to_owned();
-        if let Some(why) = self.refusal.take() {
-            let refused = Event::Repository(RepositoryReply::Decided(Err(Refusal::No(why))));
-            match self.slow {
-                true => self.late = Some(refused),
-                false => self.answers.push_back(refused),
-            }
-            return;
+    pub(super) fn keep(&mut self, run: RunId, message: &Message) {
+        let refused = self.allowed(Some(run)).keep.err().map(Refusal::from);
+        let decided = match self.refusal.take().map(Refusal::No).or(refused) {
+            Some(refusal) => Err(refusal),
+            None => Ok(self.decide(run, message, Word::Keep)),
+        };
+        self.tell_decided(decided);
+    }
+
+    pub(super) fn discard(&mut self, run: RunId, message: &Message, confirmed: bool) {
+        let allowed = self.allowed(Some(run)).discard;
+        let decided = match (self.refusal.take(), allowed) {
+            (Some(why), _) => Err(Refusal::No(why)),
+            (None, Err(why)) => Err(why.into()),
+            (None, Ok(discard)) => match discard.question(&self.model.setup.kernel, "") {
+                Some(question) if !confirmed => Err(Refusal::Ask(question)),
+                _ if matches!(discard, Discard::Unjudged { .. }) => Ok(self.discard_unjudged()),
+                _ => Ok(self.decide(run, message, Word::Discard)),
+            },
+        };
+        self.tell_decided(decided);
+    }
+
+    fn tell_decided(&mut self, decided: Result<Decided, Refusal>) {
+        let event = Event::Repository(RepositoryReply::Decided(decided));
+        match self.slow {
+            true => self.late = Some(event),
+            false => self.answers.push_back(event),
         }
+    }
+
+    /// Bytes without a verdict: they are saved, and no row is written.
+    fn discard_unjudged(&mut self) -> Decided {
+        self.disk = self.head.clone();
+        self.unreadable = None;
+        let notes = vec!["the bytes that were on disk are kept as 5a7ed00".to_owned()];
+        Decided { run: None, status: Word::Discard, commit: "5a7ed00".into(), row: None, notes }
+    }
+
+    /// Carries a decision out that the rules allow.
+    fn decide(&mut self, run: RunId, message: &Message, word: Word) -> Decided {
+        let description = message.subject().to_owned();
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
         let verdict = record.verdict.clone().unwrap();
-        let status = if verdict.outcome == Outcome::Crash { Word::Crash } else { word };
-        let id = format!("{:07x}", 0xc0ffee0 + run.0);
+        let status = match (word, verdict.outcome) {
+            (Word::Discard, Outcome::Crash) => Word::Crash,
+            (word, _) => word,
+        };
+        // HEAD may hold the bytes already: then no commit is made.
+        let blob = record.start.blob.clone();
+        let made = (word == Word::Keep).then(|| blob != self.head);
+        let id = match made {
+            Some(false) => self.commits[0].id.chars().take(7).collect(),
+            _ => format!("{:07x}", 0xc0ffee0 + run.0),
+        };
         let row = row(&id, verdict.objective.map_or(0.0, |m| m.value), status, &description);
         record.decision = Some(Decision {
             status,
@@ -245,7 +315,7 @@ impl World {
             trailers: message.trailers().to_vec(),
             decided: noon() + self.now,
             commit: Some(id.clone()),
-            made: (word == Word::Keep).then_some(true),
+            made,
             row: Some(row.clone()),
             row_written: true,
         });
@@ -260,16 +330,21 @@ impl World {
             trailers: message.trailers().to_vec(),
         };
         self.history.push(experiment.clone());
-        if word == Word::Keep {
-            self.head = record.start.blob.clone();
-            self.commits.insert(0, commit(&id, &description, Some(experiment)));
-        } else {
-            self.disk = self.head.clone();
+        match made {
+            Some(true) => {
+                self.head_before.push(std::mem::replace(&mut self.head, blob));
+                self.commits.insert(0, commit(&id, &description, Some(experiment)));
+            }
+            Some(false) => {}
+            None => {
+                self.disk = self.head.clone();
+                self.unreadable = None;
+            }
         }
-        let decided = Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() };
-        match self.slow {
-            true => self.late = Some(Event::Repository(RepositoryReply::Decided(Ok(decided)))),
-            false => self.answers.push_back(Event::Repository(RepositoryReply::Decided(Ok(decided)))),
-        }
+        Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() }
     }
+}
+
+fn is_void(record: &Record) -> bool {
+    record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void)
 }

@@ -1,24 +1,24 @@
-//! DecisionLock by rule, where the user asked for it (`[auto] decide = true`, or `lab run --decide`): only where nobody would
-//! decide otherwise.
+//! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or `lab run --decide`). The rule decides only
+//! clear cases and leaves the rest to the user.
 
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use lab_protocol::report::Speed;
 
-/// The rule, in one line, for the screen.
+/// The rule in one line, for the screen.
 pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
                         build, crashes, is caveated or was not timed in turns with the incumbent";
 
-/// What the rule says of a run.
+/// The rule's decision about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AutoDecision {
     Keep,
     Discard,
-    /// It is left to the user, because …
+    /// The user decides; the text says why.
     Leave(String),
 }
 
-/// `incumbent` is the git blob id of the kernel in HEAD.
+/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD.
 pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     let leave = |why: &str| AutoDecision::Leave(why.to_owned());
     if record.start.is_check() {
@@ -27,7 +27,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     if record.decision.is_some() {
         return leave("it is decided already");
     }
-    let Some(verdict) = &record.verdict else { return leave("the run still goes on") };
+    let Some(verdict) = &record.verdict else { return leave("the run is still in progress") };
     match verdict.outcome {
         Outcome::Void => return leave("no verdict belongs to these bytes"),
         Outcome::Crash if verdict.build_failed => return leave("it does not build"),
@@ -81,24 +81,24 @@ mod tests {
     }
 
     #[track_caller]
-    fn says(record: &Record, wanted: &str) {
-        let said = match decide(record, Some(HELD)) {
+    fn decides(record: &Record, wanted: &str) {
+        let decision = match decide(record, Some(HELD)) {
             AutoDecision::Keep => "keep".to_owned(),
             AutoDecision::Discard => "discard".to_owned(),
             AutoDecision::Leave(why) => why,
         };
-        assert_eq!(said, wanted);
+        assert_eq!(decision, wanted);
     }
 
     #[test]
     fn it_keeps_what_is_faster_and_discards_what_is_not_or_is_wrong() {
-        says(&with(Speed::Faster, |_| {}), "keep");
-        says(&with(Speed::Slower, |_| {}), "discard");
-        says(&with(Speed::Same, |_| {}), "discard");
+        decides(&with(Speed::Faster, |_| {}), "keep");
+        decides(&with(Speed::Slower, |_| {}), "discard");
+        decides(&with(Speed::Same, |_| {}), "discard");
         let wrong = |v: &mut Verdict| (v.outcome, v.change) = (Outcome::Fail, None);
-        says(&with(Speed::Faster, wrong), "discard");
+        decides(&with(Speed::Faster, wrong), "discard");
         // Wrong is wrong on an emulated device too.
-        says(
+        decides(
             &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
             "discard",
         );
@@ -107,26 +107,26 @@ mod tests {
     #[test]
     fn everything_else_is_left_to_the_user() {
         let fast = |change: fn(&mut Verdict)| with(Speed::Faster, change);
-        says(&fast(|v| v.outcome = Outcome::Void), "no verdict belongs to these bytes");
-        says(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
-        says(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
-        says(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
+        decides(&fast(|v| v.outcome = Outcome::Void), "no verdict belongs to these bytes");
+        decides(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
+        decides(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
+        decides(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
         let wrong_and_caveated = |v: &mut Verdict| {
             v.outcome = Outcome::Fail;
             v.caveats.push("heat".into());
         };
-        says(&fast(wrong_and_caveated), "the result is caveated: heat");
-        says(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
-        says(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
-        says(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");
-        says(&run(None, Some((0.1, 0.2))), "it was not timed in turns with the incumbent");
+        decides(&fast(wrong_and_caveated), "the result is caveated: heat");
+        decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
+        decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
+        decides(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");
+        decides(&run(None, Some((0.1, 0.2))), "it was not timed in turns with the incumbent");
         let mut own = fast(|_| {});
         own.start.blob = HELD.into();
-        says(&own, "these are the incumbent's own bytes");
+        decides(&own, "these are the incumbent's own bytes");
         let mut check = fast(|_| {});
         check.start.reason = Reason::Check;
-        says(&check, "a check judges nothing");
-        says(&Record { verdict: None, ..fast(|_| {}) }, "the run still goes on");
+        decides(&check, "a check judges nothing");
+        decides(&Record { verdict: None, ..fast(|_| {}) }, "the run is still in progress");
         assert_eq!(decide(&fast(|_| {}), None), AutoDecision::Leave("there is no incumbent yet".into()));
     }
 }

@@ -10,6 +10,7 @@ use crate::repo::{self, Notes};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
+use crate::text::sanitise;
 use anyhow::Result;
 use std::result::Result as StdResult;
 
@@ -28,7 +29,7 @@ pub struct Described {
 /// knows, or the number of a discarded run.
 pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult<Described, Refusal> {
     let locked = begin(project)?;
-    let description = ledger::description(description);
+    let description = sanitise::words(description);
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
     }

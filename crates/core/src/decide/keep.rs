@@ -84,7 +84,7 @@ fn check_held_out(
     asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
     let Some(came) = held_out::check(project, record, present, asked)? else {
-        return no(format!("cancelled: nothing was committed, and run {} is undecided", record.start.id));
+        return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
     };
     record.held_out = Some(came);
     locked.lock.write(record)?;

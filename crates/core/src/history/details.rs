@@ -1,4 +1,4 @@
-//! One experiment whole, and two beside each other: what is too much to hold of all of them at once.
+//! One experiment in detail, and two experiments compared: more than fits into memory for all of them.
 
 use crate::message::Trailer;
 use crate::project::Project;
@@ -15,25 +15,27 @@ use std::borrow::Cow;
 /// Lines of run.log that are read at most, the last ones.
 const LOG_LINES: usize = 20_000;
 
-/// Each part stands for itself: of an experiment of another clone there is no run.log, and a commit that was not
-/// fetched has no source.
+/// An experiment with its record, source, diff and log. Each part may be missing: the run.log of an experiment of another
+/// clone is not here, and neither is the source of a commit that was not fetched.
 #[derive(Clone, Debug)]
 pub struct ExperimentDetails {
     pub key: Key,
-    /// `None` where neither this repository's runs nor the notes hold it.
+    /// `None` if neither the runs nor the notes of this repository hold it.
     pub record: Option<Record>,
-    /// What its commit says under the subject.
+    /// The trailers of its commit.
     pub trailers: Vec<Trailer>,
-    /// kernel.cu as it was judged.
+    /// The judged kernel; the error says why it cannot be read.
     pub source: Result<String, String>,
-    /// What the experiment changed in kernel.cu, as a unified diff.
+    /// The experiment's change of the kernel, as a unified diff.
     pub diff: Result<String, String>,
     /// Unchanged lines that were asked for around each change.
     pub around: u32,
+    /// The last lines of its run.log.
     pub log: Vec<LogLine>,
 }
 
-/// Reads disk and git: not for the screen's own thread.
+/// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
+/// screen's own thread.
 pub fn experiment_details(project: &Project, key: &Key, around: u32) -> ExperimentDetails {
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
@@ -65,7 +67,7 @@ fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<R
     key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
 
-/// The project as if it were about the kernel that the record is about.
+/// The project with the kernel that the record is about.
 fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
     match record.map(|r| &r.start.kernel).filter(|kernel| **kernel != project.kernel_name) {
         None => Cow::Borrowed(project),
@@ -77,7 +79,7 @@ fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Proj
     }
 }
 
-/// Two experiments beside each other, the older one first.
+/// Two experiments compared, the older first.
 #[derive(Clone, Debug)]
 pub struct Compared {
     pub keys: [Key; 2],
@@ -88,7 +90,7 @@ pub struct Compared {
     pub around: u32,
 }
 
-/// Reads disk and git: not for the screen's own thread.
+/// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
     let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
@@ -104,8 +106,8 @@ pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
 }
 
 impl Compared {
-    /// The second's objective over the first's, where both were measured in the same way; else why nothing can be
-    /// said. They were not timed in turns: what was different between the two runs is in it.
+    /// The second objective over the first. The two were not timed in turns, so the ratio holds every difference between
+    /// the two runs. The error says why they cannot be compared.
     pub fn ratio(&self) -> Result<Change, String> {
         let [Some(a), Some(b)] = &self.records else {
             return Err("the record of one of them is not here".to_owned());
@@ -114,17 +116,17 @@ impl Compared {
         let (Some(old), Some(new)) = (measured(a), measured(b)) else {
             return Err("one of them measured nothing".to_owned());
         };
-        if let Some(difference) = otherwise(a, b) {
+        if let Some(difference) = difference(a, b) {
             return Err(difference);
         }
         Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
     }
 }
 
-/// In words, why two measures are not of the same kind.
-fn otherwise(a: &Record, b: &Record) -> Option<String> {
+/// Why two measures are not of the same kind, if so.
+fn difference(a: &Record, b: &Record) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
-    // Of all that a verdict depends on beside the kernel, this alone says what is measured.
+    // Besides the kernel, only problem.toml decides what is measured.
     let problem = |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).cloned();
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());

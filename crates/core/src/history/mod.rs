@@ -1,4 +1,4 @@
-//! What was decided so far: the rows of results.tsv and results.cpu.tsv beside their records.
+//! The history: the rows of results.tsv and results.cpu.tsv, joined with their records.
 
 pub mod details;
 pub mod resolve_kernel;
@@ -13,11 +13,12 @@ use crate::run::record::Record;
 use crate::store::{RunIndex, RunSummary};
 use std::collections::{HashMap, HashSet, VecDeque};
 
+/// Every experiment that was decided, of every kernel in the repository.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Oldest first; `kernel` tells the problem, `device` and `emulated` the device.
+    /// Oldest first.
     pub experiments: Vec<Experiment>,
-    /// Rows that cannot be read, rows that are missing, damaged records: in words.
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
     pub problems: Vec<String>,
 }
 
@@ -56,7 +57,7 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
             .map(|(row, _)| row.commit.clone())
             .collect();
         experiments.reserve_exact(runs.len());
-        // A row whose time is not known stays after its neighbour.
+        // A row whose time is not known stays after the row before it.
         let mut last = None;
         for (row, run) in ledger.rows.into_iter().zip(runs) {
             let summary = match run {
@@ -69,22 +70,22 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
             last = experiment.decided.or(last);
             experiments.push((last, experiment));
         }
-        // A row whose description somebody changed is still the row.
+        // A row whose description somebody changed by hand is not missing.
         let gone = gone.into_iter().filter_map(|id| index.summary(id)).filter(|summary| {
             let row = summary.decision.as_ref().and_then(|d| d.row.as_ref());
             row.is_some_and(|row| !edited.contains(&row.commit))
         });
         let owed = owed(repo, project, emulated, gone.collect());
-        problems.extend(in_words(project, emulated, &owed));
+        problems.extend(missing_rows(project, emulated, &owed));
         missing.extend(owed.iter().map(|summary| summary.id));
     }
     experiments.sort_by_key(|(when, _)| *when);
     (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
 }
 
-/// The run of each row of a ledger, where its record is here, and the decided runs whose rows are not among them.
+/// Joins rows with records: the run of each row, if its record is here, and the decided runs without a row.
 fn joined(index: &RunIndex, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
-    // By their rows, each list newest first: a commit that was kept twice has two rows, and the old record may be gone.
+    // Each list stands newest first: a commit that was kept twice has two rows, and the record of the older may be gone.
     let mut recorded: HashMap<_, VecDeque<RunId>> = HashMap::new();
     for summary in index.newest().filter(|b| b.emulated() == emulated) {
         if let Some(row) = summary.decision.as_ref().and_then(|d| d.row.as_ref()) {
@@ -99,13 +100,13 @@ fn joined(index: &RunIndex, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>
     (runs, gone)
 }
 
-/// What a row and the row of a record have in common where they are the same one.
+/// What the row in the ledger and the row in its record have in common.
 fn name(row: &Row) -> (&str, Status, &str) {
     (&row.commit, row.status, &row.description)
 }
 
-/// Of the decided runs without a row those that the ledger owes one. Rows that were written once
-/// and are gone were deleted by hand; of a ledger that git tracks another branch may hold them.
+/// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the ledger, a row that was
+/// written once may stand in the ledger of another branch.
 fn owed<'b>(
     repo: &Repo,
     project: &Project,
@@ -117,8 +118,8 @@ fn owed<'b>(
     gone.into_iter().filter(|b| !(tracked && written(b))).collect()
 }
 
-/// In words, that rows of decided runs are not in their ledger.
-fn in_words(project: &Project, emulated: bool, missing: &[&RunSummary]) -> Option<String> {
+/// A sentence that names the runs whose rows are missing; `None` if there are none.
+fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> Option<String> {
     const NAMED: usize = 10;
     let runs: Vec<String> = missing.iter().map(|b| b.id.to_string()).collect();
     let (what, them) = match runs.as_slice() {

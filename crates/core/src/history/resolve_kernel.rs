@@ -1,13 +1,12 @@
-//! Which kernel a commit is about.
+//! Finds the kernel that a commit is about.
 
 use crate::history;
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use anyhow::Result;
 
-/// The kernel of the experiment, or of the bytes that were saved, that `name` means: digits of an
-/// id, or the number of a discarded run. `None` of any other commit, and of a name like `HEAD`,
-/// which means whichever kernel one works on.
+/// Path of the kernel of an experiment or of saved bytes. `name` is the prefix of an id, or the number of a discarded run.
+/// `None` for any other commit, and for a name like `HEAD`, which says nothing about a kernel.
 pub fn resolve_kernel(repo: &Repo, project: &Project, name: &str) -> Result<Option<String>> {
     if !name.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);

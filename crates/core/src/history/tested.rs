@@ -1,4 +1,4 @@
-//! What the trailer `Tested:` says of a run, from its verdict.
+//! The text of the trailer `Tested:`, from a run's verdict.
 
 use crate::config::{Config, Goal};
 use crate::objective::Objective;
@@ -9,7 +9,8 @@ use crate::text::figures;
 
 /// `NVIDIA H200, 5 of 5 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent, best so far`.
 ///
-/// `history` holds what was decided so far, of this kernel and of others. An emulated device's times are none.
+/// `history` holds the experiments of this kernel and of others. Times of an emulated device are left out. Empty while the
+/// run is in progress.
 pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> String {
     let Some(verdict) = &record.verdict else { return String::new() };
     let mut parts: Vec<String> = record.device.iter().cloned().collect();
@@ -47,7 +48,7 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
     parts.join(", ")
 }
 
-/// Beside the best that was kept of this kernel on this device; nothing where none was.
+/// Compares with the best kept result of this kernel on this device; `None` if nothing was kept.
 fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) -> Option<String> {
     let comparable = |e: &&Experiment| {
         e.row.status == Status::Keep
@@ -67,7 +68,7 @@ fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) 
     Some(format!("{:+.1} % vs best ({})", (value / known - 1.0) * 100.0, best.row.commit))
 }
 
-/// A figure whose digits nobody takes for two: commas part the sentence.
+/// A figure without commas: commas separate the parts of the sentence.
 fn plain(value: f64) -> String {
     figures::figure(value).replace(',', "")
 }
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_is_not_said() {
+    fn what_was_not_measured_is_left_out() {
         let config = Config::default();
         let emulated = with(|v| (v.emulated, v.change) = (true, None));
         assert_eq!(tested(&emulated, &[], &config), "NVIDIA H200, 2 of 2 gates, times not measured on a GPU");

@@ -1,8 +1,9 @@
 //! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
-use super::{COLUMNS, Row, description};
+use super::{COLUMNS, Row};
 use crate::disk::atomic::NewFile;
 use crate::disk::lock;
+use crate::text::sanitise;
 use anyhow::{Result, anyhow};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -67,7 +68,7 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));
     let at = last(&|r| same(r) && r.description == row.description).or_else(|| match edit {
         // The edit was done before.
-        Edit::Describe(text) => last(&|r| same(r) && r.description == description(text)),
+        Edit::Describe(text) => last(&|r| same(r) && r.description == sanitise::words(text)),
         Edit::TakeOut => None,
     });
     let at = at.or_else(|| {
@@ -82,7 +83,7 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
             let tabs = line.iter().enumerate().filter(|(_, b)| **b == b'\t');
             let columns = tabs.map(|(at, _)| at).nth(COLUMNS.len() - 2)?;
             let end = line.len() - line.iter().rev().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-            [&line[..=columns], description(text).as_bytes(), &line[end..]].concat()
+            [&line[..=columns], sanitise::words(text).as_bytes(), &line[end..]].concat()
         }
     };
     Some([lines[..at].concat(), new, lines[at + 1..].concat()].concat())

@@ -1,4 +1,4 @@
-//! A project: the git work tree, its lab.toml, and the one kernel that is worked on.
+//! A project: a git work tree, its lab.toml, and one kernel.
 
 pub mod screen_lock;
 pub mod trust;
@@ -11,6 +11,7 @@ use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 
+/// Where everything of one kernel is. Opened once by a command, and again by the screen when lab.toml changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Project {
     /// The git work tree.
@@ -19,22 +20,23 @@ pub struct Project {
     pub lab_dir: PathBuf,
     /// The folder of lab.toml, or `root` without one: an external harness starts here.
     pub home: PathBuf,
+    /// Path of lab.toml, if there is one.
     pub config_file: Option<PathBuf>,
     /// Absolute path of the kernel.
     pub kernel: PathBuf,
-    /// The same, relative to `root`, with `/`.
+    /// Path of the kernel relative to `root`, with `/`.
     pub kernel_name: String,
-    /// The folder of the kernel; problem.toml and reference.cu lie here for the built-in harness.
+    /// The folder of the kernel. The built-in harness reads problem.toml and reference.cu in it.
     pub problem_dir: PathBuf,
     pub config: Config,
-    /// What a command needs after its name to mean this kernel, with a blank before it; empty where
-    /// it is meant without a word.
+    /// The argument that makes a command mean this kernel, with a blank before it. Empty where the command means it
+    /// without an argument.
     pub argument: String,
 }
 
 impl Project {
-    /// Opens the project that `from` lies in. `kernel` overrides lab.toml: a file, or a folder
-    /// that holds a kernel.cu. Errors say what to do.
+    /// Opens the project that the folder `from` lies in. `kernel` goes before lab.toml; it is a file, or a folder with a
+    /// kernel.cu. Errors say what to do.
     pub fn open(from: &Path, kernel: Option<&Path>) -> Result<Project> {
         let from = from.canonicalize().with_context(|| format!("cannot open {}", from.display()))?;
         let given = kernel.map(|path| from.join(path));
@@ -57,7 +59,7 @@ impl Project {
             None => default_kernel(&from, &home, &config)?,
         };
         let argument = argument(&from, kernel);
-        let kernel = settle(&wanted)?;
+        let kernel = canonical(&wanted)?;
         let Ok(inside) = kernel.strip_prefix(&root) else {
             bail!("{} lies outside the git work tree {}", wanted.display(), root.display());
         };
@@ -82,44 +84,44 @@ impl Project {
         })
     }
 
-    /// The project of a command that is about no kernel of its own: the one that is meant here, or else a kernel.cu of
-    /// this folder stands in, there or not.
+    /// Opens the project for a command that needs no kernel. Where no kernel is named or found, it takes the path of a
+    /// kernel.cu in this folder, which need not exist.
     pub fn of_any(from: &Path) -> Result<Project> {
         Project::open(from, None)
             .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
     }
 
-    /// What the kernel goes by on the screen: the name of its folder.
+    /// The kernel's name on the screen: that of its folder.
     pub fn name(&self) -> String {
         let folder = self.problem_dir.file_name().unwrap_or(self.problem_dir.as_os_str());
         folder.to_string_lossy().into_owned()
     }
 
-    /// Whether the harness is a command of the user's.
+    /// Whether the harness is a command in lab.toml.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
     }
 
-    /// Relative to `root`, with `/`, where the path lies inside.
+    /// The path relative to `root`, with `/`. `None` where it lies outside or is no UTF-8.
     pub fn relative(&self, path: &Path) -> Option<String> {
         path.strip_prefix(&self.root).ok()?.to_str().map(str::to_owned)
     }
 }
 
-/// The nearest folder of a path that is there: the file itself may be deleted just now.
+/// The canonical path of a folder, or of a file's folder. The file itself need not exist.
 fn existing_folder(path: &Path) -> Result<PathBuf> {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))
 }
 
-/// The path with its folder made canonical; the file itself may be missing, or a link.
-fn settle(path: &Path) -> Result<PathBuf> {
+/// The path with its folder made canonical. The file itself may be missing, or a link, which stays a link.
+fn canonical(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
     Ok(existing_folder(path.parent().unwrap_or(path))?.join(name))
 }
 
-/// The kernel that is meant where a command names none: that of the current folder, where it is one
-/// below lab.toml's with a kernel of its own, else the one that lab.toml names.
+/// The kernel of a command that names none: that of the current folder, if the folder lies below lab.toml's and has a
+/// kernel of its own; else the one that lab.toml names; else the only one that is found.
 fn default_kernel(from: &Path, home: &Path, config: &Config) -> Result<PathBuf> {
     let own = || ["kernel.cu", "problem.toml"].iter().any(|name| from.join(name).symlink_metadata().is_ok());
     match &config.kernel {
@@ -129,16 +131,16 @@ fn default_kernel(from: &Path, home: &Path, config: &Config) -> Result<PathBuf> 
     }
 }
 
-/// `given` as a command repeats it, unless the command would mean that kernel anyway.
+/// See [`Project::argument`].
 fn argument(from: &Path, given: Option<&Path>) -> String {
     let Some(given) = given else { return String::new() };
     let file = if from.join(given).is_dir() { given.join("kernel.cu") } else { given.to_owned() };
     let meant =
-        Project::open(from, None).is_ok_and(|p| settle(&from.join(file)).is_ok_and(|k| k == p.kernel));
+        Project::open(from, None).is_ok_and(|p| canonical(&from.join(file)).is_ok_and(|k| k == p.kernel));
     if meant { String::new() } else { format!(" {}", quote(&given.to_string_lossy())) }
 }
 
-/// Without a word about it anywhere: kernel.cu here, beside lab.toml, or the only .cu file here.
+/// The kernel that nobody named: kernel.cu here or beside lab.toml, or the only .cu file here.
 fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
     for folder in [from, home] {
         let usual = folder.join("kernel.cu");
@@ -166,7 +168,7 @@ fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The .cu files of a folder, sorted; a reference is none of the user's kernels.
+/// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries

@@ -1,9 +1,8 @@
-//! Whether the harness command of a lab.toml may run: it does after this user wrote it by
-//! `lab init`, or said `lab trust`, or yes on the screen.
+//! Whether the harness command of a lab.toml may run. It may after this user wrote the file by `lab init`, ran `lab trust`,
+//! or agreed on the screen.
 //!
-//! What is remembered is a hash of the file's place and its content, as an empty file of that name
-//! in the user's state folder: the same text in another clone is asked about again, because the
-//! command there starts another script.
+//! Trust is a file in the user's state folder, named by a hash of lab.toml's path and content. The same text in another clone
+//! needs trust of its own, because its command starts another script.
 
 use crate::config::Config;
 use crate::project::Project;
@@ -11,17 +10,19 @@ use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use std::path::{Path, PathBuf};
 
-/// Overrides the folder, for tests.
+/// Environment variable that overrides the state folder, for tests.
 pub const STATE_DIR: &str = "LAB_STATE_DIR";
 
+/// Whether a project's harness may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// The built-in harness, or a command that this user trusts.
     Given,
-    /// This command would run, from this lab.toml.
+    /// The user has not agreed yet to this command of this lab.toml.
     Needed { command: String, file: PathBuf },
 }
 
+/// Returns whether the project's harness may run. The error is of a lab.toml that cannot be read, or of a missing home folder.
 pub fn check(project: &Project) -> Result<Trust> {
     let (Some(command), Some(file)) = (&project.config.harness, &project.config_file) else {
         return Ok(Trust::Given);
@@ -32,8 +33,8 @@ pub fn check(project: &Project) -> Result<Trust> {
     Ok(Trust::Needed { command: command.clone(), file: file.clone() })
 }
 
-/// Trusts the lab.toml of this project, if the command in it is still the one that was shown.
-/// False where there is nothing to trust.
+/// Trusts the lab.toml of this project, if its command is still the one that the user was shown. False where there is nothing
+/// to trust.
 pub fn grant(project: &Project) -> Result<bool> {
     let Some(file) = project.config_file.as_ref().filter(|_| project.external()) else { return Ok(false) };
     if Config::read(file)?.harness != project.config.harness {
@@ -43,7 +44,7 @@ pub fn grant(project: &Project) -> Result<bool> {
     Ok(true)
 }
 
-/// Trusts this lab.toml as it now is.
+/// Trusts this lab.toml with its present content.
 pub fn grant_file(file: &Path) -> Result<()> {
     let folder = folder()?;
     let mark = folder.join(name(file)?);
@@ -56,22 +57,23 @@ fn folder() -> Result<PathBuf> {
     Ok(state_folder()?.join("trusted"))
 }
 
-/// What the lab remembers of this user.
+/// The folder for what the lab remembers of this user.
 pub fn state_folder() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os(STATE_DIR) {
         return Ok(PathBuf::from(given));
     }
     let names =
         AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
-    let places = etcetera::app_strategy::Xdg::new(names)
+    let folders = etcetera::app_strategy::Xdg::new(names)
         .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
-    Ok(places.state_dir().unwrap_or_else(|| places.data_dir()))
+    Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
 }
 
+/// Name of the file that stands for the trust in this lab.toml.
 fn name(file: &Path) -> Result<String> {
-    let place = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
-    let content = std::fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
+    let path = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
+    let content = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut hash = blake3::Hasher::new();
-    hash.update(place.as_os_str().as_encoded_bytes()).update(b"\0").update(&content);
+    hash.update(path.as_os_str().as_encoded_bytes()).update(b"\0").update(&content);
     Ok(hash.finalize().to_hex().to_string())
 }

@@ -1,4 +1,4 @@
-//! Puts a kernel of some commit on disk, in one step.
+//! Puts the kernel of a commit on disk, in one step.
 
 use crate::disk::atomic::NewFile;
 use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
@@ -9,18 +9,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// Replaces the kernel on disk by that of `commit`. `saved` is what the caller found there and has
-/// saved; bytes that came in between are saved too. The file keeps its mode; one that is not there
-/// gets the mode that git holds.
+/// Replaces the kernel on disk by that of `commit`. `saved` are the bytes that the caller found there and saved. If other
+/// bytes were there at the last moment, they are saved too. The file keeps its mode; a new file gets the mode that git
+/// holds.
 pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let (bytes, mode) = held(repo, project, commit)?;
     let path = link_target(project).unwrap_or_else(|| project.kernel.clone());
     let replaced = replace(&path, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
         .with_context(|| format!("cannot write {} (nothing was changed)", path.display()))?;
     let Some(replaced) = replaced else { return Ok(()) };
-    let late = std::fs::read(&replaced).ok().filter(|late| Some(late.as_slice()) != saved);
-    if let Some(late) = late
-        && let Err(error) = super::save(repo, project, &late, "lab: saved while it was being replaced")
+    let newer = std::fs::read(&replaced).ok().filter(|bytes| Some(bytes.as_slice()) != saved);
+    if let Some(newer) = newer
+        && let Err(error) = super::save(repo, project, &newer, "lab: saved while it was being replaced")
     {
         let place = replaced.keep().map(|path| path.display().to_string()).unwrap_or_default();
         return Err(error.context(format!("a save came in between and is kept as {place}")));
@@ -28,13 +28,13 @@ pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Opti
     Ok(())
 }
 
-/// The file that is written where the kernel is a link: the link stays.
+/// The file that a kernel links to; `None` if the kernel is no link. That file is written, and the link stays.
 pub fn link_target(project: &Project) -> Option<PathBuf> {
     let about = project.kernel.symlink_metadata().ok()?;
     about.is_symlink().then(|| project.kernel.canonicalize().ok())?
 }
 
-/// The kernel of a commit, in the form it has on disk.
+/// The kernel of a commit, as git would put it on disk.
 pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>> {
     Ok(held(repo, project, commit)?.0)
 }
@@ -48,7 +48,7 @@ fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> 
     Ok((filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?, mode))
 }
 
-/// Where git holds a link, an experiment on the bytes behind it would change another file.
+/// Refuses a kernel that git holds as a link: a commit would have to change another file.
 pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
     if mode == i32::from(git2::FileMode::Link) {
         let name = &project.kernel_name;
@@ -59,9 +59,8 @@ pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
     Ok(())
 }
 
-/// One step, in which the two files change places: whatever was there last, by whomever, is in the
-/// file that is returned. Where the file system cannot do that, or there is nothing to replace, the
-/// new file takes the name and nothing is returned.
+/// Writes a file and lets it change places with the one at `path`, in one step. Returns the replaced file: it holds the
+/// last bytes that anybody wrote there. `None` if there was no file, or if the file system cannot exchange two files.
 fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
     let permissions = match std::fs::metadata(path) {
         Ok(present) => present.permissions(),
@@ -74,7 +73,7 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<T
     file.exchange(path)
 }
 
-/// Whether the index holds a version of the kernel that HEAD does not.
+/// Whether the index holds another version of the kernel than HEAD.
 pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
     let mut index = repo.git.index()?;
     index.read(false)?;

@@ -1,4 +1,4 @@
-//! Commits exactly the judged bytes of the kernel on top of HEAD, and nothing else of the user's.
+//! Commits exactly the judged bytes of the kernel on top of HEAD, and no other change of the user's.
 
 use crate::disk::space;
 use crate::repo::checkout::refuse_link;
@@ -10,17 +10,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The commit that holds the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     /// Full id of the commit that holds the bytes.
     pub id: String,
-    /// HEAD held them already: no commit was made.
+    /// HEAD held the bytes already, so no commit was made.
     pub already: bool,
-    /// What a person should know besides.
+    /// What the user should know besides.
     pub notes: Vec<String>,
 }
 
-/// Commits `bytes` as the kernel. `blob` is the id they were judged under.
+/// Commits `bytes` as the kernel. `blob` is the id that git gave these bytes when they were judged: if filters changed
+/// since, git would commit other bytes, and this function refuses.
 pub fn commit_kernel(
     repo: &Repo,
     project: &Project,
@@ -55,7 +57,7 @@ pub fn commit_kernel(
         None => commit_by_library(git, head.as_ref(), name, id, mode, message)?,
     };
     if let Err(error) = verify_write::read_back(repo, "HEAD", commit, name, id) {
-        // A branch must not be left at a commit that cannot be read.
+        // The branch must not stay at a commit that cannot be read.
         if git.refname_to_id("HEAD").ok() == Some(commit) {
             move_head_back(git, head.as_ref(), "lab: the commit was not written")?;
         }
@@ -72,7 +74,7 @@ pub fn commit_kernel(
     Ok(Committed { id: commit.to_string(), already: false, notes })
 }
 
-/// The oldest commit, from `head` back along first parents, from which on the path held this blob.
+/// The oldest commit since which `name` has held this blob, along first parents from `head`. It looks at 10,000 commits.
 pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
     const FAR: usize = 10_000;
     let mut holder = head;
@@ -85,7 +87,7 @@ pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
     holder.id()
 }
 
-/// The tree of `base` (an empty one on an unborn branch) with one file replaced.
+/// The tree of `base`, or an empty tree on an unborn branch, with one file replaced.
 pub(super) fn tree_with<'r>(
     repo: &'r Repository,
     base: Option<&git2::Commit>,
@@ -123,7 +125,7 @@ fn commit_by_library(
     .map_err(|e| anyhow::anyhow!("git could not commit: {}", e.message()))
 }
 
-/// Why the `git` program must make the commit: hooks and signatures are its own.
+/// Why the `git` program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and signs nothing.
 fn by_git(repo: &Repository) -> Result<Option<String>> {
     let config = repo.config()?.snapshot()?;
     if config.get_bool("commit.gpgsign").unwrap_or(false) {
@@ -140,7 +142,7 @@ fn by_git(repo: &Repository) -> Result<Option<String>> {
     Ok(hooks.iter().find(|hook| runs(hook)).map(|hook| format!("there is a {hook} hook")))
 }
 
-/// Commits with the program, from an index of its own that differs from HEAD by the kernel alone.
+/// Commits with the git program, from an index of its own that differs from HEAD by the kernel alone.
 fn commit_by_git(
     git: &Repository,
     project: &Project,
@@ -175,7 +177,7 @@ fn commit_by_git(
     Ok(made.id())
 }
 
-/// Moves HEAD back to where it was; the commit stays in the reflog.
+/// Moves HEAD back to `head`, or to an unborn branch. The commit that it leaves stays in the reflog.
 pub(super) fn move_head_back(git: &Repository, head: Option<&git2::Commit>, why: &str) -> Result<()> {
     let link = git.find_reference("HEAD")?;
     match (link.symbolic_target()?, head) {
@@ -199,22 +201,23 @@ impl Git<'_> {
     fn run(&self, args: &[&str]) -> Result<()> {
         let mut command = Command::new("git");
         command.args(args).current_dir(self.root).stdin(Stdio::null()).env("GIT_INDEX_FILE", &self.index);
-        // Nobody is there to write into an editor.
+        // An editor would wait for input that never comes.
         command.env("GIT_EDITOR", "true").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
         let output = command.output().with_context(|| {
             format!("{}, so `git` must make the commit, and it could not be started: install git", self.why)
         })?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-            let said: Vec<String> = said.lines().map(|l| crate::text::sanitise::line(l.as_bytes())).collect();
-            bail!("`git {}` refused ({}): {}", args[0], self.why, said.join(" · ").trim());
+            let output = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            let lines: Vec<String> =
+                output.lines().map(|l| crate::text::sanitise::line(l.as_bytes())).collect();
+            bail!("`git {}` refused ({}): {}", args[0], self.why, lines.join(" · ").trim());
         }
         Ok(())
     }
 }
 
-/// Brings the kernel's entry in the user's index up to the new commit, unless the user staged
-/// something else there. Every other entry stays as it is.
+/// Sets the kernel's entry in the user's index to `blob`, unless the user staged something else there. Every other entry
+/// stays. Returns a note for the user if the entry was not set.
 pub(super) fn update_index(
     repo: &Repo,
     name: &str,

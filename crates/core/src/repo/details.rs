@@ -1,4 +1,4 @@
-//! One commit whole: its message, who made it, and what it changed.
+//! One commit in detail: its message, its author, and what it changed.
 
 use super::{Repo, find, log, text_diff, trailers};
 use crate::message::Trailer;
@@ -16,16 +16,16 @@ const DIFFS_LIMIT: usize = 2 << 20;
 /// Files of a commit that are named at most.
 const FILES_LIMIT: usize = 1_000;
 
-/// A larger file is not compared line by line; it is named as a binary one is.
+/// Bytes of a file above which it is not compared line by line, as a binary file.
 const FILE_SIZE_LIMIT: i64 = 4 << 20;
 
+/// Everything the screen shows of a commit. Text is clean, but for the diffs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommitDetails {
     /// Full id.
     pub id: String,
-    /// Full ids, the first parent first; what changed is said beside that one.
+    /// Full ids, the first parent first; `files` is the change against that one.
     pub parents: Vec<String>,
-    /// Clean, as all text here but the diffs.
     pub subject: String,
     /// The message under its subject, line by line, trailers included.
     pub body: Vec<String>,
@@ -53,7 +53,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// As git abbreviates it.
+    /// git's letter for it.
     pub fn sign(self) -> &'static str {
         match self {
             ChangeKind::Added => "A",
@@ -63,6 +63,7 @@ impl ChangeKind {
         }
     }
 
+    /// The word for the user.
     pub fn word(self) -> &'static str {
         match self {
             ChangeKind::Added => "added",
@@ -73,26 +74,27 @@ impl ChangeKind {
     }
 }
 
+/// What a commit changed in one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange {
     pub kind: ChangeKind,
-    /// Clean; the new path, or the one that was deleted.
+    /// The new path, or the path that was deleted.
     pub path: String,
-    /// The old path of a renamed one.
+    /// The old path of a renamed file.
     pub from: Option<String>,
-    /// Lines.
+    /// Lines that were added, and lines that were removed.
     pub added: usize,
     pub removed: usize,
-    /// No text, or too large to compare: there is no diff.
+    /// The file is no text, or too large to compare: there is no diff.
     pub is_binary: bool,
-    /// Its hunks as a unified diff, as the files have them: not cleaned for a screen. Empty of a binary file.
+    /// The hunks as a unified diff, not cleaned for a screen. Empty for a binary file.
     pub diff: String,
-    /// The diff goes on; the counts are of all of it.
+    /// The diff was cut off; `added` and `removed` still count every line.
     pub is_cut: bool,
 }
 
-/// A commit by any name git knows it by, its diffs with so many unchanged lines around each change. Reads as much as the
-/// commit changed, up to a limit for each file and for all.
+/// Reads a commit by any name that git knows, its diffs with `around` unchanged lines around each change. Each diff and
+/// all of them together have a limit.
 pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDetails> {
     let git = &repo.git;
     let commit = find(git, name)?;
@@ -127,7 +129,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
     })
 }
 
-/// `left` is what all diffs may still take.
+/// Reads the change of one file. `left` are the bytes that all diffs may still take.
 fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>> {
     let Some(delta) = diff.get_delta(at) else { return Ok(None) };
     let path = |file: git2::DiffFile| {
@@ -150,7 +152,7 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
         diff: String::new(),
         is_cut: false,
     };
-    // None where a file has not changed but in its mode, and of a binary one.
+    // There is no patch of a binary file, and of a file whose mode alone changed.
     let Some(mut patch) = Patch::from_diff(diff, at)? else { return Ok(Some(file)) };
     file.is_binary = patch.delta().flags().is_binary();
     if file.is_binary {

@@ -1,4 +1,4 @@
-//! Keeps the lab's own files out of `git status`, without touching a file that is tracked.
+//! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
 use super::{Project, Repo};
 use anyhow::{Context, Result};
@@ -6,8 +6,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-/// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude` where they
-/// are not in it; a tracked one is left out.
+/// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude`, unless they stand there or git
+/// tracks them.
 pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let git = &repo.git;
     let mut index = git.index()?;

@@ -1,4 +1,4 @@
-//! Between the bytes on disk and what git holds of them.
+//! Turns bytes on disk into the bytes that git holds, and back: line endings and `.gitattributes`.
 
 use super::Project;
 use anyhow::{Context, Result, bail};
@@ -6,7 +6,7 @@ use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
 use std::io::Write;
 use std::path::Path;
 
-/// Stores bytes as `git add` would, and gives their id.
+/// Stores bytes as `git add` would. Returns their id.
 pub fn store(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
     refuse_drivers(repo, name)?;
     let mut writer = repo.blob_writer(Some(Path::new(name)))?;
@@ -14,7 +14,7 @@ pub fn store(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
     Ok(writer.commit()?)
 }
 
-/// The id that [`store`] would give. Bytes that no filter touches are not stored for it.
+/// The id that [`store`] would return. It stores the bytes only if a filter might change them.
 pub fn id(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
     if bytes.contains(&b'\r') || attribute(repo, name, "ident") {
         store(repo, name, bytes)
@@ -40,7 +40,7 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
         .with_context(|| format!("commit {} does not hold {name}", super::short(&commit.id().to_string())))
 }
 
-/// Filters that are programs (git-lfs and the like) and other encodings are none of libgit2's.
+/// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2 applies neither.
 fn refuse_drivers(repo: &Repository, name: &str) -> Result<()> {
     for attribute_name in ["filter", "working-tree-encoding"] {
         if attribute(repo, name, attribute_name) {

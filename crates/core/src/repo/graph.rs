@@ -1,8 +1,8 @@
-//! The commits of all branches, newest first, page by page: what a graph is drawn of.
+//! The commits of all branches, newest first, page by page, for a graph.
 //!
-//! A commit comes after its children. To know them all one would have to walk the whole history first, which on a
-//! million commits takes seconds; so only what is nearly as new is looked at ahead ([`SLACK`]). Where clocks were
-//! further apart than that a parent may come before one of its children, and the graph shows a line that starts late.
+//! A commit comes after its children. To know all children, one would have to walk the whole history first, which takes
+//! seconds for a million commits. So the walk looks ahead only at commits that are nearly as new ([`SLACK`]). If the clocks
+//! of two authors differed by more, a parent may come before one of its children, and the graph draws its line too late.
 
 use super::log::{LogEntry, Marks, entry};
 use super::{Repo, head_commit};
@@ -10,16 +10,16 @@ use anyhow::Result;
 use git2::{Oid, Repository};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-/// Seconds by which a child may seem older than a commit that is shown before it is known.
+/// Seconds by which a child's time may be older than its parent's without being shown after it.
 const SLACK: i64 = 3600;
 
-/// So many commits are looked at ahead at most: an import may have them all at one second.
+/// Commits that the walk looks at ahead at most: an imported history may have one time for all of them.
 const AHEAD: usize = 5_000;
 
-/// What a name is of.
+/// What a label names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelKind {
-    /// HEAD itself, where it is detached.
+    /// HEAD itself, if it is detached.
     Head,
     Branch,
     /// The branch that HEAD is on.
@@ -28,13 +28,14 @@ pub enum LabelKind {
     Tag,
 }
 
-/// A name that points to a commit, short: `main`, `origin/main`, `v1`. As git holds it, not cleaned for a screen.
+/// A short name of a commit: `main`, `origin/main`, `v1`. The bytes are git's, not cleaned for a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     pub kind: LabelKind,
     pub name: String,
 }
 
+/// One commit of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphEntry {
     pub commit: LogEntry,
@@ -43,15 +44,15 @@ pub struct GraphEntry {
     pub labels: Vec<Label>,
 }
 
-/// A walk over HEAD, branches, remote branches and tags. What it remembers grows with what was shown (20 bytes a
-/// commit), not with the history.
+/// A walk over HEAD, branches, remote branches and tags. Its memory grows by 20 bytes with each commit shown, not with the
+/// history.
 pub struct Graph {
     repo: Repo,
     labels: HashMap<Oid, Vec<Label>>,
-    /// Known, but neither looked at nor shown.
+    /// Commits that are known, but neither looked at nor shown.
     ahead: BinaryHeap<(i64, Oid)>,
     known: HashMap<Oid, Node>,
-    /// No child that is known is still to be shown.
+    /// Commits whose known children are all shown.
     ready: BinaryHeap<(i64, std::cmp::Reverse<usize>, Oid)>,
     shown: HashSet<Oid>,
     order: usize,
@@ -93,7 +94,7 @@ impl Graph {
 
     /// The next commits, at most `limit`; none at the end of the history.
     pub fn page(&mut self, marks: &Marks, limit: usize) -> Result<Vec<GraphEntry>> {
-        // An open repository remembers every commit that it read, up to 256 MB of them, and none is read twice.
+        // A handle remembers every commit that it read, up to 256 MB, and the walk reads none twice.
         self.repo = self.repo.anew()?;
         let mut entries = Vec::new();
         while entries.len() < limit
@@ -116,7 +117,7 @@ impl Graph {
             }
             self.look_ahead(time.saturating_sub(SLACK))?;
             if self.known.get(&id).is_none_or(|node| node.children > 0) {
-                // A child turned up: it is ready again once that is shown.
+                // A child was found: the commit is ready again once that child is shown.
                 continue;
             }
             self.look_at(id)?;
@@ -164,7 +165,7 @@ impl Graph {
         Ok(())
     }
 
-    /// A commit that a shallow clone lacks is none.
+    /// Adds a commit to the known ones. A shallow clone may lack it: then it is left out.
     fn meet(&mut self, id: Oid) -> Result<()> {
         if self.known.contains_key(&id) || self.shown.contains(&id) {
             return Ok(());
@@ -199,7 +200,7 @@ fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
     for (prefix, kind) in rooms {
         for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
             let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-            // `origin/HEAD` is another name of a branch that is listed anyway.
+            // A symbolic ref like `origin/HEAD` names a branch that is listed anyway.
             if reference.kind() == Some(git2::ReferenceType::Symbolic) {
                 continue;
             }
@@ -212,25 +213,26 @@ fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
     Ok(labels)
 }
 
-/// Where one commit stands in the graph, and which lines run beside it. Columns count from 0 at the left.
+/// The column of one commit in the graph, and the lines beside it. Columns count from 0 at the left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub column: usize,
-    /// A line comes to it from above: a child was shown.
+    /// A line comes from above: a child was shown.
     pub has_child: bool,
-    /// Columns of other lines that come from above and end here: children on side branches.
+    /// Columns of further lines that come from above and end here: children on side branches.
     pub joins: Vec<usize>,
-    /// Columns of the lines that leave it downwards, one a parent; the first parent's is its own column.
+    /// Columns of the lines that leave downwards, one for each parent; the first parent's is the commit's own column.
     pub parents: Vec<usize>,
     /// Columns of lines that run past.
     pub passing: Vec<usize>,
 }
 
-/// Gives each commit its column, in the order in which they are shown.
+/// Gives each commit its column, in the order in which the commits are shown.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes(Vec<Option<String>>);
 
 impl Lanes {
+    /// The place of the next commit; `parents` are full ids, the first parent first.
     pub fn place(&mut self, id: &str, parents: &[String]) -> Place {
         let waiting = |lanes: &[Option<String>], id: &str| -> Vec<usize> {
             let here = |(at, lane): (usize, &Option<String>)| (lane.as_deref() == Some(id)).then_some(at);

@@ -1,4 +1,4 @@
-//! The incumbent's files as HEAD holds them: the kernel and its local includes.
+//! The incumbent's files, as HEAD holds them: the kernel and its local includes.
 
 use crate::inputs;
 use crate::repo::{Project, Repo, blob_in, filters, head_commit};
@@ -18,7 +18,7 @@ pub struct HeldFile {
     pub blob: String,
 }
 
-/// The kernel first; nothing where HEAD does not hold it.
+/// The incumbent's files, the kernel first; none if HEAD does not hold the kernel.
 pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> {
     match head_commit(&repo.git)? {
         Some(commit) => held(&repo.git, &commit, &project.kernel_name),
@@ -26,7 +26,7 @@ pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> 
     }
 }
 
-/// Writes them into `tree` at their repository-relative paths, in the form that they have on disk.
+/// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put them on disk.
 pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
     let git = &repo.git;
     let Some(commit) = head_commit(git)? else { return Ok(Vec::new()) };
@@ -49,7 +49,7 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
     while let Some(path) = wanted.pop() {
         let Some(path) = path.to_str().map(str::to_owned) else { continue };
         let known = files.iter().any(|f| f.path == path);
-        // An include that HEAD does not hold is one of the compiler's, or the build will say so.
+        // An include that HEAD does not hold is the compiler's own. If it is not, the build fails and says so.
         let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Commits as the screen lists them, kernels and their changes as text.
+//! The log of HEAD, and kernels and their changes as text.
 
 use crate::message::Trailer;
 use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, text_diff, trailers};
@@ -14,22 +14,22 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
     pub id: String,
-    /// Clean: fit for a screen.
+    /// Clean text, as the author.
     pub subject: String,
     pub author: String,
     pub time: Timestamp,
-    /// The experiment that this commit holds; the newest where there are several.
+    /// The experiment that this commit holds; the newest if there are several.
     pub experiment: Option<Box<Experiment>>,
 }
 
 /// The experiments by the commits that hold them.
 pub struct Marks<'e>(HashMap<&'e str, Vec<&'e Experiment>>);
 
-/// A row names its commit by so many digits or more.
+/// A row names its commit by at least this many digits.
 const DIGITS: usize = 4;
 
 impl<'e> Marks<'e> {
-    /// `experiments` oldest first.
+    /// Finds experiments by their commits. `experiments` stand oldest first.
     pub fn of(experiments: &'e [Experiment]) -> Self {
         let mut marks: HashMap<&str, Vec<&Experiment>> = HashMap::new();
         for experiment in experiments.iter().rev() {
@@ -48,7 +48,7 @@ impl<'e> Marks<'e> {
 }
 
 /// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
-/// last commit of the page before. It takes as long as the page is, however long the history.
+/// last commit of the page before. The time grows with the page, not with the history.
 pub fn log_page(repo: &Repo, marks: &Marks, after: Option<&str>, limit: usize) -> Result<Vec<LogEntry>> {
     let git = &repo.git;
     let mut next = match after {
@@ -84,29 +84,29 @@ pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
     Ok(trailers::trailers(&String::from_utf8_lossy(commit.message_bytes())))
 }
 
-/// kernel.cu of a commit, as text for the screen.
+/// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
 pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
     let commit = find(&repo.git, commit)?;
     let bytes = filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a commit changed in kernel.cu, against its first parent, as a unified diff with so many unchanged lines around each
-/// change.
+/// The change of the kernel by a commit, against its first parent, as a unified diff with `around` unchanged lines around
+/// each change.
 pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
     let git = &repo.git;
     let new = find(git, commit)?;
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
     let old = old.and_then(|old| held(git, &old, name));
-    unified(name, old, held(git, &new, name), around)
+    unified(name, old.as_ref(), held(git, &new, name).as_ref(), around)
 }
 
 fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
     blob_in(commit, name).and_then(|(id, _)| git.find_blob(id).ok())
 }
 
-/// The change of kernel.cu from one commit to another, or to the present bytes, as [`change`] has it.
+/// The change of the kernel from one commit to another, or to the bytes on disk, in the form of [`change`].
 pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
     let git = &repo.git;
     let name = project.kernel_name.as_str();
@@ -119,15 +119,14 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
             Err(_) => None,
         },
     };
-    unified(name, old, new, around)
+    unified(name, old.as_ref(), new.as_ref(), around)
 }
 
-fn unified(name: &str, old: Option<git2::Blob>, new: Option<git2::Blob>, around: u32) -> Result<String> {
-    let bytes =
-        |blob: &Option<git2::Blob>| blob.as_ref().map_or_else(Vec::new, |blob| blob.content().to_vec());
+/// The hunks from one blob to another; a missing blob counts as empty.
+fn unified(name: &str, old: Option<&git2::Blob>, new: Option<&git2::Blob>, around: u32) -> Result<String> {
     let path = Some(Path::new(name));
-    let mut how = text_diff::options(around);
-    let (old, new) = (bytes(&old), bytes(&new));
-    let mut patch = Patch::from_buffers(&old, path, &new, path, Some(&mut how))?;
+    let mut options = text_diff::options(around);
+    let (old, new) = (old.map_or(&[][..], git2::Blob::content), new.map_or(&[][..], git2::Blob::content));
+    let mut patch = Patch::from_buffers(old, path, new, path, Some(&mut options))?;
     Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
 }

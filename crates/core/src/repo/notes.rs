@@ -6,7 +6,7 @@ use anyhow::Result;
 
 const NOTES: &str = "refs/notes/lab";
 
-/// Attaches the text, in place of an older one.
+/// Attaches a text to a commit, in place of an older one.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
     let id = find(git, commit)?.id();
@@ -19,11 +19,12 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
 pub struct Notes<'r>(Option<&'r Repo>);
 
 impl<'r> Notes<'r> {
+    /// The notes as they are now.
     pub fn of(repo: &'r Repo) -> Self {
         Notes(Some(repo).filter(|repo| repo.git.find_reference(NOTES).is_ok()))
     }
 
-    /// Where the notes are now: the same id, the same notes.
+    /// Id of the commit that holds the notes: as long as it is the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
         Some(self.0?.git.refname_to_id(NOTES).ok()?.to_string())
     }
@@ -36,7 +37,7 @@ impl<'r> Notes<'r> {
     }
 }
 
-/// The note of the commit that brought the kernel of HEAD.
+/// The note of the commit that brought the incumbent.
 pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
     let git = &repo.git;
     let head = head_commit(git).ok()??;

@@ -1,8 +1,9 @@
-//! `refs/lab/…`: where bytes are kept that no branch holds, so that none are ever lost.
+//! `refs/lab/…`: commits that no branch holds, so that no bytes are ever lost.
 //!
-//! `refs/lab/discarded/N` is the attempt of run N; `refs/lab/undone/N` its commit where a keep was undone; `refs/lab/saved/BLOB` is a kernel that was on
-//! disk before something else was put there; `refs/lab/raw/BLOB` are bytes whose line endings git
-//! would have changed, as they were.
+//! - `refs/lab/discarded/N`: the attempt of run N
+//! - `refs/lab/undone/N`: the commit of run N whose keep was undone
+//! - `refs/lab/saved/BLOB`: a kernel that was on disk before another one was put there
+//! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
 use super::commit::{any_signature, mode_on_disk, tree_with};
 use crate::repo::{Project, Repo, filters, find, head_commit, verify_write};
@@ -18,7 +19,7 @@ pub struct StoredCommit {
     pub reference: String,
 }
 
-/// Keeps the attempt of a run; its message is what was tried.
+/// Stores the attempt of a discarded run; the message tells what was tried.
 pub fn store_discarded(
     repo: &Repo,
     project: &Project,
@@ -26,22 +27,22 @@ pub fn store_discarded(
     bytes: &[u8],
     message: &str,
 ) -> Result<StoredCommit> {
-    let (commit, blob) = commit_aside(&repo.git, project, bytes, message)?;
+    let (commit, blob) = commit_without_branch(&repo.git, project, bytes, message)?;
     let reference = numbered(&repo.git, "discarded", run, commit, "lab discard")?;
     verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
     Ok(StoredCommit { id: commit.to_string(), reference })
 }
 
-/// Keeps a commit that HEAD is about to leave; the name of its ref. The same commit is kept once.
+/// Stores a commit that HEAD is about to leave. Returns the name of its ref. A commit that is stored already keeps its ref.
 pub fn store_undone(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
     numbered(&repo.git, "undone", run, Oid::from_str(commit)?, "lab undo")
 }
 
-/// Names the commit `refs/lab/ROOM/RUN`. Where that name is of another one, from before .lab was deleted or of an
-/// earlier decision about the same run, it is never replaced: a further number follows.
-fn numbered(git: &Repository, room: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
-    let names = std::iter::once(format!("refs/lab/{room}/{run}"))
-        .chain((2..).map(|n| format!("refs/lab/{room}/{run}-{n}")));
+/// Names the commit `refs/lab/FOLDER/RUN`. If that ref is of another commit (from before .lab was deleted, or of an earlier
+/// decision about the same run), a further number follows: no ref is ever replaced.
+fn numbered(git: &Repository, folder: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
+    let names = std::iter::once(format!("refs/lab/{folder}/{run}"))
+        .chain((2..).map(|n| format!("refs/lab/{folder}/{run}-{n}")));
     for reference in names {
         match git.find_reference(&reference) {
             Ok(known) if known.target() == Some(commit) => return Ok(reference),
@@ -56,40 +57,45 @@ fn numbered(git: &Repository, room: &str, run: RunId, commit: Oid, why: &str) ->
     unreachable!("numbers do not run out")
 }
 
-/// Keeps bytes that are about to be overwritten. The same bytes are kept once.
+/// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.
 pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     let git = &repo.git;
     let blob = filters::store(git, &project.kernel_name, bytes)?;
     let reference = format!("refs/lab/saved/{blob}");
-    keep_raw(git, blob, bytes)?;
+    store_raw(git, blob, bytes)?;
     if let Ok(known) = git.find_reference(&reference)
         && let Ok(commit) = known.peel_to_commit()
         && verify_write::read_back(repo, &reference, commit.id(), &project.kernel_name, blob).is_ok()
     {
         return Ok(StoredCommit { id: commit.id().to_string(), reference });
     }
-    let (commit, blob) = commit_aside(git, project, bytes, why)?;
+    let (commit, blob) = commit_without_branch(git, project, bytes, why)?;
     git.reference(&reference, commit, true, why).with_context(|| format!("cannot write {reference}"))?;
     verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
     Ok(StoredCommit { id: commit.to_string(), reference })
 }
 
-/// A commit on top of HEAD that no branch knows, and its blob: HEAD's tree with this kernel.
-fn commit_aside(git: &Repository, project: &Project, bytes: &[u8], message: &str) -> Result<(Oid, Oid)> {
+/// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel. Returns the ids of commit and blob.
+fn commit_without_branch(
+    git: &Repository,
+    project: &Project,
+    bytes: &[u8],
+    message: &str,
+) -> Result<(Oid, Oid)> {
     let name = &project.kernel_name;
     let blob = filters::store(git, name, bytes)?;
-    keep_raw(git, blob, bytes)?;
+    store_raw(git, blob, bytes)?;
     let head = head_commit(git)?;
     let tree = tree_with(git, head.as_ref(), name, blob, mode_on_disk(&project.kernel))?;
     let who = any_signature(git)?;
     let parents: Vec<&git2::Commit> = head.iter().collect();
     let commit = git
         .commit(None, &who, &who, message, &tree, &parents)
-        .map_err(|e| anyhow::anyhow!("git could not keep the bytes: {}", e.message()))?;
+        .map_err(|e| anyhow::anyhow!("git could not store the bytes: {}", e.message()))?;
     Ok((commit, blob))
 }
 
-fn keep_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
+fn store_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
     if Oid::hash_object(git2::ObjectType::Blob, bytes)? != held {
         let raw = git.blob(bytes)?;
         git.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
@@ -97,9 +103,8 @@ fn keep_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The kernel that a commit under `refs/lab/` keeps: the one path in which it differs from the
-/// commit that it was made on, or, where it does not, the path of the bytes that its ref names.
-/// `None` of any other commit.
+/// Path of the kernel that a commit under `refs/lab/` holds: the one path in which the commit differs from its parent. If
+/// none differs, it is the path of the blob that the ref names. `None` for any other commit.
 pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let commit = find(git, commit)?;

@@ -1,8 +1,8 @@
-//! The one engine of line diffs: libgit2, with the settings of `git diff`. The diff of a commit, of the kernel between two commits,
-//! and of two texts therefore show the same changes, and the same as `git diff` in a shell.
+//! The one engine of line diffs: libgit2, with the settings of `git diff`. The diff of a commit, of the kernel between
+//! two commits, and of two texts therefore show the same changes, and the same as `git diff` in a shell.
 //!
-//! libgit2 is the engine because a commit's diff needs more than lines: it finds renames, tells binary files apart and limits
-//! what it reads. Its result is the text of hunks; the screen parses that text.
+//! libgit2 is the engine because a commit's diff needs more than lines: it finds renames, tells binary files apart and
+//! limits what it reads. Its result is the text of hunks; the screen parses that text.
 
 use anyhow::Result;
 use git2::{DiffLineType, DiffOptions, Patch};
@@ -15,8 +15,8 @@ pub(super) fn options(context: u32) -> DiffOptions {
     options
 }
 
-/// The hunks of a unified diff from `old` to `new`, without file names: `@@ -1,4 +1,5 @@ section`, then the lines. Empty where
-/// the texts are equal. A line that ends without a line feed is followed by `\ No newline at end of file`.
+/// The hunks of a unified diff from `old` to `new`, without file names: `@@ -1,4 +1,5 @@ section`, then the lines.
+/// Empty where the texts are equal. A line that ends without a line feed is followed by `\ No newline at end of file`.
 ///
 /// ```
 /// use lab_core::repo::text_diff;

@@ -1,4 +1,4 @@
-//! Taking a kept commit back: HEAD goes to its parent, and nothing else of the user's is touched.
+//! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
 use super::commit::{file_mode, move_head_back, update_index};
 use super::{Project, Repo, blob_in, head_commit, short};
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use git2::{Commit, Oid};
 use std::path::Path;
 
-/// Why this commit can no more be taken back: something was built on it, or others may have it. In words.
+/// Why this commit cannot be taken back, in words: something was built on it, or it was pushed. `None` if it can be.
 pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let id = Oid::from_str(commit)?;
@@ -21,21 +21,22 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
     if git.find_commit(id)?.parent_count() > 1 {
         return Ok(Some("it became a merge".to_owned()));
     }
-    for (room, what) in [("refs/remotes/", "it was pushed to"), ("refs/heads/", "more was built on it in")] {
-        for reference in git.references_glob(&format!("{room}*"))?.flatten() {
+    for (prefix, what) in [("refs/remotes/", "it was pushed to"), ("refs/heads/", "more was built on it in")]
+    {
+        for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
             let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else { continue };
-            // A branch that is at the commit itself has built nothing; one on a server has it.
-            let has = (tip == id && room == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
+            // A local branch at the commit itself has built nothing on it. A remote branch there means that it was pushed.
+            let has = (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
             if has {
                 let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-                return Ok(Some(format!("{what} {}", name.strip_prefix(room).unwrap_or(&name))));
+                return Ok(Some(format!("{what} {}", name.strip_prefix(prefix).unwrap_or(&name))));
             }
         }
     }
     Ok(None)
 }
 
-/// Whether HEAD is this commit or came of it.
+/// Whether HEAD is this commit or a descendant of it.
 pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
     let git = &repo.git;
     let id = Oid::from_str(commit)?;
@@ -43,9 +44,9 @@ pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
     Ok(head.id() == id || git.graph_descendant_of(head.id(), id)?)
 }
 
-/// Moves HEAD from this commit to its parent; nothing where HEAD is elsewhere already. Files on disk stay as they are;
-/// the kernel's entry in the index, if it is the commit's, becomes the parent's, so that the kernel shows as changed.
-/// Returns what a person should know besides.
+/// Moves HEAD from this commit to its parent, unless HEAD is elsewhere already. Files on disk stay as they are. If the
+/// kernel's entry in the index is the commit's, it becomes the parent's, so that the kernel shows as changed. Returns a note
+/// for the user, if any.
 pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let commit = git.find_commit(Oid::from_str(commit)?)?;
@@ -54,7 +55,9 @@ pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<S
         move_head_back(git, parent.as_ref(), "lab: undo of a keep")
             .context("HEAD could not be moved back")?;
         if repo.anew()?.git.refname_to_id("HEAD").ok() != parent.as_ref().map(Commit::id) {
-            bail!("git reported no error, but HEAD was not moved: is the disk full?");
+            bail!(
+                "git reported no error, but HEAD did not move. Is the disk full? Make room on it, then try again"
+            );
         }
     }
     unstage(repo, project, &commit, parent.as_ref())

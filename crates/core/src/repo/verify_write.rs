@@ -1,5 +1,4 @@
-//! Whether what git is said to have written is there: on a full disk libgit2 has been seen to
-//! report a commit that it had not made.
+//! Verifies a write: on a full disk, libgit2 has reported a commit that it had not made.
 
 use super::{Repo, blob_in};
 use anyhow::{Context, Result, bail};

@@ -20,6 +20,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// The word in results.tsv.
     pub fn word(self) -> &'static str {
         match self {
             Status::Keep => "keep",
@@ -63,6 +64,7 @@ pub enum Correctness {
 }
 
 impl Correctness {
+    /// The word in results.tsv.
     pub fn word(self) -> &'static str {
         match self {
             Correctness::Pass => "pass",
@@ -70,6 +72,7 @@ impl Correctness {
         }
     }
 
+    /// Whether the result was correct.
     pub fn passed(self) -> bool {
         self == Correctness::Pass
     }
@@ -173,10 +176,12 @@ impl Experiment {
         Some(self.row.throughput_sps).filter(|_| counts)
     }
 
+    /// Whether the run was kept.
     pub fn is_kept(&self) -> bool {
         self.row.status == Status::Keep
     }
 
+    /// The name of this experiment.
     pub fn key(&self) -> Key {
         Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
     }

@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The number of a run: it counts from 1 within a repository, and no number is used twice.
+///
+/// ```
+/// use lab_core::run::RunId;
+/// assert_eq!(RunId(12).to_string(), "12");
+/// assert!(RunId(13) > RunId(12), "a newer run has the larger number");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub u64);
@@ -56,6 +62,11 @@ impl Reason {
 
 /// Hash of everything a verdict depends on: kernel.cu, its local includes, problem.toml,
 /// reference.cu, lab.toml, the compile options. Hex.
+///
+/// ```
+/// use lab_core::run::Fingerprint;
+/// assert_eq!(Fingerprint("0123456789abcdef".to_owned()).short(), "0123456");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(pub String);

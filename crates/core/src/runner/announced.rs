@@ -168,7 +168,7 @@ impl<'a> Announced<'a> {
         let mut command = spec.judge(project, &tree);
         match spec.write_incumbent(&self.repo, project, &incumbent) {
             Ok(_) => command = with_incumbent(command, project, &incumbent),
-            Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
+            Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
         process::start(command, Stdio::null())
     }
@@ -190,7 +190,7 @@ impl<'a> Announced<'a> {
             Ok(incumbent) => {
                 verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held))
             }
-            Err(error) => self.caveat(format!("not compared with the incumbent: {error:#}")),
+            Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
     }
 

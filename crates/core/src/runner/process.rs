@@ -274,7 +274,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends a process that is still there, because following it failed. [`Running::reap`] leaves nothing to do.
+    /// Ends a process that is still there, because following it failed. After `reap` there is nothing to do.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             self.signal(Signal::KILL);

@@ -14,6 +14,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a run is started with.
+///
+/// ```
+/// use lab_core::run::Reason;
+/// use lab_core::runner::spec::RunSpec;
+/// use lab_protocol::Target;
+///
+/// // `lab run --device cpu`: the files on disk, read when the run starts.
+/// let spec = RunSpec { device: Some(Target::Cpu), ..RunSpec::new(Reason::Command) };
+/// assert!(spec.inputs.is_none() && spec.tools.is_empty());
+/// assert_eq!(RunSpec::from(Reason::Rerun).reason, Reason::Rerun);
+/// ```
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     pub reason: Reason,

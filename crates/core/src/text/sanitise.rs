@@ -1,32 +1,38 @@
-//! Untrusted bytes of a log made fit for a screen, once, where they enter.
+//! Makes untrusted text safe for a screen, once, where the text enters.
 
 use unicode_width::UnicodeWidthChar;
 
-/// One line of run.log, clean: no control characters, no bidirectional marks, no tabs, and no
-/// longer than [`LENGTH_LIMIT`] characters.
+/// One clean line of run.log: without control characters, marks that reorder text, and tabs, and no longer than
+/// [`LENGTH_LIMIT`] characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     pub text: String,
-    /// It was a result line of the protocol.
+    /// Whether it is a result line of the protocol.
     pub result: bool,
 }
 
-/// Longest line shown, in characters; the rest is left out and `…` says so.
+/// Longest line shown, in characters. `…` stands for the rest.
 pub const LENGTH_LIMIT: usize = 2_000;
 
 const TAB: usize = 8;
 
-/// A line of a log as a terminal would show it: control sequences gone, tabs expanded, and of a
-/// progress bar that returns the carriage only what it showed last.
+/// A line of a log as a terminal would show it: without control sequences, with tabs expanded to 8 columns, and after a
+/// carriage return only what was printed last, as of a progress bar.
+///
+/// ```
+/// use lab_core::text::sanitise::line;
+/// assert_eq!(line(b"\x1b[31merror:\x1b[0m no"), "error: no");
+/// assert_eq!(line(b"10%\r 50%\r100%"), "100%");
+/// ```
 pub fn line(bytes: &[u8]) -> String {
     line_within(bytes, LENGTH_LIMIT)
 }
 
-/// [`line`] with another limit: a series of the protocol is longer than what a screen shows.
+/// [`line()`] with another limit, in characters: a series of the protocol is longer than what a screen shows.
 pub fn line_within(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    // Most text is plain, and there is much of it.
+    // A short cut: most text is plain ASCII, and there is much of it.
     if let Ok(plain) = std::str::from_utf8(bytes)
         && bytes.len() <= limit
         && bytes.iter().all(|b| matches!(b, b' '..=b'~'))
@@ -35,7 +41,7 @@ pub fn line_within(bytes: &[u8], limit: usize) -> String {
     }
     let mut shown = Shown { limit, ..Shown::default() };
     vte::Parser::new().advance(&mut shown, bytes);
-    // Returned at the end of the line: the part before is still what is to be seen.
+    // After a carriage return at the end of the line, the text before it is still shown.
     if shown.text.is_empty() {
         shown.text = shown.returned;
     }
@@ -45,9 +51,20 @@ pub fn line_within(bytes: &[u8], limit: usize) -> String {
     shown.text
 }
 
-/// Any text that somebody else wrote (a commit message, a name) in one clean line.
+/// Text that somebody else wrote (a commit message, a name) in one clean line; a line break becomes a blank.
 pub fn text(text: &str) -> String {
     line(text.replace(['\n', '\r'], " ").trim().as_bytes())
+}
+
+/// Text as one clean line with single blanks between its words: a commit's subject, a description in the ledger.
+///
+/// ```
+/// use lab_core::text::sanitise::words;
+/// assert_eq!(words("  wider\ttiles,\n again "), "wider tiles, again");
+/// ```
+pub fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    self::text(&words.join(" "))
 }
 
 #[derive(Default)]
@@ -88,10 +105,10 @@ impl vte::Perform for Shown {
     }
 }
 
-/// Control characters, marks that reorder a line and marks of no width are not: they could make a
-/// line look like another. A combining accent is drawn with the letter before it and stays.
+/// Whether a character may be shown. Control characters, marks that reorder a line and marks without width are not: they
+/// could make a line look like another one. A combining accent, which is drawn with the letter before it, is.
 pub fn visible(c: char) -> bool {
-    // Most text is plain, and there is much of it.
+    // A short cut for plain ASCII.
     if matches!(c, ' '..='~') {
         return true;
     }

@@ -1,8 +1,8 @@
 //! Suggestions for mistyped words: "did you mean …?".
 
-/// The known word nearest to `unknown`, if it is near enough for a typing error: at most a third of its letters differ, and at
-/// least one may. Letters that are inserted, left out, replaced or swapped with a neighbour each count as one. Case counts.
-/// A word that begins with `unknown`, if that has at least three letters, is near too.
+/// The known word nearest to `unknown`, if it is near enough for a typing error: at most a third of its letters differ,
+/// and at least one may. Letters that are inserted, left out, replaced or swapped with a neighbour each count as one.
+/// Case counts. A word that begins with `unknown`, if that has at least three letters, is near too.
 ///
 /// ```
 /// use lab_core::text::suggest::nearest;
@@ -23,7 +23,8 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-/// The part of an error message that suggests the [`nearest`] word: ` (did you mean keep?)`. Empty where no word is near.
+/// The part of an error message that suggests the [`nearest`] word: ` (did you mean keep?)`. Empty where no word is
+/// near.
 ///
 /// ```
 /// use lab_core::text::suggest::did_you_mean;

@@ -27,7 +27,7 @@ use std::thread::JoinHandle;
 use worker::Worker;
 
 /// What the watcher's thread is told.
-enum Message {
+enum Command {
     /// Something happened in a watched folder. These files were closed after writing, or got their names.
     FolderChanged(Vec<PathBuf>),
     /// The lab is about to put a kernel on disk.
@@ -43,7 +43,7 @@ type Write = Box<dyn FnOnce() -> (Written, Box<dyn FnOnce()>) + Send>;
 
 /// A thread that watches. Dropping it ends the thread.
 pub struct Watcher {
-    messages: Sender<Message>,
+    commands: Sender<Command>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,14 +60,14 @@ impl Watcher {
             let (outcome, written) = write();
             (written, Box::new(move || drop(done.send(outcome))))
         });
-        self.messages.send(Message::Write(write)).ok()?;
+        self.commands.send(Command::Write(write)).ok()?;
         result.recv().ok()
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let _ = self.messages.send(Message::Quit);
+        let _ = self.commands.send(Command::Quit);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -76,10 +76,10 @@ impl Drop for Watcher {
 
 /// Starts to watch. Only changes from now on are events. The error is of a thread that cannot start.
 pub fn start(project: Arc<Project>, sink: WatchSink) -> std::io::Result<Watcher> {
-    let (messages, inbox) = channel();
-    let to_worker = messages.clone();
-    let folders = Folders::listen(move |closed| drop(to_worker.send(Message::FolderChanged(closed))));
+    let (commands, inbox) = channel();
+    let to_worker = commands.clone();
+    let folders = Folders::listen(move |closed| drop(to_worker.send(Command::FolderChanged(closed))));
     let mut worker = Worker::new(project, sink, folders);
     let thread = std::thread::Builder::new().name("watch".into()).spawn(move || worker.run(&inbox))?;
-    Ok(Watcher { messages, thread: Some(thread) })
+    Ok(Watcher { commands, thread: Some(thread) })
 }

@@ -1,6 +1,6 @@
 //! The watcher's thread.
 
-use super::Message;
+use super::Command;
 use super::debounce::Debounce;
 use super::event::{WatchEvent, WatchSink};
 use super::folders::Folders;
@@ -67,25 +67,25 @@ impl Worker {
     }
 
     /// Works until it is told to quit or nobody can send any more.
-    pub(super) fn run(&mut self, inbox: &Receiver<Message>) {
+    pub(super) fn run(&mut self, inbox: &Receiver<Command>) {
         let mut next_look = Instant::now() + LOOK_EVERY;
         loop {
             let until = self.debounce.due().map_or(next_look, |due| due.min(next_look));
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Message::FolderChanged(closed)) => {
+                Ok(Command::FolderChanged(closed)) => {
                     self.look_at_files();
                     if closed.iter().any(|path| self.paths.contains(path)) {
                         self.debounce.closed();
                     }
                 }
-                Ok(Message::Write(write)) => {
+                Ok(Command::Write(write)) => {
                     let (written, send_result) = write();
                     if let Some(kernel) = written {
                         self.learn_own_kernel(&kernel);
                     }
                     send_result();
                 }
-                Ok(Message::Quit) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Command::Quit) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = Instant::now();

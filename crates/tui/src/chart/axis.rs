@@ -60,8 +60,9 @@ pub struct Tick {
 const LARGEST: f64 = 1e300;
 
 impl Axis {
-    /// The axis that spans `values`, with a margin at either end. Values that are not finite are ignored, on a logarithmic scale also
-    /// those that are not above 0. A single value is in the middle. Without values the axis has no ticks.
+    /// The axis that spans `values`, with a margin at either end. Values that are not finite are ignored, on a
+    /// logarithmic scale also those that are not above 0. A single value is in the middle. Without values the axis has
+    /// no ticks.
     pub fn over(values: impl IntoIterator<Item = f64>, scale: Scale) -> Self {
         let counts = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
         let ends = values.into_iter().filter(counts).fold(None, |ends: Option<(f64, f64)>, v| {
@@ -87,7 +88,7 @@ impl Axis {
         let least = if scale == Scale::Log { 1.0 / LARGEST } else { -LARGEST };
         let low = if low.is_nan() { 0.0 } else { low }.clamp(least, LARGEST / 10.0);
         let high = if high.is_nan() { 1.0 } else { high }.min(LARGEST);
-        // AxisId a narrower axis two ticks would have the same text.
+        // On a narrower axis two ticks would have the same text.
         let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
         let high = high.max(low + narrowest);
         let from = scale.scaled(low);
@@ -133,10 +134,10 @@ impl Axis {
         }
     }
 
-    /// At most `most` round numbers within the range, rising. AxisId a linear scale their distance is 1, 2 or 5 times a power of ten (P.
-    /// Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay where they are). AxisId a logarithmic
-    /// scale the numbers themselves are 1, 2 or 5 times a power of ten; where only one of them is in the range, the ticks are those
-    /// of the linear scale.
+    /// At most `most` round numbers within the range, rising. On a linear scale their distance is 1, 2 or 5 times a
+    /// power of ten (P. Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay
+    /// where they are). On a logarithmic scale the numbers themselves are 1, 2 or 5 times a power of ten; where
+    /// only one of them is in the range, the ticks are those of the linear scale.
     pub fn ticks(&self, most: usize) -> Vec<Tick> {
         match self.scale {
             _ if self.is_blank => Vec::new(),
@@ -169,7 +170,8 @@ impl Axis {
         values.iter().map(|value| self.tick(*value, largest, step)).collect()
     }
 
-    /// Ticks at 1, 2 and 5 of each decade; if those are too many, at each decade, at every second decade, every fifth, tenth …
+    /// Ticks at 1, 2 and 5 of each decade; if those are too many, at each decade, at every second decade, every fifth,
+    /// tenth …
     fn decades(&self, most: usize) -> Vec<Tick> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let powers = |stride: i32, factors: &'static [f64]| -> Vec<f64> {
@@ -183,8 +185,8 @@ impl Axis {
         values.iter().map(|value| self.tick(*value, *value, *value)).collect()
     }
 
-    /// A tick with its text. `largest`, the largest tick, chooses the prefix; `step`, the distance of the ticks, the digits. So all
-    /// ticks of an axis have the same form.
+    /// A tick with its text. `largest`, the largest tick, chooses the prefix; `step`, the distance of the ticks, the
+    /// digits. So all ticks of an axis have the same form.
     fn tick(&self, value: f64, largest: f64, step: f64) -> Tick {
         let number = label(value, largest, step);
         let label = if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) };

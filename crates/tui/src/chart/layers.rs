@@ -80,8 +80,8 @@ pub fn reference_lines(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &
     }
 }
 
-/// Draws the name of each reference line in its row, at the right end or at the left, where the cells are free. The name of a line out
-/// of range is at that edge, after an arrow.
+/// Draws the name of each reference line in its row, at the right end or at the left, where the cells are free. The
+/// name of a line out of range is at that edge, after an arrow.
 pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
     for level in reference_lines {
         let arrow =
@@ -168,9 +168,15 @@ pub fn series(plot: &Plot, series: &Series, buffer: &mut Buffer) {
             }
         }
         SeriesShape::Spans(spans) => {
-            spans.iter().for_each(|span| error_bar(plot, *span, series.style, buffer))
+            for span in spans {
+                error_bar(plot, *span, series.style, buffer);
+            }
         }
-        SeriesShape::Bars(bars) => bars.iter().for_each(|one| bar(plot, *one, series.style, buffer)),
+        SeriesShape::Bars(bars) => {
+            for edges in bars {
+                bar(plot, *edges, series.style, buffer);
+            }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Charts: two axes, series of points, reference lines with names, and a cursor, drawn into the cells of a buffer. A chart does not
-//! know what its numbers measure.
+//! Charts: two axes, series of points, reference lines with names, and a cursor, drawn into the cells of a buffer. A
+//! chart does not know what its numbers measure.
 //!
 //! ```text
 //!       ● kept 4  ○ discarded 3  ✗ crash 1          the legend
@@ -10,8 +10,8 @@
 //!      └───────────────✗──────────┊─────          the base line, with the points that have no value
 //!        1            4            8  experiment
 //! ```
-//! ratatui's canvas draws the dots. Its `Chart` widget is not used: it puts labels at even distances instead of at round numbers, and
-//! it has no reference lines, no cursor, no marks and no form without braille and colours.
+//! ratatui's canvas draws the dots. Its `Chart` widget is not used: it puts labels at even distances instead of at
+//! round numbers, and it has no reference lines, no cursor, no marks and no form without braille and colours.
 
 mod axis;
 mod layers;
@@ -28,14 +28,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left out and interrupts a line.
+/// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left out and interrupts a
+/// line.
 #[derive(Clone, Copy, Debug)]
 pub enum SeriesShape<'a> {
     Line(&'a [(f64, f64)]),
     /// A line that stays at a value until the next point.
     Step(&'a [(f64, f64)]),
-    /// A mark at each point: the symbol, the symbol in ASCII, the points. A point at `f64::NEG_INFINITY` is on the base line. A
-    /// point above or below the range is an arrow at the edge.
+    /// A mark at each point: the symbol, the symbol in ASCII, the points. A point at `f64::NEG_INFINITY` is on the base
+    /// line. A point above or below the range is an arrow at the edge.
     Marks(&'static str, &'static str, &'a [(f64, f64)]),
     /// Intervals: x, the low end, the high end.
     Spans(&'a [(f64, f64, f64)]),
@@ -110,8 +111,8 @@ const ROWS_WITH_LEGEND: u16 = 9;
 const ROWS_WITH_X: u16 = 7;
 
 impl Chart<'_> {
-    /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and returns `None` where `area` is too small
-    /// for an axis and a plot.
+    /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and returns `None` where
+    /// `area` is too small for an axis and a plot.
     pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) -> Option<Rect> {
         let legend =
             u16::from(area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()));

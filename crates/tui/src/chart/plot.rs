@@ -93,8 +93,8 @@ impl Plot {
         (x.clamp(-1.0, across + 1.0), y.clamp(0.0, up))
     }
 
-    /// Draws lines with the style. The canvas supports colours only, not bold, faint or reversed. So it draws into a separate buffer,
-    /// whose dots are then merged into the cells.
+    /// Draws lines with the style. The canvas supports colours only, not bold, faint or reversed. So it draws into a
+    /// separate buffer, whose dots are then merged into the cells.
     fn paint(&self, lines: &[Line], marker: Marker, style: Style, buffer: &mut Buffer) {
         if lines.is_empty() {
             return;
@@ -122,8 +122,8 @@ impl Plot {
     }
 }
 
-/// The index of the nearest dot from 0 to `last`. `None` out of range. A chart calls this for very many points, so it does not call
-/// `round`.
+/// The index of the nearest dot from 0 to `last`. `None` out of range. A chart calls this for very many points, so it
+/// does not call `round`.
 fn nearest(dot: f64, last: f64) -> Option<u16> {
     (dot > -0.5 && dot < last + 0.5).then_some((dot + 0.5) as u16)
 }

@@ -11,9 +11,10 @@ pub enum SymbolSet {
 }
 
 impl SymbolSet {
-    /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of these decides: `LAB_ASCII` (0 asks
-    /// for braille), the setting, the locale. The locale is the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty (POSIX, XBD
-    /// 8.2). Without a locale the symbols are braille: containers set no locale, and their terminals show braille.
+    /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of these decides:
+    /// `LAB_ASCII` (0 asks for braille), the setting, the locale. The locale is the first of `LC_ALL`, `LC_CTYPE` and
+    /// `LANG` that is not empty (POSIX, XBD 8.2). Without a locale the symbols are braille: containers set no locale,
+    /// and their terminals show braille.
     pub fn choose(ascii: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
         let var = |name: &str| env(name).filter(|value| !value.is_empty());
         let is_ascii = match (var("LAB_ASCII"), ascii) {

@@ -1,9 +1,9 @@
-//! How a diff looks. A row is a cursor's mark, line numbers, a sign, and the text; `+` and `-` say what colours say.
+//! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+` and `-` tell what
+//! the colours tell.
 
 use super::{Diff, DiffLine, DiffRow, DiffView, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
-use crate::search_highlight as found;
-use crate::search_highlight::find_all;
+use crate::search_highlight::{find_all, mark};
 use crate::text::{fit, pad_left, printable};
 use crate::theme::{DiffRole, Theme};
 use ratatui::Frame;
@@ -11,44 +11,52 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// Below so many columns a row has one number only.
+/// In an area with fewer columns a row has one line number instead of two.
 const NARROW: usize = 70;
 
-/// How the source of a line is coloured: its side, its number from 1, its looks by byte. [`no_line_styles`] where it is not.
+/// Returns the styles of a line's source: of its side and its number, from 1. [`no_line_styles`] for source that is not
+/// highlighted.
 pub type LineStyles<'a> = dyn Fn(Side, u32) -> Vec<StyledRange> + 'a;
 
-/// Source without colours.
+/// The [`LineStyles`] of source that is not highlighted.
 pub fn no_line_styles(_: Side, _: u32) -> Vec<StyledRange> {
     Vec::new()
 }
 
-/// What rows are drawn with.
+/// Draws rows of a diff.
 pub struct RowPainter<'a> {
     pub theme: &'a Theme,
-    pub ink: &'a LineStyles<'a>,
-    /// What a search looks for; it stands out.
+    pub line_styles: &'a LineStyles<'a>,
+    /// The text of the search, whose matches are highlighted.
     pub search: &'a str,
-    /// Columns of a row.
+    /// The width of a row, in columns.
     pub columns: usize,
-    /// First column of the source that is shown.
+    /// The first column of the source that is visible.
     pub left: usize,
-    /// Columns of a line's number: [`Diff::digits`].
+    /// The width of a line number, in columns: [`Diff::digits`].
     pub digits: usize,
 }
 
 /// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
-pub fn draw(frame: &mut Frame, area: Rect, view: &DiffView, first: usize, focused: bool, brush: &RowPainter) {
+pub fn draw(
+    frame: &mut Frame,
+    area: Rect,
+    view: &DiffView,
+    first: usize,
+    focused: bool,
+    painter: &RowPainter,
+) {
     for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
         let here = focused && row == view.cursor();
-        let line = brush.row(view.diff(), view.rows()[row], here);
+        let line = painter.row(view.diff(), view.rows()[row], here);
         frame.render_widget(line, Rect { y, height: 1, ..area });
     }
 }
 
 impl RowPainter<'_> {
-    /// One row; `here` is the cursor's.
+    /// One row of a diff. `here` is true of the cursor's row.
     pub fn row(&self, diff: &Diff, row: DiffRow, here: bool) -> Line<'static> {
-        let mark = self.mark(here);
+        let cursor = if here { Span::styled("▸", self.theme.key()) } else { Span::raw(" ") };
         let spans = match row {
             DiffRow::File { file } => self.file(diff, file),
             DiffRow::Note { file, note } => {
@@ -65,17 +73,14 @@ impl RowPainter<'_> {
                 self.split(on(old), on(new), here)
             }
         };
-        let mut all = vec![mark];
+        let mut all = vec![cursor];
         all.extend(spans);
         let line = Line::from(all);
-        // In a line of source it does already, where the number before it is none of it.
-        if row.is_source() { line } else { found::mark(line, self.search, self.theme) }
+        // In a row of source only the source is searched, not the line numbers; `text` highlights its matches.
+        if row.is_source() { line } else { mark(line, self.search, self.theme) }
     }
 
-    fn mark(&self, here: bool) -> Span<'static> {
-        if here { Span::styled("▸", self.theme.key()) } else { Span::raw(" ") }
-    }
-
+    /// `text` in the columns that are left after `used`.
     fn fit(&self, text: &str, used: usize) -> String {
         fit(&printable(text), self.columns.saturating_sub(used)).into_owned()
     }
@@ -102,10 +107,8 @@ impl RowPainter<'_> {
 
     fn unified(&self, line: &DiffLine, here: bool) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
-        let numbers = match self.columns < NARROW {
-            true => vec![line.new.or(line.old)],
-            false => vec![line.old, line.new],
-        };
+        let numbers =
+            if self.columns < NARROW { vec![line.new.or(line.old)] } else { vec![line.old, line.new] };
         let used = 1 + numbers.len() * (self.digits + 1);
         for number in numbers {
             spans.push(self.number(number, here));
@@ -116,19 +119,19 @@ impl RowPainter<'_> {
     }
 
     fn split(&self, old: Option<&DiffLine>, new: Option<&DiffLine>, here: bool) -> Vec<Span<'static>> {
-        // A mark at the left and a rule in the middle.
+        // One column is the cursor's mark at the left, one the rule in the middle.
         let half = self.columns.saturating_sub(2) / 2;
         let mut spans = Vec::new();
         for (line, side) in [(old, Side::Old), (new, Side::New)] {
             let number = line.and_then(|line| if side == Side::Old { line.old } else { line.new });
             spans.push(self.number(number, here && side == Side::New));
-            let room = half.saturating_sub(self.digits + 1);
-            let text = line.map_or_else(Vec::new, |line| self.text(line, side, room));
+            let columns = half.saturating_sub(self.digits + 1);
+            let text = line.map_or_else(Vec::new, |line| self.text(line, side, columns));
             let used = spans_width(&text);
             spans.extend(text);
             if side == Side::Old {
                 let filling = line.map_or(Style::new(), |line| self.theme.diff_background(role(line.kind)));
-                spans.push(Span::styled(" ".repeat(room.saturating_sub(used)), filling));
+                spans.push(Span::styled(" ".repeat(columns.saturating_sub(used)), filling));
                 spans.push(Span::styled("│", self.theme.quiet()));
             }
         }
@@ -140,35 +143,43 @@ impl RowPainter<'_> {
         Span::styled(format!("{} ", pad_left(&text, self.digits)), self.theme.gutter(here))
     }
 
-    /// The sign and the source.
-    fn text(&self, line: &DiffLine, side: Side, room: usize) -> Vec<Span<'static>> {
+    /// The sign and the source of a line, in at most so many columns.
+    fn text(&self, line: &DiffLine, side: Side, columns: usize) -> Vec<Span<'static>> {
         let number = if side == Side::Old { line.old } else { line.new };
-        let ink = number.map_or_else(Vec::new, |number| (self.ink)(side, number));
+        let styles = number.map_or_else(Vec::new, |number| (self.line_styles)(side, number));
         let sign_style = self.theme.diff(role(line.kind));
-        let ground = self.theme.diff_background(role(line.kind));
-        // Source that is coloured keeps its colours; the ground behind it tells what became of the line.
-        let (base, part) = match ink.is_empty() {
-            true => (sign_style.patch(ground), self.theme.diff(part(line.kind))),
-            false => (self.theme.text().patch(ground), self.theme.diff_background(part(line.kind))),
+        let background = self.theme.diff_background(role(line.kind));
+        // Highlighted source keeps its colours; then the background tells added from removed lines.
+        let (base, part) = if styles.is_empty() {
+            (sign_style.patch(background), self.theme.diff(part(line.kind)))
+        } else {
+            (self.theme.text().patch(background), self.theme.diff_background(part(line.kind)))
         };
-        let parts: Vec<StyledRange> = line.parts.iter().map(|range| (range.clone(), part)).collect();
-        let found = find_all(&line.text, self.search);
-        let found: Vec<StyledRange> =
-            found.into_iter().map(|range| (range, self.theme.search_match())).collect();
-        // A carriage return is of interest where the lines differ.
+        let parts: Vec<StyledRange> = line.changed_parts.iter().map(|range| (range.clone(), part)).collect();
+        let matches = find_all(&line.text, self.search);
+        let matches: Vec<StyledRange> =
+            matches.into_iter().map(|range| (range, self.theme.search_match())).collect();
+        // A carriage return is shown where the lines differ.
         let text = match line.kind {
             LineKind::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
             _ => &line.text,
         };
         let mut spans = vec![Span::styled(format!("{} ", line.kind.mark()), sign_style)];
-        spans.extend(layout_line(text, base, &[&ink, &parts, &found], self.left, room.saturating_sub(2)));
-        if line.unended && line.kind != LineKind::Same && spans_width(&spans) + 21 <= room {
+        spans.extend(layout_line(
+            text,
+            base,
+            &[&styles, &parts, &matches],
+            self.left,
+            columns.saturating_sub(2),
+        ));
+        if line.lacks_newline && line.kind != LineKind::Same && spans_width(&spans) + 21 <= columns {
             spans.push(Span::styled("  (no line end)", self.theme.quiet()));
         }
         spans
     }
 }
 
+/// The role of a line.
 fn role(kind: LineKind) -> DiffRole {
     match kind {
         LineKind::Same => DiffRole::Same,
@@ -177,7 +188,7 @@ fn role(kind: LineKind) -> DiffRole {
     }
 }
 
-/// What differs within a line.
+/// The role of the changed part of a line.
 fn part(kind: LineKind) -> DiffRole {
     match kind {
         LineKind::Same => DiffRole::Same,

@@ -1,9 +1,9 @@
 //! A diff as data and its rows on the screen, for every pane that shows one.
 //!
-//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed, in `lab_core::repo`: it computes
-//! the diff of a commit with its renames and limits, and the diff of two texts by the same rules, so that all panes agree. imara-diff
-//! compares the words of changed lines ([`words`]), which libgit2 cannot do. The rows are unified (one line under the other) or
-//! split (old and new side by side).
+//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed, in `lab_core::repo`:
+//! it computes the diff of a commit with its renames and limits, and the diff of two texts by the same rules, so that
+//! all panes agree. imara-diff compares the words of changed lines (words.rs), which libgit2 cannot do. The rows are
+//! unified (one line under the other) or split (old and new side by side).
 
 mod draw;
 mod moved;
@@ -22,7 +22,7 @@ pub use view::{DiffFit, DiffView, JumpTarget};
 
 use std::ops::Range;
 
-/// What a line is to the two sides.
+/// Whether a line is in both texts, in the old one only or in the new one only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
     Same,
@@ -31,6 +31,7 @@ pub enum LineKind {
 }
 
 impl LineKind {
+    /// Its sign in a unified diff: a blank, `-` or `+`.
     pub fn mark(self) -> &'static str {
         match self {
             LineKind::Same => " ",
@@ -40,35 +41,38 @@ impl LineKind {
     }
 }
 
+/// One of the two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Old,
     New,
 }
 
-/// How much of what did not change is shown around a change.
+/// How many unchanged lines are shown around a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContextLines {
-    /// As git has it.
+    /// 3 lines, as in git.
     #[default]
     Near,
+    /// 10 lines.
     Far,
-    /// All of the file.
+    /// All lines of the file.
     Whole,
 }
 
 impl ContextLines {
-    /// Lines before and behind each change.
+    /// The number of lines before and after each change.
     pub fn lines(self) -> u32 {
         match self {
             ContextLines::Near => 3,
             ContextLines::Far => 10,
-            // More than a file has that is compared line by line.
+            // More lines than a file has that is compared line by line.
             ContextLines::Whole => 1 << 24,
         }
     }
 
-    /// The next wider one, and from the widest the narrowest.
+    /// The next larger value; after the largest the smallest.
+    #[must_use]
     pub fn next(self) -> Self {
         match self {
             ContextLines::Near => ContextLines::Far,
@@ -77,6 +81,7 @@ impl ContextLines {
         }
     }
 
+    /// Its name on the screen.
     pub fn words(self) -> &'static str {
         match self {
             ContextLines::Near => "3 lines around",
@@ -85,52 +90,54 @@ impl ContextLines {
         }
     }
 
-    /// What a title says of it: nothing of the usual.
+    /// Its name for a title. Empty for the default.
     pub fn note(self) -> &'static str {
         if self == ContextLines::default() { "" } else { self.words() }
     }
 }
 
-/// One line of a hunk. Its text is as it was found: whoever draws it makes it fit for a screen ([`crate::line_layout`]).
+/// One line of a hunk. Its text is not filtered; [`crate::line_layout`] makes it safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
     pub kind: LineKind,
-    /// Without its line feed.
+    /// The text without its line feed.
     pub text: String,
-    /// Its number in the old text, from 1; `None` of an added line.
+    /// Its number in the old text, from 1. `None` of an added line.
     pub old: Option<u32>,
-    /// Its number in the new text.
+    /// Its number in the new text, from 1. `None` of a removed line.
     pub new: Option<u32>,
-    /// The last line of a text that does not end in a line feed.
-    pub unended: bool,
-    /// Of a changed line: the bytes that its counterpart does not have. Empty where there is no counterpart, or
-    /// nearly everything differs.
-    pub parts: Vec<Range<usize>>,
-    /// Of a changed line: the line of the same hunk that it replaced, or that replaced it.
-    pub beside: Option<usize>,
+    /// It is the last line of a text and has no line feed.
+    pub lacks_newline: bool,
+    /// Of a line with a counterpart: the byte ranges that the counterpart does not have. Empty where nearly everything
+    /// differs.
+    pub changed_parts: Vec<Range<usize>>,
+    /// The index in the hunk of the line that this one replaced, or that replaced this one.
+    pub counterpart: Option<usize>,
 }
 
-/// Changes that lie close together, with the unchanged lines around them.
+/// Changes that are close together, with the unchanged lines around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// Number of the first line in each text, from 1; the line before where the side has none, as in unified diffs.
+    /// The number of its first line in the old text, from 1. Without a line of the old text: the number of the line
+    /// before.
     pub old: u32,
+    /// The same in the new text.
     pub new: u32,
-    /// Where in the source it is: the nearest line above that begins at the left, mostly a function's head.
+    /// The nearest line above that begins with a letter, mostly the head of a function.
     pub section: String,
-    /// Removed lines come before the added ones that replace them.
+    /// Its lines. Removed lines come before the added lines that replace them.
     pub lines: Vec<DiffLine>,
 }
 
 impl Hunk {
-    /// Lines of it that the old and the new text have.
+    /// The number of its lines in the old text and in the new text.
     pub fn counts(&self) -> (usize, usize) {
         let of = |kind: LineKind| self.lines.iter().filter(|line| line.kind == kind).count();
         let same = of(LineKind::Same);
         (same + of(LineKind::Removed), same + of(LineKind::Added))
     }
 
-    /// `@@ -31,7 +31,9 @@`
+    /// Its head without the section: `@@ -31,7 +31,9 @@`.
     pub fn range(&self) -> String {
         let (old, new) = self.counts();
         format!("@@ -{},{old} +{},{new} @@", self.old, self.new)
@@ -140,60 +147,76 @@ impl Hunk {
 /// What changed in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
-    /// Its names before and after, where the diff says them; `None` also where there was, or is, none.
+    /// Its old name. `None` where the diff names none, and of a new file.
     pub old: Option<String>,
+    /// Its new name. `None` where the diff names none, and of a deleted file.
     pub new: Option<String>,
-    /// What else is said of it: modes, renames, that it is no text.
+    /// Other lines of the diff about it: modes, renames, that it is binary.
     pub notes: Vec<String>,
     pub hunks: Vec<Hunk>,
 }
 
 impl FileDiff {
-    /// What to call it: where it is, else where it was.
+    /// Its new name, else its old name.
     pub fn name(&self) -> Option<&str> {
         self.new.as_deref().or(self.old.as_deref())
     }
 }
 
+/// A parsed diff.
+///
+/// ```
+/// use lab_tui::diff::{Diff, DiffLayout, LineKind};
+///
+/// let diff = Diff::parse("@@ -1,2 +1,2 @@ void f()\n x = 0;\n-y = load(1);\n+y = load(2);\n");
+/// assert_eq!(diff.tally(), "+1 −1");
+/// let lines = &diff.files[0].hunks[0].lines;
+/// assert_eq!((lines[1].kind, lines[1].old, lines[1].counterpart), (LineKind::Removed, Some(2), Some(2)));
+/// assert_eq!(&lines[1].text[lines[1].changed_parts[0].clone()], "1");
+/// assert_eq!(diff.rows(DiffLayout::Unified).len(), 4, "the hunk's head and three lines");
+/// assert_eq!(diff.rows(DiffLayout::Split).len(), 3, "the changed lines share a row");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     pub files: Vec<FileDiff>,
 }
 
 impl Diff {
-    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk become notes. Any text is accepted:
-    /// the counts of a hunk may be wrong and lines may be missing.
+    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk become notes. Any text
+    /// is accepted: the counts of a hunk may be wrong and lines may be missing.
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }
 
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The diff as rows of a screen.
-    pub fn rows(&self, form: DiffLayout) -> Vec<DiffRow> {
-        rows::rows(self, form)
+    /// The rows of the screen that show the diff.
+    pub fn rows(&self, layout: DiffLayout) -> Vec<DiffRow> {
+        rows::rows(self, layout)
     }
 
+    /// The hunks of all files.
     pub fn hunks(&self) -> impl Iterator<Item = &Hunk> {
         self.files.iter().flat_map(|file| &file.hunks)
     }
 
-    /// How many lines were added and removed.
+    /// The number of added and of removed lines.
     pub fn counts(&self) -> (usize, usize) {
         let lines = || self.hunks().flat_map(|hunk| &hunk.lines);
         let of = |kind: LineKind| lines().filter(|line| line.kind == kind).count();
         (of(LineKind::Added), of(LineKind::Removed))
     }
 
-    /// `+12 −3`
+    /// The number of added and of removed lines as text: `+12 −3`.
     pub fn tally(&self) -> String {
         let (added, removed) = self.counts();
         format!("+{added} −{removed}")
     }
 
-    /// Columns that its line numbers take.
+    /// The width of its line numbers, in columns; at least 3.
     pub fn digits(&self) -> usize {
         let last = |hunk: &Hunk| hunk.old.max(hunk.new) as usize + hunk.lines.len();
         let most = self.hunks().map(last).max().unwrap_or(0);

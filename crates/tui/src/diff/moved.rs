@@ -40,8 +40,8 @@ fn hunk_moved(hunk: &super::Hunk, line: u32) -> Option<LineLocation> {
         return found.new.map(LineLocation::Kept);
     }
     // The line that replaced it; else the next line of the new text; else the previous one.
-    let beside = found.beside.and_then(|at| hunk.lines[at].new);
+    let counterpart = found.counterpart.and_then(|at| hunk.lines[at].new);
     let below = || hunk.lines[at..].iter().find_map(|l| l.new);
     let above = || hunk.lines[..at].iter().rev().find_map(|l| l.new);
-    beside.or_else(below).or_else(above).map(LineLocation::Gone)
+    counterpart.or_else(below).or_else(above).map(LineLocation::Gone)
 }

@@ -39,7 +39,7 @@ fn add_line(file: &mut FileDiff, open: &mut Remaining, text: &str) -> bool {
     if text.starts_with('\\') {
         // `\ No newline at end of file`
         if let Some(last) = hunk.lines.last_mut() {
-            last.unended = true;
+            last.lacks_newline = true;
         }
         return true;
     }
@@ -64,9 +64,9 @@ fn add_line(file: &mut FileDiff, open: &mut Remaining, text: &str) -> bool {
         text: rest.to_owned(),
         old: (kind != LineKind::Added).then(|| step(&mut open.old)),
         new: (kind != LineKind::Removed).then(|| step(&mut open.new)),
-        unended: false,
-        parts: Vec::new(),
-        beside: None,
+        lacks_newline: false,
+        changed_parts: Vec::new(),
+        counterpart: None,
     });
     true
 }

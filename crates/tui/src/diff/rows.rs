@@ -55,7 +55,8 @@ impl DiffRow {
     }
 }
 
-pub(super) fn rows(diff: &Diff, form: DiffLayout) -> Vec<DiffRow> {
+/// The rows of a diff.
+pub(super) fn rows(diff: &Diff, layout: DiffLayout) -> Vec<DiffRow> {
     let mut out = Vec::new();
     for (file, content) in diff.files.iter().enumerate() {
         if content.name().is_some() {
@@ -64,7 +65,7 @@ pub(super) fn rows(diff: &Diff, form: DiffLayout) -> Vec<DiffRow> {
         out.extend((0..content.notes.len()).map(|note| DiffRow::Note { file, note }));
         for (hunk, lines) in content.hunks.iter().enumerate() {
             out.push(DiffRow::Hunk { file, hunk });
-            match form {
+            match layout {
                 DiffLayout::Unified => {
                     out.extend((0..lines.lines.len()).map(|line| DiffRow::Line { file, hunk, line }));
                 }
@@ -104,8 +105,10 @@ fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
                 out.push((left, right));
             }
         };
-        let taken =
-            lines[at..removed_end].iter().zip(at..).filter_map(|(line, left)| Some((left, line.beside?)));
+        let taken = lines[at..removed_end]
+            .iter()
+            .zip(at..)
+            .filter_map(|(line, left)| Some((left, line.counterpart?)));
         for (left, right) in taken {
             fill(&mut out, &mut old, &mut new, (left, right));
             out.push((Some(left), Some(right)));

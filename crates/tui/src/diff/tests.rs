@@ -25,7 +25,7 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
             at += 1;
         }
         for line in &hunk.lines {
-            let whole = format!("{}{}", line.text, if line.unended { "" } else { "\n" });
+            let whole = format!("{}{}", line.text, if line.lacks_newline { "" } else { "\n" });
             if line.kind != LineKind::Added {
                 if (lines.next()?, line.old) != (&whole, Some(at)) {
                     return None;
@@ -46,7 +46,7 @@ fn picture(diff: &Diff) -> String {
     let mut out = String::new();
     for line in diff.hunks().flat_map(|hunk| &hunk.lines) {
         let mut text = line.text.clone();
-        for part in line.parts.iter().rev() {
+        for part in line.changed_parts.iter().rev() {
             text.insert(part.end, ']');
             text.insert(part.start, '[');
         }
@@ -100,7 +100,7 @@ fn a_changed_line_is_beside_its_counterpart_and_a_new_line_beside_nothing() {
 #[test]
 fn lines_that_have_nothing_in_common_are_marked_as_a_whole() {
     let diff = diff_of("return a;\n", "__syncthreads();\n");
-    assert!(diff.hunks().flat_map(|hunk| &hunk.lines).all(|line| line.parts.is_empty()));
+    assert!(diff.hunks().flat_map(|hunk| &hunk.lines).all(|line| line.changed_parts.is_empty()));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn gits_file_headers_are_parsed() {
     assert_eq!(names, [Some("k/kernel.cu"), Some("x.bin"), None]);
     assert_eq!(diff.files[0].hunks[0].section, "void f()");
     assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
-    assert!(diff.files[0].hunks[0].lines[2].unended);
+    assert!(diff.files[0].hunks[0].lines[2].lacks_newline);
     assert_eq!(diff.files[1].notes, ["new file mode 100644", "Binary files /dev/null and b/x.bin differ"]);
     assert_eq!(diff.tally(), "+2 −1");
 }
@@ -186,7 +186,7 @@ proptest! {
             prop_assert!(around != ContextLines::Whole || diff.hunks().count() <= 1);
             for form in [DiffLayout::Unified, DiffLayout::Split] {
                 let view = DiffView::new(Arc::new(diff.clone()), form);
-                prop_assert_eq!(view.stops().len(), near.stops().len());
+                prop_assert_eq!(view.jump_targets().len(), near.jump_targets().len());
                 // Each row is found again, and back.
                 let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
                 let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
@@ -209,7 +209,7 @@ proptest! {
     fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
         let theme = crate::theme::Theme::plain();
-        let brush = RowPainter { theme: &theme, ink: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
+        let brush = RowPainter { theme: &theme, line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
         for form in [DiffLayout::Unified, DiffLayout::Split] {
             for row in diff.rows(form) {
                 brush.row(&diff, row, true);

@@ -1,25 +1,26 @@
-//! What a pane remembers of a diff that it shows: its form, the row of the cursor, what is in sight.
+//! The state of a diff in a pane: its layout, its rows, the cursor, the first visible row.
 
 use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, FileDiff, LineKind, Side};
 use std::sync::Arc;
 
-/// From so many columns on both sides fit beside each other.
+/// An area with at least this many columns can show both sides next to each other.
 const WIDE: u16 = 120;
 
-/// A row where a change begins.
+/// A row that the keys for the next and the previous change go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpTarget {
     pub row: usize,
-    /// It is the head of a hunk, or of what holds one: all that belongs to it is below.
+    /// It is the head of a hunk or of a file: the change is in the rows below.
     pub is_head: bool,
 }
 
+/// A diff with its rows and a cursor.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
     diff: Arc<Diff>,
-    /// As it is wanted; where there is no room for both sides, it is unified all the same.
-    form: DiffLayout,
-    /// As `rows` are.
+    /// The layout that the user chose. In a narrow area the diff is unified all the same.
+    chosen: DiffLayout,
+    /// The layout of `rows`.
     shown: DiffLayout,
     rows: Vec<DiffRow>,
     cursor: usize,
@@ -28,12 +29,13 @@ pub struct DiffView {
 }
 
 impl DiffView {
-    pub fn new(diff: Arc<Diff>, form: DiffLayout) -> Self {
-        let (rows, digits) = (diff.rows(form), diff.digits());
-        DiffView { diff, form, shown: form, rows, digits, ..DiffView::default() }
+    /// The view of a diff, with the cursor in the first row.
+    pub fn new(diff: Arc<Diff>, layout: DiffLayout) -> Self {
+        let (rows, digits) = (diff.rows(layout), diff.digits());
+        DiffView { diff, chosen: layout, shown: layout, rows, digits, ..DiffView::default() }
     }
 
-    /// Another diff; the cursor stays at its line as far as that is still there.
+    /// Shows another diff. The cursor stays at its line of the new text, or goes to the nearest line that is shown.
     pub fn set(&mut self, diff: Arc<Diff>) {
         if Arc::ptr_eq(&self.diff, &diff) {
             return;
@@ -48,31 +50,37 @@ impl DiffView {
         }
     }
 
+    /// The diff.
     pub fn diff(&self) -> &Diff {
         &self.diff
     }
 
+    /// The width of a line number, in columns.
     pub fn digits(&self) -> usize {
         self.digits
     }
 
+    /// All rows.
     pub fn rows(&self) -> &[DiffRow] {
         &self.rows
     }
 
-    /// The form that is seen.
+    /// The layout of the rows.
     pub fn shown(&self) -> DiffLayout {
         self.shown
     }
 
-    pub fn set_form(&mut self, form: DiffLayout) {
-        self.form = form;
+    /// Chooses a layout; [`DiffView::fit`] applies it.
+    pub fn set_layout(&mut self, layout: DiffLayout) {
+        self.chosen = layout;
     }
 
+    /// The cursor's row.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
+    /// The first visible row.
     pub fn first(&self) -> usize {
         self.first
     }
@@ -81,20 +89,23 @@ impl DiffView {
         self.rows.len().saturating_sub(1)
     }
 
+    /// Moves the cursor by so many rows.
     pub fn move_by(&mut self, by: isize) {
         self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
     }
 
+    /// Moves the cursor to a row.
     pub fn go_to(&mut self, row: usize) {
         self.cursor = row.min(self.last());
     }
 
-    /// The rows where changes begin: one for each hunk that there is with the usual lines around, however many are shown.
-    /// It is the hunk's head where that is near.
-    pub fn stops(&self) -> Vec<JumpTarget> {
+    /// The rows where changes begin: one for each hunk of the diff with 3 lines of context, however much context is
+    /// shown. The row is the hunk's head if the head is near, else the first changed line.
+    pub fn jump_targets(&self) -> Vec<JumpTarget> {
         let near = ContextLines::Near.lines() as usize;
-        let mut stops = Vec::new();
-        // The head, as long as nothing below it changed; and unchanged rows since it, or since a change.
+        let mut targets = Vec::new();
+        // The head of the present hunk, until a changed row follows; the unchanged rows since the head or since a
+        // change.
         let (mut head, mut same) = (None, 0);
         for (at, row) in self.rows.iter().enumerate() {
             match *row {
@@ -103,39 +114,43 @@ impl DiffView {
                 DiffRow::Line { .. } | DiffRow::Pair { .. } if self.is_same(*row) => same += 1,
                 DiffRow::Line { .. } | DiffRow::Pair { .. } => {
                     match head.take() {
-                        Some(row) if same <= near => stops.push(JumpTarget { row, is_head: true }),
-                        Some(_) => stops.push(JumpTarget { row: at, is_head: false }),
-                        None if same > 2 * near => stops.push(JumpTarget { row: at, is_head: false }),
+                        Some(row) if same <= near => targets.push(JumpTarget { row, is_head: true }),
+                        Some(_) => targets.push(JumpTarget { row: at, is_head: false }),
+                        None if same > 2 * near => targets.push(JumpTarget { row: at, is_head: false }),
                         None => {}
                     }
                     same = 0;
                 }
             }
         }
-        stops
+        targets
     }
 
+    /// Whether a row shows an unchanged line.
     fn is_same(&self, row: DiffRow) -> bool {
         [Side::Old, Side::New]
             .iter()
             .all(|side| self.on(row, *side).is_some_and(|line| line.kind == LineKind::Same))
     }
 
-    /// To where the next or the previous change begins, round the end; false where there is none.
+    /// Moves the cursor to the next or the previous change; from the last change to the first. False where there is no
+    /// change.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
-        let stops = self.stops();
-        let next = match forward {
-            true => stops.iter().find(|stop| stop.row > self.cursor).or(stops.first()),
-            false => stops.iter().rfind(|stop| stop.row < self.cursor).or(stops.last()),
+        let targets = self.jump_targets();
+        let next = if forward {
+            targets.iter().find(|target| target.row > self.cursor).or(targets.first())
+        } else {
+            targets.iter().rfind(|target| target.row < self.cursor).or(targets.last())
         };
-        let next = next.map(|stop| stop.row);
+        let next = next.map(|target| target.row);
         if let Some(row) = next {
             self.cursor = row;
         }
         next.is_some()
     }
 
-    /// Where the cursor is in the new text: the number of its line, or of the next one that the new text has.
+    /// The line number of the cursor in the new text. In a row without a line of the new text: the number of the next
+    /// line that has one.
     pub fn line(&self) -> Option<u32> {
         let number = |row: &DiffRow| self.on(*row, Side::New).and_then(|line| line.new);
         let here = self.rows.get(self.cursor..)?;
@@ -147,7 +162,7 @@ impl DiffView {
         })
     }
 
-    /// Puts the cursor at the line of the new text, or at the nearest that is shown.
+    /// Moves the cursor to a line of the new text, or to the nearest line that is shown.
     pub fn go_to_line(&mut self, line: u32) {
         let distance = |row: &usize| {
             let number = self.on(self.rows[*row], Side::New).and_then(|line| line.new);
@@ -158,14 +173,15 @@ impl DiffView {
         }
     }
 
-    /// Where a row of this diff is in another one of the same texts, as near as that shows it.
+    /// The row of `other` that shows the same line as `row` of this view, or the nearest line. Both are diffs of the
+    /// same texts, with different context or layout.
     pub fn follow(&self, row: usize, other: &DiffView) -> usize {
         let number = |view: &DiffView, row: DiffRow| {
             let on =
                 |side| view.on(row, side).map(|line| if side == Side::New { line.new } else { line.old });
             (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
         };
-        // A head stands for the first line below it.
+        // A head is located by the first line below it.
         let below = self.rows.iter().skip(row).map(|row| number(self, *row));
         let Some((file, new, old)) = below.into_iter().find(|(_, new, old)| new.or(*old).is_some()) else {
             return other.last();
@@ -179,7 +195,7 @@ impl DiffView {
         (0..other.rows.len()).min_by_key(distance).unwrap_or(0)
     }
 
-    /// What a row shows of one side.
+    /// The line that a row shows of one side.
     pub(super) fn on(&self, row: DiffRow, side: Side) -> Option<&DiffLine> {
         match (row, side) {
             (DiffRow::Line { file, hunk, line }, side) => {
@@ -194,7 +210,7 @@ impl DiffView {
         }
     }
 
-    /// What a row says: both sides of it, one under the other.
+    /// The text of a row; of two different sides both texts, separated by a line feed.
     pub fn text(&self, row: usize) -> String {
         let Some(row) = self.rows.get(row).copied() else { return String::new() };
         let file = |file: usize| self.diff.files.get(file);
@@ -217,11 +233,11 @@ impl DiffView {
         }
     }
 
-    /// The view as it fits into an area of this size. Both sides beside each other need their columns; the cursor is kept
-    /// visible, with some rows around it where the area allows.
+    /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor is visible, with
+    /// some rows around it where the area is high enough.
     pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {
-        let form = if columns >= WIDE { self.form } else { DiffLayout::Unified };
-        let reshaped = (form != self.shown).then(|| self.reshape(form));
+        let layout = if columns >= WIDE { self.chosen } else { DiffLayout::Unified };
+        let reshaped = (layout != self.shown).then(|| self.reshape(layout));
         let view = reshaped.as_ref().unwrap_or(self);
         let around = (rows / 4).min(5);
         let lowest = (view.cursor + 1 + around).saturating_sub(rows);
@@ -230,7 +246,7 @@ impl DiffView {
         DiffFit { reshaped, first }
     }
 
-    /// Takes the fit of the frame that was drawn.
+    /// Stores the fit of the frame that was drawn.
     pub fn take(&mut self, fit: DiffFit) {
         if let Some(reshaped) = fit.reshaped {
             *self = reshaped;
@@ -238,19 +254,19 @@ impl DiffView {
         self.first = fit.first;
     }
 
-    /// The same diff in another form; the cursor stays at its line.
-    fn reshape(&self, form: DiffLayout) -> DiffView {
+    /// The view in another layout; the cursor stays at its line.
+    fn reshape(&self, layout: DiffLayout) -> DiffView {
         let mut view = DiffView {
             diff: Arc::clone(&self.diff),
-            form: self.form,
-            shown: form,
-            rows: self.diff.rows(form),
+            chosen: self.chosen,
+            shown: layout,
+            rows: self.diff.rows(layout),
             cursor: self.cursor,
             first: self.first,
             digits: self.digits,
         };
         let row = self.rows.get(self.cursor).copied();
-        // Heads are rows of both forms.
+        // Heads are rows of both layouts.
         match (view.rows.iter().position(|other| Some(*other) == row), self.line()) {
             (Some(head), _) => view.cursor = head,
             (None, Some(line)) => view.go_to_line(line),
@@ -260,10 +276,10 @@ impl DiffView {
     }
 }
 
-/// How a view fits into an area: drawing works it out, and the next update stores it by [`DiffView::take`].
+/// How a view fits into an area. Drawing computes it; the next update stores it by [`DiffView::take`].
 #[derive(Clone, Debug)]
 pub struct DiffFit {
-    /// The view in another form, where the area needs one.
+    /// The view in another layout, where the area needs one.
     reshaped: Option<DiffView>,
     /// The first visible row.
     pub first: usize,

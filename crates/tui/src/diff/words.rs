@@ -1,4 +1,5 @@
-//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the two differ.
+//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the
+//! two differ.
 
 use super::{DiffLine, LineKind};
 use imara_diff::{Algorithm, Diff, InternedInput};
@@ -24,7 +25,7 @@ impl Word<'_> {
     }
 }
 
-/// Sets `parts` and `beside` of a hunk's lines.
+/// Sets `changed_parts` and `counterpart` of a hunk's lines.
 pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
@@ -66,20 +67,20 @@ fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
         parts.push((b, differing(&new, b, is_added)));
     }
     for (a, b) in pairs {
-        lines[a].beside = Some(b);
-        lines[b].beside = Some(a);
+        lines[a].counterpart = Some(b);
+        lines[b].counterpart = Some(a);
     }
     for (line, ranges) in parts {
         let whole = lines[line].text.trim().len().max(1);
         let differs: usize = ranges.iter().map(|range| lines[line].text[range.clone()].trim().len()).sum();
         if (differs as f64) < MOST_DIFFERS * whole as f64 {
-            lines[line].parts = ranges;
+            lines[line].changed_parts = ranges;
         }
     }
 }
 
-/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input is the removed
-/// line, the added line and the weight of each equal word.
+/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input
+/// is the removed line, the added line and the weight of each equal word.
 fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize)> {
     // Both line numbers only grow, so the words that two lines share are adjacent.
     let mut shared: Vec<(usize, usize, usize)> = Vec::new();

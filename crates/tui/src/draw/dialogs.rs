@@ -47,7 +47,7 @@ impl Dialog<'_> {
             Overlay::Describe { commit, input, problem } => {
                 self.draw_description(frame, area, commit, input, problem.as_deref());
             }
-            Overlay::Restore { text, .. } => question(frame, "Put it back?", text),
+            Overlay::Restore { text, .. } => question(frame, "Restore?", text),
             Overlay::Refused { title, text } => self.draw_notice(frame, area, title, text),
             Overlay::Trust { command } => {
                 let text = [

@@ -4,6 +4,7 @@ use super::action_for;
 use crate::geometry::Button;
 use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
+use crate::palette::Offer;
 use crate::state::Deciding;
 use crate::status::{MessageLevel, StatusMessage};
 use crate::text::{fit, printable, width, wrap_to};
@@ -160,10 +161,12 @@ impl<'a> Foot<'a> {
             Action::Freeze => self.focus == Pane::Log,
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
-        let mut shown: Vec<&Binding> = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard).collect();
+        let heard = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
+        let mut shown: Vec<Offer> =
+            heard.map(|binding| Offer { binding, usable: (self.usable)(binding.action) }).collect();
         // The view's own actions come first, except in Bench.
         if self.view != View::Bench {
-            shown.sort_by_key(|b| b.scope == KeyScope::Screen);
+            shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
         }
         let too_long =
             |hints: &[Hint]| hints.iter().map(Hint::width).sum::<usize>() > usize::from(area.width);
@@ -175,7 +178,8 @@ impl<'a> Foot<'a> {
             }
         }
         while too_long(&all)
-            && let Some(last) = shown.iter().rposition(|b| !matches!(b.action, Action::Help | Action::Quit))
+            && let Some(last) =
+                shown.iter().rposition(|offer| !matches!(offer.binding.action, Action::Help | Action::Quit))
         {
             shown.remove(last);
             all = self.hints(&shown, 0);
@@ -194,7 +198,7 @@ impl<'a> Foot<'a> {
         buttons
     }
 
-    fn hints(&self, shown: &[&Binding], reason_columns: usize) -> Vec<Hint> {
+    fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<Hint> {
         let theme = self.theme;
         let mut hints = vec![Hint { action: None, spans: vec![Span::raw(" ")] }];
         let mut hint = |action, spans| hints.push(Hint { action, spans });
@@ -208,18 +212,18 @@ impl<'a> Foot<'a> {
             let name = format!("{} {}  ", self.keymap.key(action_for(self.view)), self.view.name());
             hint(None, vec![Span::styled(name, theme.title(true))]);
         }
-        for binding in shown {
+        for Offer { binding, usable } in shown {
             let key = self.keymap.key_in(KeyScope::In(self.view), binding.action);
             if key.is_empty() {
                 continue;
             }
-            let spans = match (self.usable)(binding.action) {
+            let spans = match usable {
                 Ok(()) => vec![
                     Span::styled(key, theme.key()),
                     Span::styled(format!(" {}  ", self.word(binding)), theme.text()),
                 ],
                 Err(reason) if reason_columns > 0 => {
-                    let reason = fit(&reason, reason_columns);
+                    let reason = fit(reason, reason_columns);
                     vec![Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet())]
                 }
                 Err(_) => vec![Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())],
@@ -234,7 +238,7 @@ impl<'a> Foot<'a> {
         match binding.action {
             Action::Pause if self.paused => "watch",
             Action::Zoom if self.is_zoomed => "unzoom",
-            Action::Freeze if self.is_frozen => "let go",
+            Action::Freeze if self.is_frozen => "unfreeze",
             _ => binding.hint,
         }
     }

@@ -308,7 +308,7 @@ impl<'a> Banner<'a> {
                 Span::styled(text, theme.warn())
             }
             (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
-            (_, _, false) => Span::styled("looking at the repository …  ", theme.quiet()),
+            (_, _, false) => Span::styled("reading the repository …  ", theme.quiet()),
             _ => {
                 let text = format!("no verdict yet: save {}, or press {rerun}  ", self.setup.file());
                 Span::styled(text, theme.quiet())
@@ -357,7 +357,7 @@ impl<'a> Banner<'a> {
             // A kept kernel is the incumbent now; its change is against the one that it replaced.
             let against = match (last.decided == Some(Status::Keep), change.speed) {
                 (true, _) => format!(" vs {} before", change.against()),
-                // The word for the speed already says so.
+                // The word for the speed already names the incumbent's side.
                 (false, Some(_)) => String::new(),
                 (false, None) => format!(" vs {}", change.against()),
             };

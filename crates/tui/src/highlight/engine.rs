@@ -1,5 +1,5 @@
-//! The highlighter: takes a text and returns the roles of each line. It caches each line with the parser's state after the line,
-//! and parses a line again only if its bytes or the state before it have changed.
+//! The highlighter: takes a text and returns the roles of each line. It caches each line with the parser's state after
+//! the line, and parses a line again only if its bytes or the state before it have changed.
 
 use super::roles::{Roles, SyntaxRole};
 use super::{Highlighted, LineSpans, SyntaxSpan};
@@ -45,8 +45,8 @@ pub struct HighlightCache {
 }
 
 impl Highlighter {
-    /// Compiles the syntax, which takes some milliseconds: do it after the first frame. Fails only where the built-in syntax is
-    /// damaged.
+    /// Compiles the syntax, which takes some milliseconds: do it after the first frame. Fails only where the built-in
+    /// syntax is damaged.
     pub fn new() -> Result<Self, String> {
         let syntax = SyntaxDefinition::load_from_str(SYNTAX, true, None).map_err(|e| e.to_string())?;
         let mut builder = SyntaxSetBuilder::new();
@@ -63,7 +63,8 @@ impl Highlighter {
         self.highlight_while(text, cache, || true).unwrap_or_default()
     }
 
-    /// Like [`Highlighter::highlight`], but stops where `go_on` returns false. Then returns `None` and leaves `cache` as it was.
+    /// Like [`Highlighter::highlight`], but stops where `go_on` returns false. Then returns `None` and leaves `cache`
+    /// as it was.
     pub fn highlight_while(
         &self,
         text: &[u8],
@@ -77,8 +78,8 @@ impl Highlighter {
         let most = text.len().min(old.len()) - head;
         let tail = text.iter().rev().zip(old.iter().rev()).take(most).take_while(|pair| same(*pair)).count();
 
-        // The lines between head and tail differ. The lines of the tail are equal; once the parser's state before one of them is
-        // equal too, all that follows is cached.
+        // The lines between head and tail differ. The lines of the tail are equal; once the parser's state before one
+        // of them is equal too, all that follows is cached.
         let mut fresh: Vec<CachedLine> = Vec::new();
         let mut state = head.checked_sub(1).map_or(&self.start, |last| &old[last].after).clone();
         let mut kept = old.len();
@@ -139,8 +140,8 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.into_iter().flat_map(|text| text.split(|byte| *byte == b'\n')).take(MANY_LINES)
 }
 
-/// A line as the parser takes it: of the same number of bytes, with `?` for each byte that is not UTF-8, and with a line feed at
-/// its end.
+/// A line as the parser takes it: of the same number of bytes, with `?` for each byte that is not UTF-8, and with a
+/// line feed at its end.
 fn parsable(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().min(LONG_LINE) + 1);
     for chunk in bytes[..bytes.len().min(LONG_LINE)].utf8_chunks() {

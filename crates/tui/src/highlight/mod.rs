@@ -1,5 +1,5 @@
-//! Highlights CUDA source: finds the syntax role of each part of a line. Roles have no colours, so a change of the theme needs no
-//! new highlighting; `Theme::syntax` gives the style of a role.
+//! Highlights CUDA source: finds the syntax role of each part of a line. Roles have no colours, so a change of the
+//! theme needs no new highlighting; `Theme::syntax` gives the style of a role.
 
 mod engine;
 mod roles;
@@ -23,7 +23,8 @@ pub struct SyntaxSpan {
 /// The spans of one line, in order and without overlap. The text between them is plain.
 pub type LineSpans = Arc<[SyntaxSpan]>;
 
-/// The roles of a whole text, by line. Lines are those of [`str::lines`]: a line feed at the end begins no further line.
+/// The roles of a whole text, by line. Lines are those of [`str::lines`]: a line feed at the end begins no further
+/// line.
 ///
 /// ```
 /// use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
@@ -42,7 +43,8 @@ pub struct Highlighted {
 }
 
 impl Highlighted {
-    /// The spans of line `index`, from 0. Empty past the end, and past the lines that are highlighted of a very long text.
+    /// The spans of line `index`, from 0. Empty past the end, and past the lines that are highlighted of a very long
+    /// text.
     pub fn line(&self, index: usize) -> &[SyntaxSpan] {
         self.lines.get(index).map_or(&[], |line| line)
     }

@@ -1,5 +1,5 @@
-//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen shows it (`Ctrl-U`,
-//! `Esc`, `↑`). Both forms are parsed.
+//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen shows it
+//! (`Ctrl-U`, `Esc`, `↑`). Both forms are parsed.
 
 use lab_core::text::suggest::nearest;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -45,8 +45,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Parses a key. Names are accepted in any case. The case of a letter counts, except with Ctrl, where terminals report no
-    /// capitals. `None` where the text is not a key.
+    /// Parses a key. Names are accepted in any case. The case of a letter counts, except with Ctrl, where terminals
+    /// report no capitals. `None` where the text is not a key.
     pub fn parse(text: &str) -> Option<Key> {
         let mut rest = text;
         let (mut ctrl, mut alt) = (false, false);

@@ -47,8 +47,8 @@ impl Keymap {
         Keymap { bound: bound.collect(), overridden: Vec::new() }
     }
 
-    /// Binds an action to these keys in `scope` instead of its present ones; without keys the action has none there. `scope` is
-    /// the action's own, or one view for an action of [`KeyScope::Screen`].
+    /// Binds an action to these keys in `scope` instead of its present ones; without keys the action has none there.
+    /// `scope` is the action's own, or one view for an action of [`KeyScope::Screen`].
     pub fn bind(&mut self, scope: KeyScope, action: Action, keys: &[Key]) {
         self.bound.retain(|bound| (bound.scope, bound.action) != (scope, action));
         let bound = keys.iter().map(|key| BoundKey { scope, action, key: *key });
@@ -95,7 +95,8 @@ impl Keymap {
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
-    /// All keys of an action, as the help page shows them. A key that works in one view only is followed by the view's name.
+    /// All keys of an action, as the help page shows them. A key that works in one view only is followed by the view's
+    /// name.
     pub fn keys(&self, action: Action) -> String {
         let own = action.binding().scope;
         let bound = self.bound.iter().filter(|bound| bound.action == action);

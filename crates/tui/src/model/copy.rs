@@ -25,10 +25,10 @@ impl Model {
             }
             Pane::History | Pane::Experiments | Pane::Experiment => match self.shown() {
                 Some(experiment) => Ok(experiment.row.commit.clone()),
-                None => none("no experiment is chosen"),
+                None => none("no experiment is selected"),
             },
             Pane::Source => Ok(self.source_place()),
-            Pane::Gauges | Pane::Build => none("nothing here is copied"),
+            Pane::Gauges | Pane::Build => none("this pane has nothing to copy"),
         }
     }
 

@@ -1,5 +1,5 @@
 //! The model: everything that the screen shows, and questions about it that involve several groups. Only
-//! [`crate::update`] changes it.
+//! [`crate::update()`] changes it.
 
 pub mod copy;
 mod rows;

@@ -20,7 +20,7 @@ impl Model {
             Action::Discard => self.can_discard(),
             Action::Rerun => match &self.runs.present {
                 Some(Err(_)) => Err(unreadable()),
-                _ if self.decision.in_progress.is_some() => Err("one moment".to_owned()),
+                _ if self.decision.in_progress.is_some() => Err("a decision is in progress".to_owned()),
                 _ => Ok(()),
             },
             Action::Check => match (&self.runs.present, &self.setup.external) {
@@ -34,12 +34,12 @@ impl Model {
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
             Action::Stop if self.runs.is_idle() && self.decision.held_out.is_none() => {
-                Err("nothing runs".to_owned())
+                Err("no run in progress".to_owned())
             }
             Action::Context => match (self.panes.view, self.panes.source.mode) {
                 (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
                 (View::Source, SourceMode::File) => Err(format!(
-                    "the file is whole: {} shows what changed",
+                    "the whole file is shown: {} shows the changes",
                     self.appearance.keymap.way(Action::TurnSource)
                 )),
                 (View::Source | View::Results | View::Git, _) => Ok(()),
@@ -50,7 +50,7 @@ impl Model {
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.can_move_border(action)
             }
-            Action::ResetBorders if self.panes.shares.is_empty() => Err("none was moved".to_owned()),
+            Action::ResetBorders if self.panes.shares.is_empty() => Err("no border was moved".to_owned()),
             // These are always possible, or report themselves what they did not find.
             Action::Auto
             | Action::Stop
@@ -153,10 +153,11 @@ impl Model {
         if let Some(present) = &self.runs.present {
             snapshot.set_present(present.clone());
         }
-        // The last look knows more of the same run than the run's own end: what its held-out check came to.
+        // A look after the run's end knows more than the end itself: what the held-out check came to. A look before the
+        // end knows no verdict.
         let looked_at = snapshot.candidate.take();
         snapshot.candidate = self.runs.last.as_ref().map(|last| {
-            let known = looked_at.filter(|candidate| candidate.id == last.start.id);
+            let known = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
             let known = known.unwrap_or_else(|| Candidate::from(&*last.record));
             Candidate { decided: last.decided, ..known }
         });

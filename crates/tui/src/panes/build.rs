@@ -31,7 +31,7 @@ pub fn draw(
     };
     let inner = slot.draw_title(frame, &format!("{run}{stale}"), theme);
     if report.is_none_or(|report| facts(report).is_empty()) {
-        let hint = "what the compiler made of the kernel is shown here";
+        let hint = "the compiler's figures are shown here after a build";
         frame.render_widget(Line::styled(hint, theme.quiet()), inner);
         return text;
     }

@@ -82,7 +82,7 @@ impl CommitState {
         let rows = shown.diff.rows().iter().enumerate();
         let files = rows.filter(|(_, row)| matches!(row, DiffRow::File { .. }));
         let files = files.map(|(row, _)| JumpTarget { row, is_head: true });
-        let mut stops: Vec<JumpTarget> = files.chain(shown.diff.stops()).collect();
+        let mut stops: Vec<JumpTarget> = files.chain(shown.diff.jump_targets()).collect();
         stops.sort_by_key(|stop| stop.row);
         for stop in &mut stops {
             stop.row += self.head_rows;
@@ -133,7 +133,7 @@ pub fn draw(
     let text = state.text.fit(usize::from(inner.width), usize::from(inner.height), all);
     let brush = RowPainter {
         theme,
-        ink: &no_line_styles,
+        line_styles: &no_line_styles,
         search: slot.needle,
         columns: usize::from(inner.width),
         left: state.left,
@@ -201,7 +201,7 @@ fn head(
     if let [_, _, ..] = &details.parents[..] {
         let parents: Vec<&str> = details.parents.iter().map(|id| short(id)).collect();
         out.push(Line::styled(
-            format!("merges {}: changes beside the first", parents.join(" ")),
+            format!("merges {}: changes against the first parent", parents.join(" ")),
             theme.quiet(),
         ));
     }
@@ -231,7 +231,7 @@ fn head(
             }
         }
         if file.is_cut {
-            spans.push(Span::styled("  its diff goes on", theme.warn()));
+            spans.push(Span::styled("  the rest of its diff is left out", theme.warn()));
         }
         out.push(Line::from(spans));
     }

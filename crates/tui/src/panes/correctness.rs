@@ -128,7 +128,7 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
         (Running::No, Some(last)) => (&*last.report, Some(&last.verdict)),
         // Between two runs the lines of the last one stay, so that the pane does not flicker.
         (Running::Asked(..), Some(last)) => (&*last.report, None),
-        (_, None) => return vec![Line::styled("what a run proves is shown here", theme.quiet())],
+        (_, None) => return vec![Line::styled("the gates of a run are shown here", theme.quiet())],
     };
     let build_failed = verdict.is_some_and(|v| v.build_failed);
     let mut out = Vec::new();

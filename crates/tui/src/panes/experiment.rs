@@ -179,7 +179,7 @@ pub fn document<'a>(
         Content::Nothing => {
             let way = |action| appearance.keymap.way(action);
             let (up, down) = (way(Action::Up), way(Action::Down));
-            sentence(&format!("no experiment is chosen: {up} and {down} in the table"))
+            sentence(&format!("no experiment is selected: {up} and {down} in the table"))
         }
         Content::Loading | Content::Two(_, None) => sentence("reading …"),
     }

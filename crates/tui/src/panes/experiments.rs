@@ -98,7 +98,7 @@ pub fn draw(
                 )
             }
             (true, false) => {
-                format!("no experiment holds to the filter: {} takes it away", way(Action::Close))
+                format!("no experiment matches the filter: {} clears it", way(Action::Close))
             }
         };
         frame.render_widget(Line::styled(text, theme.quiet()), inner);

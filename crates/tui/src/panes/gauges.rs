@@ -102,19 +102,19 @@ pub fn rows(data: Device, theme: &Theme) -> Vec<Line<'static>> {
 /// Why no state is shown.
 fn absent(data: Device, appearance: &ScreenSettings) -> String {
     match (&data.history.absent, &data.runs.last) {
-        (Some(why), _) => format!("the device does not tell its state: {why}"),
+        (Some(why), _) => format!("the device reports no state: {why}"),
         (None, Some(last)) if last.verdict.emulated => {
-            "the emulated cpu device has no clocks, no temperature and no power to tell".to_owned()
+            "the emulated cpu device has no clock, no temperature and no power".to_owned()
         }
         (None, _) if data.runs.gpu().is_some() => "reading …".to_owned(),
         _ if data.external => {
             "an external harness names no GPU unless it prints `device_uuid: GPU-…`, as `nvidia-smi -L` lists it"
                 .to_owned()
         }
-        _ if !data.runs.is_idle() => "no run has named its GPU yet: the one that goes on will".to_owned(),
+        _ if !data.runs.is_idle() => "no run has named its GPU yet: the run in progress will".to_owned(),
         _ => {
             let rerun = appearance.keymap.way(Action::Rerun);
-            format!("no run has named its GPU yet: {rerun} judges the kernel, and then this is known")
+            format!("no run has named its GPU yet: {rerun} starts a run")
         }
     }
 }

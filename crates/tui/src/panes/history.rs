@@ -180,7 +180,7 @@ fn draw_chart(
     let next = place(shown.end);
     let end = next.max(place(shown.start) + (usize::from(area.width) / STEP) as f64);
     let mut steps = points.steps(&shown);
-    // The line of the best goes on to the end of the chart.
+    // The line of the best continues to the end of the chart.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
     let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();

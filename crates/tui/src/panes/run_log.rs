@@ -35,7 +35,7 @@ fn note(view: &LogView, first: usize, height: usize, keymap: &Keymap) -> String 
         parts.push(format!("{last}/{}", log.len()));
     }
     if view.is_frozen() {
-        parts.push(format!("frozen: {} lets go", keymap.way(Action::Freeze)));
+        parts.push(format!("frozen: {} unfreezes", keymap.way(Action::Freeze)));
     } else if !view.follow {
         parts.push(format!("{} follows", keymap.way(Action::Bottom)));
     }

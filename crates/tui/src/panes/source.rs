@@ -35,13 +35,13 @@ pub fn draw(
         file::draw(frame, slot, state, file, theme);
         return fit;
     }
-    let ink = |side: Side, number: u32| {
+    let line_styles = |side: Side, number: u32| {
         let which = if side == Side::Old { SourceVersion::Base } else { SourceVersion::Present };
         colours_of(state.colours(which), number as usize - 1, theme)
     };
     let brush = RowPainter {
         theme,
-        ink: &ink,
+        line_styles: &line_styles,
         search: slot.needle,
         columns: usize::from(inner.width),
         left: state.left,
@@ -78,7 +78,7 @@ fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
     }
 }
 
-/// SourceMessages first, then the base: a narrow title is cut at its end.
+/// Messages first, then the base: a narrow title is cut at its end.
 fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> String {
     let Some(source) = state.source() else { return String::new() };
     let mut parts = vec![state.messages.tally()];

@@ -1,5 +1,5 @@
-//! The keys in config.toml: `preset` chooses a preset, `[keys]` binds actions, `[keys.SCOPE]` binds actions in one scope (a view,
-//! input lines, questions), `[presets.NAME]` defines a preset.
+//! The keys in config.toml: `preset` chooses a preset, `[keys]` binds actions, `[keys.SCOPE]` binds actions in one
+//! scope (a view, input lines, questions), `[presets.NAME]` defines a preset.
 
 use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
 use lab_core::text::suggest::nearest;

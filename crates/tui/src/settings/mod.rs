@@ -1,5 +1,6 @@
-//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file with an error
-//! is not used at all: a key must never do what its user does not expect. Reading the file is the caller's work.
+//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file
+//! with an error is not used at all: a key must never do what its user does not expect. Reading the file is the
+//! caller's work.
 
 pub mod editor;
 mod keys;
@@ -106,7 +107,8 @@ impl Settings {
         }
     }
 
-    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with `FILE:LINE:COLUMN: `.
+    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with
+    /// `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: ConfigFile =
             toml::from_str(text).map_err(|error| toml_error::explain(text, shown_as, &error))?;
@@ -156,13 +158,13 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// Each file of `tests/configs/bad` says in its first line what is to be said of it; those of `good`
-    /// are read without a word. A further case is a further file.
+    /// The first line of each file in `tests/configs/bad` is the expected error. The files in `tests/configs/good` are
+    /// accepted. A new file is a new case.
     #[test]
-    fn the_configs_of_the_tests_are_read_or_refused_as_they_say() {
+    fn the_good_configs_are_accepted_and_the_bad_ones_refused() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/configs");
         let mut count = 0;
-        let mut other = Vec::new();
+        let mut unexpected = Vec::new();
         for kind in ["good", "bad"] {
             for entry in std::fs::read_dir(folder.join(kind)).expect("the folder is there").flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -171,19 +173,17 @@ mod tests {
                 assert_eq!(
                     expected.is_some(),
                     kind == "bad",
-                    "{kind}/{name}: its first line says what is wrong"
+                    "{kind}/{name}: the first line of a bad config is its error"
                 );
-                let said = Settings::parse(&text, "config.toml").err();
-                if said != expected.map(|expected| format!("config.toml{expected}")) {
-                    other.push(format!(
-                        "{kind}/{name}: {}",
-                        said.unwrap_or_else(|| "nothing is said of it".into())
-                    ));
+                let error = Settings::parse(&text, "config.toml").err();
+                if error != expected.map(|expected| format!("config.toml{expected}")) {
+                    unexpected
+                        .push(format!("{kind}/{name}: {}", error.unwrap_or_else(|| "it is accepted".into())));
                 }
                 count += 1;
             }
         }
-        assert!(other.is_empty(), "{}", other.join("\n"));
+        assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
         assert!(count > 20, "{count} files");
     }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_counts() {
+    fn stated_settings_replace_the_defaults() {
         let text = "theme = \"nord\"\nmouse = true\nnotify = \"bell\"\nnotify_after_s = 2\n";
         let settings = Settings::parse(text, "config.toml").expect("it is in order");
         assert_eq!(settings.theme.as_deref(), Some("nord"));

@@ -46,19 +46,19 @@ impl SourceMessage {
 pub struct SourceMessages {
     /// The messages of each line of the present text, lines from 0.
     by_line: BTreeMap<usize, Vec<SourceMessage>>,
-    /// SourceMessages about other files; their text begins with `FILE:LINE: `.
+    /// Messages about other files; their text begins with `FILE:LINE: `.
     pub elsewhere: Vec<SourceMessage>,
 }
 
-/// Whether the file of a message is the kernel. Only the file name counts: the compiler may see another folder, and the judged kernel
-/// is a copy.
+/// Whether the file of a message is the kernel. Only the file name counts: the compiler may see another folder, and the
+/// judged kernel is a copy.
 pub fn of_kernel(file: &str, kernel: &str) -> bool {
     file.rsplit('/').next() == kernel.rsplit('/').next()
 }
 
 impl SourceMessages {
-    /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the fingerprint of what it
-    /// judged, and with its report. `kernel` is the kernel's path.
+    /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the
+    /// fingerprint of what it judged, and with its report. `kernel` is the kernel's path.
     pub fn of<'r>(
         source: &Source,
         runs: impl IntoIterator<Item = (RunId, &'r Fingerprint, &'r Report)>,
@@ -120,8 +120,8 @@ impl SourceMessages {
         self.by_line.values().flatten().chain(&self.elsewhere)
     }
 
-    /// The number of errors and warnings: `✗ 2 errors ! 1 warning`, then `(stale)` where all are about older bytes. Empty without errors
-    /// and warnings.
+    /// The number of errors and warnings: `✗ 2 errors ! 1 warning`, then `(stale)` where all are about older bytes.
+    /// Empty without errors and warnings.
     pub fn tally(&self) -> String {
         let mut parts = Vec::new();
         for (severity, symbol, word) in [(Severity::Error, "✗", "error"), (Severity::Warning, "!", "warning")]

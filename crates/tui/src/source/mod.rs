@@ -1,5 +1,5 @@
-//! The data of the view Source: the kernel on disk, the version it is compared with, the diff between them, and the compilers' messages
-//! at their lines.
+//! The data of the view Source: the kernel on disk, the version it is compared with, the diff between them, and the
+//! compilers' messages at their lines.
 
 mod messages;
 mod text;
@@ -30,7 +30,8 @@ pub struct SourceRequest {
     pub baseline: Baseline,
     /// Runs whose messages are shown: their lines are located in the present text.
     pub runs: Vec<RunId>,
-    /// The bytes on disk and the commit in HEAD at the time of the request: when one of them changes, the answer changes.
+    /// The bytes on disk and the commit in HEAD at the time of the request: when one of them changes, the answer
+    /// changes.
     pub present: Option<Fingerprint>,
     pub head: Option<String>,
     /// How much unchanged text the diff shows around a change.
@@ -71,8 +72,8 @@ pub enum SourceVersion {
     Base,
 }
 
-/// The highlighting to show for the text `to` until its own is ready: the lines that both texts have at the beginning and at the end
-/// keep their highlighting, the others are plain.
+/// The highlighting to show for the text `to` until its own is ready: the lines that both texts have at the beginning
+/// and at the end keep their highlighting, the others are plain.
 pub fn carry_highlighting(from: &SourceText, highlighted: &Highlighted, to: &SourceText) -> Highlighted {
     let (head, tail) = from.common(to);
     let line = |at: usize| {

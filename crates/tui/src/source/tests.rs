@@ -1,4 +1,4 @@
-//! SourceMessages stay at their lines, also after the lines have moved.
+//! Messages stay at their lines, also after the lines have moved.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn messages(judged: &str, now: &str, log: &str) -> SourceMessages {
     SourceMessages::of(&source(judged, now), [(RunId(1), &fingerprint, &report)], "kernels/a/kernel.cu")
 }
 
-/// `line freshness text` of each, lines from 1.
+/// `LINE FRESHNESS TEXT` of each message, lines from 1.
 fn seen(messages: &SourceMessages) -> Vec<String> {
     let at = |line: usize| {
         let all = messages.at(line).iter();

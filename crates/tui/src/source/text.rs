@@ -69,8 +69,8 @@ impl SourceText {
         (head, tail)
     }
 
-    /// The position of line `at` of this text in `other`: exact for the common lines at the beginning and at the end, else the same
-    /// number. At most the last line of `other`.
+    /// The position of line `at` of this text in `other`: exact for the common lines at the beginning and at the end,
+    /// else the same number. At most the last line of `other`.
     pub fn follow(&self, at: usize, other: &SourceText) -> usize {
         let (head, tail) = self.common(other);
         let at = if at >= head && at >= self.len() - tail {

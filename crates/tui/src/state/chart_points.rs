@@ -13,7 +13,7 @@ pub type Points = [(f64, f64)];
 pub struct Kinds<P> {
     pub kept: P,
     pub discarded: P,
-    /// Without a figure: they stand on the ground line, as their speed says nothing.
+    /// Experiments without a figure. They are drawn on the ground line.
     pub wrong: P,
     pub crashed: P,
 }
@@ -135,7 +135,7 @@ pub fn place(at: usize) -> f64 {
 
 /// The experiment that is nearest to a figure on the x-axis.
 pub fn nearest(figure: f64) -> usize {
-    // What is below zero, or no number, becomes 0.
+    // A negative number and NaN become 0.
     (figure - 1.0).round() as usize
 }
 

@@ -74,13 +74,13 @@ pub type Reporter<'a> = (RunId, &'a Fingerprint, &'a Report);
 #[derive(Debug, Default)]
 pub struct Runs {
     pub running: Running,
-    /// The newest run that this screen heard of. Older runs are history.
+    /// The newest run that this screen knows of. Events of older runs are late.
     pub newest: Option<RunId>,
     /// The last run with a verdict.
     pub last: Option<FinishedRun>,
     /// The last `lab check`. It is shown beside the verdict and never replaces it.
     pub check: Option<FinishedRun>,
-    /// The bytes on disk as last heard of, or why they cannot be read.
+    /// The bytes on disk as far as this screen knows, or why they cannot be read.
     pub present: Option<Result<Fingerprint, String>>,
     /// A harness command that the user has not trusted yet.
     pub untrusted: Option<String>,
@@ -109,7 +109,7 @@ impl Runs {
         self.last.as_mut().filter(|last| last.start.id == run)
     }
 
-    /// The check of the bytes on disk. A check of other bytes says nothing about them.
+    /// The check of the bytes on disk. A check of other bytes does not count.
     pub fn checked(&self) -> Option<&FinishedRun> {
         let present = self.present.as_ref()?.as_ref().ok()?;
         self.check.as_ref().filter(|check| check.start.fingerprint == *present)

@@ -68,6 +68,7 @@ impl Column {
     }
 
     /// The column to the right; after the last column the first.
+    #[must_use]
     pub fn next(self) -> Column {
         let at = Column::ALL.iter().position(|c| *c == self).unwrap_or(0);
         Column::ALL[(at + 1) % Column::ALL.len()]
@@ -82,8 +83,8 @@ impl Column {
         }
     }
 
-    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last in either
-    /// order.
+    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last
+    /// in either order.
     pub fn value<'a>(
         self,
         index: usize,

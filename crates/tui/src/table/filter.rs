@@ -1,5 +1,5 @@
-//! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches a field, `>150k` or `<2M` the
-//! figure, any other word the commit or the description. `!` before a word excludes the rows that match it.
+//! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches a field, `>150k` or
+//! `<2M` the figure, any other word the commit or the description. `!` before a word excludes the rows that match it.
 
 use lab_core::run::experiment::Experiment;
 use lab_core::text::suggest::nearest;

@@ -5,7 +5,8 @@ use super::Theme;
 use super::catalogue::{TERMINAL, ThemeEntry};
 use super::color_depth::{ColorDepth, detect_color_depth, parse_color_depth};
 
-/// What one source (the command line, the environment, config.toml) asks for. `None` leaves the value to the next source.
+/// What one source (the command line, the environment, config.toml) asks for. `None` leaves the value to the next
+/// source.
 ///
 /// ```
 /// use lab_tui::theme::AppearanceChoice;
@@ -26,8 +27,8 @@ pub struct AppearanceChoice {
 }
 
 impl AppearanceChoice {
-    /// Reads `LAB_THEME`, `LAB_COLOR` and `LAB_PAINT`; an empty variable counts as unset. `env` looks a variable up. Fails
-    /// where `LAB_PAINT` is neither 1 nor 0.
+    /// Reads `LAB_THEME`, `LAB_COLOR` and `LAB_PAINT`; an empty variable counts as unset. `env` looks a variable up.
+    /// Fails where `LAB_PAINT` is neither 1 nor 0.
     pub fn of_environment(env: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let var = |name: &str| env(name).filter(|value| !value.is_empty());
         let paint = match var("LAB_PAINT").as_deref() {
@@ -61,9 +62,9 @@ pub struct Appearance {
 }
 
 impl Appearance {
-    /// The appearance for a choice. `env` looks up the variables that tell what the terminal can show. `find` looks up a
-    /// theme by its name or path; it is called only where the choice names a theme other than the terminal's own. Fails
-    /// where the depth or the theme is unknown; the error says what to do.
+    /// The appearance for a choice. `env` looks up the variables that tell what the terminal can show. `find` looks up
+    /// a theme by its name or path; it is called only where the choice names a theme other than the terminal's own.
+    /// Fails where the depth or the theme is unknown; the error says what to do.
     pub fn choose(
         choice: AppearanceChoice,
         env: impl Fn(&str) -> Option<String>,

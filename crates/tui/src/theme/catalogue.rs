@@ -1,5 +1,5 @@
-//! The themes that can be chosen by name: the terminal's own colours, the schemes that come with the lab, and the user's own
-//! schemes. Reading the user's files is the caller's work; this module parses what was read.
+//! The themes that can be chosen by name: the terminal's own colours, the schemes that come with the lab, and the
+//! user's own schemes. Reading the user's files is the caller's work; this module parses what was read.
 
 use super::Theme;
 use super::color_depth::ColorDepth;
@@ -90,7 +90,8 @@ pub struct Catalogue {
     folder: Option<PathBuf>,
 }
 
-/// Whether `wanted` is the path of a scheme's file rather than a theme's name: it contains a `/` or ends in .yaml or .yml.
+/// Whether `wanted` is the path of a scheme's file rather than a theme's name: it contains a `/` or ends in .yaml or
+/// .yml.
 pub fn is_path(wanted: &str) -> bool {
     wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
 }
@@ -124,8 +125,8 @@ impl Catalogue {
         Catalogue { entries: std::iter::once(terminal).chain(embedded).collect(), ..Catalogue::default() }
     }
 
-    /// The built-in themes and the user's. `files` are the files of the user's `folder`, each with its scheme or with the
-    /// reason why it is not used.
+    /// The built-in themes and the user's. `files` are the files of the user's `folder`, each with its scheme or with
+    /// the reason why it is not used.
     pub fn with_user_files(
         folder: &Path,
         files: impl IntoIterator<Item = (PathBuf, Result<Scheme, String>)>,
@@ -158,8 +159,8 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The theme of this name. The error says what is wrong with the user's file of this name; or it suggests the nearest
-    /// name and lists all.
+    /// The theme of this name. The error says what is wrong with the user's file of this name; or it suggests the
+    /// nearest name and lists all.
     pub fn find(&self, name: &str) -> Result<&ThemeEntry, String> {
         let is_named = |(file, _): &&(PathBuf, String)| file.file_stem().is_some_and(|stem| stem == name);
         match (self.problems.iter().find(is_named), self.entry(name)) {

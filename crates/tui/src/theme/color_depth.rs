@@ -65,10 +65,11 @@ pub fn detect_color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
         return ColorDepth::None;
     }
     let inside_tmux = var("TMUX").is_some() || term.starts_with("tmux");
-    // GNU screen passes on the COLORTERM of the terminal that it was started in. Before version 5 it garbles 24-bit colours.
+    // GNU screen passes on the COLORTERM of the terminal that it was started in. Before version 5 it garbles 24-bit
+    // colours.
     let inside_screen = var("STY").is_some() || (term.starts_with("screen") && !inside_tmux);
-    // In tmux COLORTERM may come from another terminal too, but tmux maps every colour to one that the attached terminal
-    // can show.
+    // In tmux COLORTERM may come from another terminal too, but tmux maps every colour to one that the attached
+    // terminal can show.
     let is_stated = matches!(var("COLORTERM").as_deref(), Some("truecolor" | "24bit"));
     // These terminals show 24-bit colours. Over ssh COLORTERM is lost, but TERM names them.
     let is_known = ["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"].contains(&term.as_str());

@@ -1,7 +1,7 @@
 //! Styles by meaning: a pane asks for `verdict(Outcome::Pass)`, never for green.
 //!
-//! A [`Theme`] is a palette of a few colours and one method for each meaning. The palette comes from a base16 [`Scheme`] or is the
-//! terminal's own; it holds only colours that the terminal can show ([`ColorDepth`]).
+//! A [`Theme`] is a palette of a few colours and one method for each meaning. The palette comes from a base16
+//! [`Scheme`] or is the terminal's own; it holds only colours that the terminal can show ([`ColorDepth`]).
 
 mod appearance;
 mod catalogue;
@@ -55,13 +55,14 @@ impl Theme {
         Theme { colored: false, palette: Palette::default() }
     }
 
-    /// A scheme in the colours that a terminal of this depth can show. The terminal's own background stays unless `paint` is true.
+    /// A scheme in the colours that a terminal of this depth can show. The terminal's own background stays unless
+    /// `paint` is true.
     pub fn of(scheme: &Scheme, depth: ColorDepth, paint: bool) -> Self {
         Theme { colored: depth != ColorDepth::None, palette: Palette::of(scheme, depth, paint) }
     }
 
-    /// The built-in theme of this name, with the terminal's own background; without a name the terminal's own colours. Fails
-    /// where no built-in theme has this name.
+    /// The built-in theme of this name, with the terminal's own background; without a name the terminal's own colours.
+    /// Fails where no built-in theme has this name.
     pub fn choose(name: Option<&str>, depth: ColorDepth) -> Result<Self, String> {
         let catalogue = Catalogue::built_in();
         Ok(catalogue.find(name.unwrap_or(catalogue::TERMINAL))?.theme(depth, false))
@@ -158,8 +159,8 @@ impl Theme {
         }
     }
 
-    /// A whole selected row. Where the selection is shown by reversed colours, the row's own colours are removed: reversed, each
-    /// span would be a block of a different colour.
+    /// A whole selected row. Where the selection is shown by reversed colours, the row's own colours are removed:
+    /// reversed, each span would be a block of a different colour.
     pub fn select<'a>(&self, mut line: Line<'a>) -> Line<'a> {
         if self.palette.selection.is_none() {
             for span in &mut line.spans {

@@ -31,6 +31,7 @@ impl Rgb {
     }
 
     /// This colour laid over `background` with an opacity of `share`, 0 to 1.
+    #[must_use]
     pub fn over(self, background: Rgb, share: f64) -> Rgb {
         let mix = |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
         Rgb(mix(self.0, background.0), mix(self.1, background.1), mix(self.2, background.2))
@@ -43,6 +44,7 @@ impl Rgb {
     }
 
     /// The colour at the index [`Rgb::indexed`].
+    #[must_use]
     pub fn nearest(self) -> Rgb {
         // The conversion asks for a palette of the first sixteen colours, which `indexed` never returns.
         let sixteen = anstyle_lossy::palette::VGA;

@@ -162,12 +162,12 @@ fn pairs(text: &str) -> Result<Vec<Pair>, SchemeError> {
             Event::MappingEnd | Event::SequenceEnd => {
                 open.pop();
             }
-            Event::Scalar(said, ..) if !outermost => {
+            Event::Scalar(scalar, ..) if !outermost => {
                 if let Some(Container::Mapping { wanted, key }) = open.last_mut() {
                     match key.take() {
-                        None => *key = Some(said.into_owned()),
+                        None => *key = Some(scalar.into_owned()),
                         Some(key) if *wanted => {
-                            pairs.push(Pair { key, value: said.into_owned(), line: span.start.line() });
+                            pairs.push(Pair { key, value: scalar.into_owned(), line: span.start.line() });
                         }
                         Some(_) => {}
                     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_read() {
+    fn both_forms_are_parsed() {
         let nested: String = flat().lines().map(|l| format!("  {l} # comment\n")).collect();
         let old = parse(&format!("scheme: 'A'\nauthor: b\n{}", flat())).expect("the flat form");
         let new =
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base16_scheme_has_the_colours_of_base24_too() {
+    fn a_base16_scheme_has_fallbacks_for_the_colours_of_base24() {
         let sixteen = parse(&flat()).expect("it is whole");
         assert_eq!(sixteen.colors[0x12], sixteen.colors[0x08], "bright red is red");
         assert_eq!(sixteen.colors[0x13], sixteen.colors[0x0A], "bright yellow is yellow");
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn digits_without_quotes_are_a_colour_and_no_number() {
+    fn digits_without_quotes_are_a_colour_and_not_a_number() {
         let text = flat().replace("\"000000\"", "000000").replace("\"000001\"", "1e1234");
         assert_eq!(parse(&text).expect("it is whole").colors[..2], [Rgb(0, 0, 0), Rgb(0x1e, 0x12, 0x34)]);
     }
 
     #[test]
-    fn light_or_dark_is_said_or_seen() {
+    fn the_variant_is_stated_or_derived_from_the_colours() {
         let light = flat().replace("base00: \"000000\"", "base00: \"ffffff\"");
         assert_eq!(parse(&light).map(|s| s.variant), Ok(Variant::Light));
         assert_eq!(parse(&flat()).map(|s| s.variant), Ok(Variant::Dark));
@@ -230,18 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_with_its_line() {
-        let say = |text: &str| parse(text).expect_err("it is wrong").to_string();
-        assert_eq!(say("scheme: x\nbase00: red\n"), "line 2: 'red' is not a colour such as d3d8df");
+    fn an_error_names_its_line() {
+        let error = |text: &str| parse(text).expect_err("it is wrong").to_string();
+        assert_eq!(error("scheme: x\nbase00: red\n"), "line 2: 'red' is not a colour such as d3d8df");
         assert_eq!(
-            say("base18: 000000\n"),
+            error("base18: 000000\n"),
             "line 1: 'base18' is not one of a scheme's colours, base00 to base0F and base10 to base17"
         );
-        assert_eq!(say("variant: dim\n"), "line 1: the variant 'dim' is neither dark nor light");
-        assert_eq!(say("system: vim\n"), "line 1: the system 'vim' is unknown: choose base16 or base24");
-        assert_eq!(say("base00: 000000\nbase00: 000000\n"), "line 2: base00 is stated twice");
-        assert_eq!(say("- a\n"), "line 1: a scheme is a list of `name: value`");
-        assert!(say("scheme: \"x\n").contains("this is not YAML"));
-        assert!(say("scheme: x\n").starts_with("base00 is missing: "));
+        assert_eq!(error("variant: dim\n"), "line 1: the variant 'dim' is neither dark nor light");
+        assert_eq!(error("system: vim\n"), "line 1: the system 'vim' is unknown: choose base16 or base24");
+        assert_eq!(error("base00: 000000\nbase00: 000000\n"), "line 2: base00 is stated twice");
+        assert_eq!(error("- a\n"), "line 1: a scheme is a list of `name: value`");
+        assert!(error("scheme: \"x\n").contains("this is not YAML"));
+        assert!(error("scheme: x\n").starts_with("base00 is missing: "));
     }
 }

@@ -23,7 +23,8 @@ impl Theme {
     /// A piece of source: foreground colour and weight. The background is the pane's, or [`Theme::diff_background`]'s.
     pub fn syntax(&self, role: SyntaxRole) -> Style {
         let hue = |hue: Hue| self.foreground(self.palette.hue(hue));
-        // Without colours the weight tells the roles apart: keywords and preprocessor lines are bold, comments are faint.
+        // Without colours the weight tells the roles apart: keywords and preprocessor lines are bold, comments are
+        // faint.
         let weight = |style: Style, weight: Modifier| {
             if self.is_colored() { style } else { style.add_modifier(weight) }
         };
@@ -55,8 +56,9 @@ impl Theme {
         }
     }
 
-    /// The background of a diff's line whose source is highlighted: patch it over [`Theme::syntax`]. Where the terminal has no
-    /// faint colours, only a changed part of a line is marked, by an underline; the sign in the gutter tells the rest.
+    /// The background of a diff's line whose source is highlighted: patch it over [`Theme::syntax`]. Where the terminal
+    /// has no faint colours, only a changed part of a line is marked, by an underline; the sign in the gutter tells the
+    /// rest.
     pub fn diff_background(&self, role: DiffRole) -> Style {
         let (background, is_part) = match role {
             DiffRole::Added => (self.palette.added[0], false),

@@ -1,4 +1,4 @@
-//! What holds for every theme at every depth.
+//! Properties of every theme at every colour depth.
 
 use super::*;
 use crate::highlight::SyntaxRole;
@@ -7,7 +7,7 @@ use lab_protocol::report::Severity;
 
 const DEPTHS: [ColorDepth; 4] = [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb];
 
-/// What a terminal shows for a colour that is not one of its own sixteen.
+/// The colour that a terminal shows. The colour must not be one of the terminal's own sixteen.
 fn shown(color: Option<Color>) -> Srgb<f32> {
     let (r, g, b) = match color {
         Some(Color::Rgb(r, g, b)) => (r, g, b),
@@ -27,12 +27,12 @@ fn contrast(a: Option<Color>, b: Option<Color>) -> f32 {
 }
 
 #[test]
-fn signals_and_text_stand_out_from_the_ground() {
+fn signals_and_text_have_enough_contrast() {
     for entry in Catalogue::built_in().entries.iter().filter(|entry| entry.scheme.is_some()) {
         for depth in [ColorDepth::Ansi256, ColorDepth::Rgb] {
             let palette = entry.theme(depth, true).palette;
-            // The least for text and for signals. The nearest of 256 colours may be nearer to the ground than the
-            // scheme's own: there is no dark amber among them.
+            // The minimum contrast of text and of signals. It is lower at 256 colours, where the nearest colour may
+            // have less contrast than the scheme's: there is no dark amber among them.
             let (text, signal) = match (entry.name.starts_with("lab-contrast"), depth) {
                 (true, ColorDepth::Rgb) => (7.0, 7.0),
                 (true, _) => (7.0, 6.5),
@@ -41,11 +41,11 @@ fn signals_and_text_stand_out_from_the_ground() {
             };
             assert!(contrast(palette.text, palette.background) >= text, "{} text {depth}", entry.name);
             for color in [palette.good, palette.bad, palette.warn, palette.accent] {
-                for (place, behind) in
+                for (where_, behind) in
                     [("on its background", palette.background), ("on a block", palette.on_block)]
                 {
                     let found = contrast(color, behind);
-                    assert!(found >= signal, "{} {color:?} {place}: {found}", entry.name);
+                    assert!(found >= signal, "{} {color:?} {where_}: {found}", entry.name);
                 }
             }
             let quiet = contrast(palette.quiet, palette.background);
@@ -88,7 +88,7 @@ fn styles(theme: &Theme) -> Vec<Style> {
 }
 
 #[test]
-fn no_style_has_a_colour_that_the_terminal_cannot_show() {
+fn every_colour_of_a_style_can_be_shown_by_the_terminal() {
     for entry in Catalogue::built_in().entries {
         for (depth, paint) in DEPTHS.into_iter().flat_map(|depth| [(depth, false), (depth, true)]) {
             for style in styles(&entry.theme(depth, paint)) {
@@ -110,7 +110,7 @@ fn no_style_has_a_colour_that_the_terminal_cannot_show() {
 }
 
 #[test]
-fn the_terminals_own_ground_stays_unless_paint_is_asked_for() {
+fn the_terminals_own_background_stays_unless_it_is_painted() {
     for entry in Catalogue::built_in().entries.iter().filter(|entry| entry.scheme.is_some()) {
         for depth in [ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
             assert_eq!(entry.theme(depth, false).text().bg, None, "{} {depth}", entry.name);
@@ -124,7 +124,7 @@ fn the_terminals_own_ground_stays_unless_paint_is_asked_for() {
 }
 
 #[test]
-fn a_theme_follows_the_terminal() {
+fn a_theme_adapts_to_the_colour_depth() {
     let choose = |name, depth| Theme::choose(name, depth).expect("it is built in");
     assert_eq!(choose(Some("lab-dark"), ColorDepth::None), Theme::plain());
     assert_eq!(choose(None, ColorDepth::Rgb), Theme::ansi());
@@ -134,12 +134,12 @@ fn a_theme_follows_the_terminal() {
     let light = choose(Some("lab-light"), ColorDepth::Ansi16);
     assert!(
         ![light.warn().fg, light.accent().fg].contains(&Some(Color::Yellow)),
-        "nobody reads yellow on white"
+        "yellow is unreadable on white"
     );
 }
 
 #[test]
-fn without_colour_weight_tells_source_apart() {
+fn without_colours_the_weight_tells_roles_apart() {
     let theme = Theme::plain();
     assert!(theme.syntax(SyntaxRole::Keyword).add_modifier.contains(Modifier::BOLD));
     assert!(theme.syntax(SyntaxRole::Comment).add_modifier.contains(Modifier::DIM));

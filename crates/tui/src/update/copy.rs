@@ -14,7 +14,7 @@ impl Model {
             0 | 1 => fit(&text, 60).into_owned(),
             lines => format!("{lines} lines"),
         };
-        let rest = if cut { ", all that a terminal takes" } else { "" };
+        let rest = if cut { ", cut to what a terminal takes" } else { "" };
         self.say(MessageLevel::Info, format!("copied {what}{rest}"));
         vec![Effect::Copy(text)]
     }

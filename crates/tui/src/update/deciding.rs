@@ -81,9 +81,9 @@ impl Model {
     pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
         draft.complete();
         draft.problem = if draft.subject().is_empty() {
-            Some("say what you tried: it becomes the commit's subject".to_owned())
+            Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.not_any_more(Action::Keep, draft.run).or_else(|| draft.wrong())
+            self.no_longer_possible(Action::Keep, draft.run).or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
@@ -98,7 +98,7 @@ impl Model {
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
         draft.complete();
-        draft.problem = self.not_any_more(Action::Discard, draft.run).or_else(|| draft.wrong());
+        draft.problem = self.no_longer_possible(Action::Discard, draft.run).or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
             return Vec::new();
@@ -107,15 +107,16 @@ impl Model {
         let message = draft.message(&self.default_description());
         let request = RepositoryRequest::Discard { run: draft.run, message, confirmed };
         self.decision.drafts.put_discard(draft);
-        vec![Effect::Repository(request)]
+        ask(request)
     }
 
-    /// Why the run that a dialog is about can no longer be decided: the world went on while it was open.
-    fn not_any_more(&self, action: Action, run: RunId) -> Option<String> {
+    /// Why the run of an open dialog can no longer be decided: another run or save came while it was open.
+    fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
         let last = self.runs.last.as_ref().map(|last| last.start.id);
         if last != Some(run) {
             return Some(
-                "a newer run has judged newer bytes: close this and look again; your words stay".to_owned(),
+                "a newer run has judged newer bytes: close this dialog; your text is kept for the next one"
+                    .to_owned(),
             );
         }
         self.usable(action).err()
@@ -243,9 +244,8 @@ impl Model {
 
     /// Decides by rule about the run that has just ended, once the repository was looked at after its end.
     pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
-        let looked_at =
-            self.repository.status.as_ref().and_then(|status| status.last.as_ref()).map(|r| r.start.id);
-        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) == looked_at) else {
+        let ended = self.repository.status.as_ref().and_then(|status| status.ended);
+        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
             return Vec::new();
         };
         let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);
@@ -274,7 +274,7 @@ impl Model {
             Ok((what, request)) => {
                 self.decision.in_progress = Some(what);
                 self.decision.by_rule = true;
-                vec![Effect::Repository(request)]
+                ask(request)
             }
         }
     }

@@ -189,7 +189,7 @@ impl Model {
         self.runs.paused = !self.runs.paused;
         if self.runs.paused {
             let rerun = self.appearance.keymap.way(Action::Rerun);
-            self.say(MessageLevel::Info, format!("paused: saves start nothing; {rerun} judges by hand"));
+            self.say(MessageLevel::Info, format!("paused: saves start no run; {rerun} starts one"));
             return Vec::new();
         }
         self.say(MessageLevel::Info, "watching again");

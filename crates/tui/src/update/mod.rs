@@ -80,7 +80,7 @@ impl Model {
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
-                self.say(MessageLevel::Error, format!("a part of the lab broke ({name}): {message}"));
+                self.say(MessageLevel::Error, format!("a thread of the lab panicked ({name}): {message}"));
                 Vec::new()
             }
         }

@@ -1,4 +1,4 @@
-//! The mouse, where the user wants it heard; and the borders, which keys move as well.
+//! The mouse, if the user turned it on; and the borders, which keys move too.
 
 use crate::effect::{Effect, Redraw};
 use crate::keymap::Action;

@@ -1,5 +1,6 @@
 //! What the screen makes of a look at the repository: the status, the history, the commits; and of a changed project.
 
+use super::ask;
 use crate::effect::Effect;
 use crate::model::Model;
 use crate::reply::Overview;
@@ -66,39 +67,11 @@ impl Model {
                 self.say(MessageLevel::Error, why);
             }
         }
-        let mut effects = Vec::new();
-        // The verdict of the present bytes, else the last one. After a discard that is the incumbent's; when the screen opens
-        // it may be of an earlier screen or of a `lab run` beside this one.
-        let shown = status.judged.as_ref().or(status.last.as_ref()).filter(|record| record.verdict.is_some());
-        // A run that was ended early has no result: a screen that opens judges its bytes again.
         let has_no_result = first && status.judged.as_ref().is_some_and(has_no_result);
-        let shown = shown.filter(|_| !has_no_result);
-        if let Some(record) = shown {
-            match self.runs.last.as_mut().filter(|known| known.start.id == record.start.id) {
-                Some(known) => known.decided = decided(record.decision.as_ref()),
-                None if is_idle => {
-                    self.runs.newest = self.runs.newest.max(Some(record.start.id));
-                    self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
-                    effects.push(Effect::Repository(RepositoryRequest::Log(record.start.id)));
-                }
-                None => {}
-            }
-        }
-        // A check of an earlier screen, or a `lab check` beside this one.
-        let known = self.runs.check.as_ref().map(|check| check.start.id);
-        if let Some(record) = status.check.as_ref().filter(|r| is_idle && known != Some(r.start.id)) {
-            self.runs.newest = self.runs.newest.max(Some(record.start.id));
-            self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
-            effects.push(Effect::Repository(RepositoryRequest::Log(record.start.id)));
-        }
-        // Where other bytes were saved meanwhile, the watcher reports them.
-        let is_incumbent = status.blob().is_some() && status.blob() == status.snapshot.incumbent.as_deref();
-        let are_expected = match &self.decision.expected_bytes {
-            Some(ExpectedBytes::Incumbent) => is_incumbent,
-            Some(ExpectedBytes::Blob(blob)) => status.blob() == Some(blob),
-            None => false,
-        };
+        let mut effects = self.take_verdict(&status, has_no_result);
+        effects.extend(self.take_check(&status));
         let unjudged = (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
+        let are_expected = self.are_expected(&status);
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
             return effects;
@@ -106,19 +79,63 @@ impl Model {
         self.decision.expected_bytes = None;
         // A run in progress may be of older bytes: the look after its end takes care of the save.
         let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
-        if unjudged && first {
-            effects.extend(self.start(Reason::Opened));
-        } else if unjudged && are_expected && !self.runs.paused {
-            effects.extend(self.start(Reason::Restored));
-        } else if unjudged && saved && !self.runs.paused {
-            effects.extend(self.start(Reason::Saved));
+        let paused = self.runs.paused;
+        effects.extend(if unjudged && first {
+            self.start(Reason::Opened)
+        } else if unjudged && are_expected && !paused {
+            self.start(Reason::Restored)
+        } else if unjudged && saved && !paused {
+            self.start(Reason::Saved)
         } else if is_idle {
-            effects.extend(self.decide_by_rule());
-        }
+            self.decide_by_rule()
+        } else {
+            Vec::new()
+        });
         effects
     }
 
-    /// Takes the state of the bytes on disk. A message that the kernel cannot be read goes once it can be read.
+    /// Shows the verdict of the present bytes, else the last one. After a discard that is the incumbent's; when the screen
+    /// opens it may be of an earlier screen or of a `lab run` beside this one. `has_no_result`: the run of the present
+    /// bytes was ended early, and they are judged again.
+    fn take_verdict(&mut self, status: &ProjectStatus, has_no_result: bool) -> Vec<Effect> {
+        let record = status.judged.as_ref().or(status.last.as_ref());
+        let Some(record) = record.filter(|record| record.verdict.is_some() && !has_no_result) else {
+            return Vec::new();
+        };
+        if let Some(known) = self.runs.last_if_mut(record.start.id) {
+            known.decided = decided(record.decision.as_ref());
+            return Vec::new();
+        }
+        if !self.runs.is_idle() {
+            return Vec::new();
+        }
+        self.runs.newest = self.runs.newest.max(Some(record.start.id));
+        self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
+        ask(RepositoryRequest::Log(record.start.id))
+    }
+
+    /// Takes the check of an earlier screen, or of a `lab check` beside this one.
+    fn take_check(&mut self, status: &ProjectStatus) -> Vec<Effect> {
+        let known = self.runs.check.as_ref().map(|check| check.start.id);
+        let new = status.check.as_ref().filter(|check| known != Some(check.start.id));
+        let Some(record) = new.filter(|_| self.runs.is_idle()) else { return Vec::new() };
+        self.runs.newest = self.runs.newest.max(Some(record.start.id));
+        self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
+        ask(RepositoryRequest::Log(record.start.id))
+    }
+
+    /// The bytes on disk are those that the lab itself put there. Where other bytes were saved meanwhile, the watcher
+    /// reports them.
+    fn are_expected(&self, status: &ProjectStatus) -> bool {
+        let blob = status.blob();
+        match &self.decision.expected_bytes {
+            Some(ExpectedBytes::Incumbent) => blob.is_some() && blob == status.snapshot.incumbent.as_deref(),
+            Some(ExpectedBytes::Blob(expected)) => blob == Some(expected),
+            None => false,
+        }
+    }
+
+    /// Takes the state of the bytes on disk. A message that the kernel cannot be read is removed once it can be read.
     pub(super) fn set_present(&mut self, present: Result<Fingerprint, String>) {
         if let Some(why) = self.runs.set_present(present) {
             self.message.take_back(&why);

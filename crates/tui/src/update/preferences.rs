@@ -18,7 +18,7 @@ impl Model {
         let preferences = match read {
             Ok(preferences) => preferences,
             Err(why) => {
-                self.say(MessageLevel::Error, format!("{why}; the settings stay as they were"));
+                self.say(MessageLevel::Error, format!("{why}; the settings are unchanged"));
                 return Vec::new();
             }
         };
@@ -26,7 +26,7 @@ impl Model {
         if is_new || asked {
             self.say(
                 MessageLevel::Info,
-                if is_new { "config.toml is read" } else { "config.toml says nothing new" },
+                if is_new { "config.toml was read" } else { "config.toml has not changed" },
             );
         }
         if !is_new {
@@ -54,9 +54,9 @@ impl Model {
         self.appearance.mouse = !self.appearance.mouse;
         self.panes.dragged = None;
         let word = if self.appearance.mouse {
-            "heard: Shift selects text as before"
+            "on: hold Shift to select text"
         } else {
-            "the terminal's own again"
+            "off: the terminal has it again"
         };
         self.say(MessageLevel::Info, format!("the mouse is {word}"));
     }

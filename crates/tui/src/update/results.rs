@@ -83,8 +83,8 @@ impl Model {
                 let kernel = self.setup.kernel.clone();
                 let commit = short(&restored.commit);
                 let mut text = match restored.changed {
-                    true => format!("{kernel} is now that of {commit}"),
-                    false => format!("{kernel} is that of {commit} already"),
+                    true => format!("{kernel} now has the bytes of {commit}"),
+                    false => format!("{kernel} has the bytes of {commit} already"),
                 };
                 if let Some(saved) = restored.saved.as_deref().map(short) {
                     text.push_str(&format!(" · what was on disk is kept as {saved} (`lab restore {saved}`)"));
@@ -104,7 +104,7 @@ impl Model {
 
     pub(super) fn accept_description(&mut self, commit: String, input: Input) -> Vec<Effect> {
         let description = input.value().trim().to_owned();
-        let empty = description.is_empty().then(|| "say in a few words what was tried".to_owned());
+        let empty = description.is_empty().then(|| "describe in a few words what was tried".to_owned());
         if let Some(problem) = empty.or_else(|| self.is_calm().err()) {
             self.overlays.push(Overlay::Describe { commit, input, problem: Some(problem) });
             return Vec::new();

@@ -10,6 +10,7 @@ use crate::state::{FinishedRun, LiveRun, Running};
 use crate::status::MessageLevel;
 use lab_core::inputs::Inputs;
 use lab_core::run::Reason;
+use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::runner::{Batch, RunEvent};
 use lab_core::watch::WatchEvent;
@@ -54,25 +55,7 @@ impl Model {
                 self.on_batch(batch);
                 Vec::new()
             }
-            RunEvent::Ended(record) => {
-                // The user waits for the verdict: it is drawn at once.
-                self.frame.redraw = Redraw::AtOnce;
-                let (began, report) = match std::mem::take(&mut self.runs.running) {
-                    // The followed log has the diagnostics, which no record holds.
-                    Running::Live(live) => (live.began, live.report),
-                    _ => (self.now, Arc::new(record.report())),
-                };
-                let run = record.start.id;
-                self.decision.awaiting_rule = Some(run).filter(|_| !record.start.is_check());
-                let void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
-                match record.start.is_check() {
-                    // A check that was ended has no findings.
-                    true if void => {}
-                    true => self.runs.check = FinishedRun::of(*record, report),
-                    false => self.runs.last = FinishedRun::of(*record, report).or(self.runs.last.take()),
-                }
-                [Effect::Refresh].into_iter().chain(self.notify(run, began)).collect()
-            }
+            RunEvent::Ended(record) => self.on_ended(*record),
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
                 self.say(MessageLevel::Error, why);
@@ -90,6 +73,26 @@ impl Model {
                 Vec::new()
             }
         }
+    }
+
+    fn on_ended(&mut self, record: Record) -> Vec<Effect> {
+        // The user waits for the verdict: it is drawn at once.
+        self.frame.redraw = Redraw::AtOnce;
+        let (began, report) = match std::mem::take(&mut self.runs.running) {
+            // The followed log has the diagnostics, which no record holds.
+            Running::Live(live) => (live.began, live.report),
+            _ => (self.now, Arc::new(record.report())),
+        };
+        let (run, is_check) = (record.start.id, record.start.is_check());
+        let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
+        self.decision.awaiting_rule = Some(run).filter(|_| !is_check);
+        match (is_check, is_void) {
+            // A check that was ended has no findings.
+            (true, true) => {}
+            (true, false) => self.runs.check = FinishedRun::of(record, report),
+            (false, _) => self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take()),
+        }
+        [Effect::Refresh].into_iter().chain(self.notify(run, began)).collect()
     }
 
     fn on_batch(&mut self, batch: Batch) {

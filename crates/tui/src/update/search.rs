@@ -62,9 +62,11 @@ impl Model {
                     true => {
                         let more = self.appearance.keymap.way(Action::Bottom);
                         let read = thousands(count as f64);
-                        format!("'{needle}' is nowhere in the {read} commits that were read: {more} reads on")
+                        format!(
+                            "'{needle}' was not found in the {read} commits read so far: {more} reads more"
+                        )
                     }
-                    false => format!("'{needle}' is nowhere in {}", pane.name()),
+                    false => format!("'{needle}' was not found in {}", pane.name()),
                 };
                 drop(rows);
                 self.say(MessageLevel::Warning, text);

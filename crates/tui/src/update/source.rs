@@ -76,7 +76,7 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(MessageLevel::Info, "no message, and nothing changed");
+            self.say(MessageLevel::Info, "no compiler message and no change");
         }
     }
 

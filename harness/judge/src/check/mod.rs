@@ -55,14 +55,18 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
 /// A mistake that a tool found, with its place in the source if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFinding {
+    /// Where the mistake is; `None` if the tool does not say.
     pub place: Option<SourceLine>,
+    /// What is wrong, as in `a write of size 4, 0 bytes after 1024-byte region`.
     pub what: String,
 }
 
 /// A line of a source file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLine {
+    /// The path that is shown to the user.
     pub file: String,
+    /// The line, counted from 1.
     pub line: u32,
 }
 
@@ -160,6 +164,7 @@ impl<'a> ToolRun<'a> {
 /// What a tool's file says.
 #[derive(Debug, Default, PartialEq)]
 pub struct ToolReport {
+    /// What the tool found.
     pub findings: Vec<ToolFinding>,
     /// Why the absence of findings means nothing; `None` if the tool finished.
     pub unfinished: Option<String>,

@@ -10,11 +10,14 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// What to do if compute-sanitizer is missing.
 pub const REMEDY: &str = "compute-sanitizer is not here. It comes with the CUDA toolkit (Debian, Ubuntu: apt install \
                           cuda-sanitizer-13-0, or the number of your toolkit); put it on the path or set CUDA_HOME";
 
+/// A compute-sanitizer on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sanitizer {
+    /// The program.
     pub path: PathBuf,
 }
 
@@ -57,6 +60,7 @@ struct SanitizerRecord<'a> {
     details: Vec<&'a str>,
 }
 
+/// Reads the report that compute-sanitizer wrote.
 pub fn read(log: &str) -> ToolReport {
     let mut records: Vec<SanitizerRecord> = Vec::new();
     let (mut summary, mut unfinished) = (false, None);

@@ -55,8 +55,8 @@ fn read(text: &str, here: &Path) -> HashMap<u64, SourceLine> {
     }
     places
 }
-/// Returns whether a file is the user's own: neither one of the lab's headers nor a system header.
 
+/// Returns whether a file is the user's own: neither one of the lab's headers nor a system header.
 pub fn is_users(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let labs = ["lab.h", "lab_problem.h", "lab_cpu.h"].contains(&name) || file.contains("/lab_cpu/");

@@ -68,7 +68,9 @@ fn try_probe_ahead(
 
 /// The result of `lab probe`.
 pub struct Probed {
+    /// The device that was probed.
     pub device: DeviceInfo,
+    /// What it can do.
     pub figures: DeviceFigures,
     /// What made the device slower than it can be. If this is empty, the figures were stored and bound the times of later runs.
     /// Otherwise they are only shown.

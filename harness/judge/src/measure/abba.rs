@@ -12,7 +12,9 @@ use lab_protocol::report::Speed;
 /// turns between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AbbaBlock {
+    /// The incumbent's first and last turn, in seconds.
     pub a: [f64; 2],
+    /// The candidate's two turns between them, in seconds.
     pub b: [f64; 2],
 }
 

@@ -24,7 +24,9 @@ const UPPER: f64 = 0.975;
 /// numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
+    /// The centre.
     pub value: f64,
+    /// Half the width of the interval.
     pub half_width: f64,
 }
 

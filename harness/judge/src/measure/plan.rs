@@ -52,8 +52,8 @@ impl Default for Plan {
     }
 }
 
-/// Untimed launches at the beginning of each process.
 impl Plan {
+    /// Untimed launches at the beginning of each process.
     pub fn warm_up(&self) -> usize {
         self.trials.map_or(WARM_UP_ON_SAVE, |t| t.warm_up)
     }

@@ -42,8 +42,8 @@ pub enum CacheState {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// Which launch this is, if there are several.
-    /// Bytes that must be read.
     pub label: String,
+    /// Bytes that must be read.
     pub reads: f64,
     /// Bytes that must be written.
     pub writes: f64,

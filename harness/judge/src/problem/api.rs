@@ -38,7 +38,9 @@ pub struct ProblemContext<'a> {
 /// Something to compute. The judge calls the methods in this order, each once in a run. On standby, the judge calls
 /// [`Problem::prepare`] before the candidate is known; otherwise after the candidate was built.
 pub trait Problem {
+    /// The problem's name, for the line `problem:`.
     fn name(&self) -> &str;
+    /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
     /// long.

@@ -21,7 +21,9 @@ use std::time::{Duration, Instant};
 /// A program to start as a child, with its arguments.
 #[derive(Clone, Debug)]
 pub struct Program {
+    /// The executable.
     pub path: PathBuf,
+    /// Its arguments.
     pub args: Vec<OsString>,
 }
 

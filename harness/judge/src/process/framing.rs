@@ -24,14 +24,14 @@ pub enum FrameError {
     /// The other end closed the connection, between two frames or within one.
     #[error("the other end closed the connection")]
     Closed,
-    #[error("no data came before the deadline")]
     /// Nothing arrived before the deadline.
+    #[error("no data came before the deadline")]
     TimedOut,
     /// What arrived is not a frame of this protocol.
     #[error("{0}")]
     Invalid(String),
-    #[error("{0}")]
     /// The socket failed.
+    #[error("{0}")]
     Io(io::Error),
 }
 
@@ -105,6 +105,7 @@ pub struct DeadlineStream<'a> {
 }
 
 impl<'a> DeadlineStream<'a> {
+    /// A view of `stream` whose reads and writes fail after `deadline`.
     pub fn new(stream: &'a UnixStream, deadline: Instant) -> Self {
         DeadlineStream { stream, deadline }
     }

@@ -22,24 +22,33 @@ pub const WAY_UP: Duration = Duration::from_millis(100);
 /// A reading, and its time since the start of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
+    /// Time since the start of the measurement.
     pub at: Duration,
+    /// The device's state.
     pub reading: Reading,
 }
 
 /// Median, lowest and highest value of what was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObservedRange {
+    /// The median.
     pub median: f64,
+    /// The lowest value.
     pub low: f64,
+    /// The highest value.
     pub high: f64,
 }
 
 /// The summary of a measurement's readings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TelemetrySummary {
+    /// SM clock in MHz.
     pub sm_clock: Option<ObservedRange>,
+    /// Memory clock in MHz.
     pub memory_clock: Option<ObservedRange>,
+    /// Temperature in °C.
     pub temperature: Option<ObservedRange>,
+    /// Power in W.
     pub power: Option<ObservedRange>,
     /// Every reason that was ever active, faults first.
     pub throttle_reasons: Vec<ThrottleReason>,

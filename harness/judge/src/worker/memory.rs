@@ -137,7 +137,7 @@ impl Memory {
         for (id, buffer) in &self.buffers {
             for (address, length, offset) in buffer.zones().into_iter().filter(|(_, length, _)| *length > 0) {
                 let right = pattern(*id, offset, length);
-                if let Some(at) = mended(driver, address, &right)? {
+                if let Some(at) = restore(driver, address, &right)? {
                     found.push(Breach::OutOfBounds {
                         buffer: buffer.name.clone(),
                         offset: offset + at as i64,
@@ -145,7 +145,7 @@ impl Memory {
                 }
             }
             let Some(right) = &buffer.sealed else { continue };
-            if let Some(at) = mended(driver, buffer.address(), right)? {
+            if let Some(at) = restore(driver, buffer.address(), right)? {
                 found.push(Breach::InputChanged { buffer: buffer.name.clone(), offset: at as u64 });
             }
         }
@@ -158,7 +158,7 @@ impl Memory {
 }
 
 /// Returns the offset at which memory first differs from `right`, and restores it.
-fn mended(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
+fn restore(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
     let found = driver.first_difference(address, right)?;
     if found.is_some() {
         driver.upload(address, right)?;

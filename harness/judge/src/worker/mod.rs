@@ -42,9 +42,11 @@ pub enum LaunchArg {
 /// One launch. Its shape comes from the entry's own launch statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
+    /// The module that holds the kernel.
     pub module: ModuleId,
     /// The kernel's name.
     pub entry: String,
+    /// In the order of the kernel's parameters.
     pub args: Vec<LaunchArg>,
     /// The bytes of the `LabDims` that the launch statement gets.
     pub dims: Vec<u8>,
@@ -56,9 +58,19 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Breach {
     /// A byte of a canary zone changed. `offset` counts in bytes from the buffer's first byte, and is negative before it.
-    OutOfBounds { buffer: String, offset: i64 },
+    OutOfBounds {
+        /// The buffer's name.
+        buffer: String,
+        /// In bytes.
+        offset: i64,
+    },
     /// A buffer that was sealed as an input changed. `offset` is the first byte that changed.
-    InputChanged { buffer: String, offset: u64 },
+    InputChanged {
+        /// The buffer's name.
+        buffer: String,
+        /// In bytes.
+        offset: u64,
+    },
 }
 
 /// Runs the worker process: serves the judge that started it, until the judge ends.

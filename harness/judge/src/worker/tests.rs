@@ -120,7 +120,7 @@ fn store_at(offset: i64, sealed: bool) -> Vec<Breach> {
     assert_eq!(worker.breaches().unwrap(), [], "nothing is broken before the launch");
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let found = worker.breaches().unwrap();
-    assert_eq!(worker.breaches().unwrap(), [], "a breach is told once");
+    assert_eq!(worker.breaches().unwrap(), [], "a breach is reported once");
     found
 }
 
@@ -151,7 +151,7 @@ fn a_change_far_into_a_large_input_is_found_at_its_byte() {
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let offset = changed[0] as u64;
     assert_eq!(worker.breaches().unwrap(), [Breach::InputChanged { buffer: "x".into(), offset }]);
-    assert_eq!(worker.breaches().unwrap(), [], "all of it is mended");
+    assert_eq!(worker.breaches().unwrap(), [], "all of it is restored");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn the_launch_statement_shapes_the_launch() {
 }
 
 #[test]
-fn a_launch_that_cannot_be_is_refused_in_words() {
+fn an_impossible_launch_is_refused_with_a_reason() {
     let refusal = |words| launch(&mut worker_with(words, Box::new(|_, _| Ok(()))), vec![]).unwrap_err();
     let cases: [([u32; 8], &str); 6] = [
         ([0, 1, 1, 32, 1, 1, 0, 0], "a grid of 0x1x1 blocks of 32x1x1 threads: no extent may be 0"),

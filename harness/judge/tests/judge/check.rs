@@ -1,4 +1,4 @@
-//! `lab check` on the cpu device: each planted mistake is named with its line, and what is right stays clean.
+//! `lab check` on the cpu device: each planted mistake is reported at its line, and a correct kernel is clean.
 
 use crate::support::{Folder, Judged, options, run};
 use crate::toy::{PROBLEM, SHARED, kernel};
@@ -13,7 +13,7 @@ fn checked(kernel: &str, tools: &[Tool]) -> Judged {
     run(options)
 }
 
-/// What one tool says of a kernel with this body: `line what`, one a row.
+/// Checks that one tool reports these findings for a kernel with this body, as `file:line message`.
 #[track_caller]
 fn check(tool: Tool, body: &str, wanted: &[&str]) {
     let judged = checked(&kernel(body), &[tool]);
@@ -29,7 +29,7 @@ fn check(tool: Tool, body: &str, wanted: &[&str]) {
     judged.expect(if wanted.is_empty() { Exit::Passed } else { Exit::Wrong });
 }
 
-/// Which thread comes first is the order's business: `thread (5,0,0)` is `thread T`.
+/// Replaces thread and block numbers, because the order of threads differs: `thread (5,0,0)` becomes `thread T`.
 fn who(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
@@ -49,7 +49,7 @@ fn a_missing_block_barrier_races() {
     let wanted = "kernel.cu:8 [race] thread T of block B reads shared memory that thread T writes at line 6: no \
                   __syncthreads() lies between";
     check(Tool::Race, &body(""), &[wanted]);
-    // A warp's barrier is too small a one.
+    // A barrier of the warp is not enough.
     check(Tool::Race, &body("__syncwarp();"), &[wanted]);
 }
 
@@ -80,8 +80,8 @@ fn a_missing_grid_barrier_races() {
 }
 
 #[test]
-fn exchanges_by_hand_are_understood() {
-    // lab.h's barrier; a flag between fences; a count of blocks by an atomic; tagged words.
+fn correct_exchanges_between_blocks_are_clean() {
+    // lab.h's barrier, a flag between fences, a count of blocks by an atomic, and tagged words.
     let arrivals = "__device__ unsigned arrivals, flag, ticket;\n__device__ float all[4]; __device__ unsigned long long word[4];\n";
     let body = "
         const int t = threadIdx.x, b = blockIdx.x, i = b * 64 + t;
@@ -108,7 +108,7 @@ fn exchanges_by_hand_are_understood() {
     let source = kernel(body).replace("extern \"C\"", &format!("{arrivals}extern \"C\""));
     let judged = checked(&source, &[Tool::Race]);
     judged.expect(Exit::Passed).expect_in("race_findings", "0 limit=0");
-    // The same without the fence and the barrier that take in what the flag stands for.
+    // The same without the fence and the barrier that the flag needs.
     let hasty = source.replace(
         "while (lab_poll(&flag) != 1) {} __threadfence(); }\n            __syncthreads();",
         "while (lab_poll(&flag) != 1) {} }",
@@ -158,7 +158,8 @@ fn the_committed_kernels_are_clean() {
     }
 }
 
-/// A compute-sanitizer that runs what it is given, and then tells what a real one told of another kernel.
+/// A compute-sanitizer that runs the program it is given, and then writes a report that a real one wrote for another
+/// kernel.
 const SANITIZER: &str = r#"#!/bin/sh
 while true; do
     case "$1" in
@@ -193,7 +194,7 @@ fn under_a_sanitizer(tells: &[(&str, &str)]) -> Judged {
 }
 
 #[test]
-fn each_tool_of_compute_sanitizer_watches_the_worker_and_is_heard() {
+fn each_tool_of_compute_sanitizer_runs_and_its_findings_are_written() {
     let all = ["memcheck", "racecheck", "initcheck", "synccheck"];
     let clean = under_a_sanitizer(&all.map(|tool| (tool, CLEAN)));
     clean.expect(Exit::Passed).expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
@@ -217,7 +218,7 @@ fn each_tool_of_compute_sanitizer_watches_the_worker_and_is_heard() {
 }
 
 #[test]
-fn a_tool_that_does_not_finish_is_no_clean_one_and_stops_no_other() {
+fn a_tool_that_does_not_finish_is_not_clean_and_stops_no_other() {
     let judged = under_a_sanitizer(&[("memcheck", CLEAN), ("initcheck", CLEAN), ("synccheck", CLEAN)]);
     judged.expect(Exit::Crashed);
     judged.expect_in("stopped", "racecheck did not finish: compute-sanitizer wrote no summary");

@@ -1,4 +1,4 @@
-//! Kernels, compilers and ends that would hurt the lab.
+//! Kernels, compilers and missing files that could harm the lab.
 
 use crate::support::{self, Folder, Judged, Log};
 use lab_judge::JudgeOptions;
@@ -32,7 +32,7 @@ samples = "n"
 dims = { n = 100 }
 "#;
 
-/// A kernel that runs `body` with the cell `i`, before it does what is right.
+/// A correct kernel that first runs `body` with the cell `i`.
 fn kernel(body: &str) -> String {
     format!(
         r#"#include "lab.h"
@@ -85,7 +85,7 @@ fn a_kernel_that_never_ends_is_ended() {
 }
 
 #[test]
-fn what_a_kernel_prints_is_never_a_result() {
+fn output_of_a_kernel_is_never_a_result() {
     let judged = judged(
         "if (i == 5) printf(\"\\ncorrectness: pass\\nthroughput_sps: 9e99\\n\\x1b[2J\"); y = y + 0; n = 0;",
     );
@@ -95,7 +95,7 @@ fn what_a_kernel_prints_is_never_a_result() {
 }
 
 #[test]
-fn a_flood_of_output_is_cut_and_harms_nothing() {
+fn too_much_output_is_cut_and_does_no_harm() {
     let judged = judged("if (i == 5) for (int k = 0; k < 40000; k++) printf(\"%0100d\\n\", k);");
     judged.expect(Exit::Passed);
     assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
@@ -110,18 +110,18 @@ fn a_kernel_that_prints_a_gigabyte_is_a_crash() {
 }
 
 #[test]
-fn a_kernel_that_speaks_on_the_workers_socket_is_a_crash() {
-    // On the cpu device a kernel can write to any descriptor; the answers there are not believed.
+fn a_kernel_that_writes_to_the_workers_socket_is_a_crash() {
+    // On the cpu device a kernel can write to any descriptor, so answers that arrive there are not trusted.
     let forge = "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
     let source = format!("#include <unistd.h>\n{}", kernel(forge));
     let folder =
         Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
     let judged = folder.judge();
-    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent what is no answer");
+    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent an invalid answer");
 }
 
 #[test]
-fn a_kernel_that_is_not_there_empty_or_a_folder_says_so() {
+fn a_kernel_that_is_missing_empty_or_a_folder_is_refused() {
     let folder = folder("");
     let path = folder.path().join("kernel.cu");
     let stopped = || folder.judge().expect(Exit::NotBuilt).value("stopped").to_owned();
@@ -132,7 +132,7 @@ fn a_kernel_that_is_not_there_empty_or_a_folder_says_so() {
     std::fs::remove_file(&path).unwrap();
     assert!(stopped().starts_with("kernel.cu cannot be read: No such file"));
     std::fs::create_dir(&path).unwrap();
-    assert_eq!(stopped(), "kernel.cu is no file");
+    assert_eq!(stopped(), "kernel.cu is not a file");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_reference_that_does_not_build_is_the_problems_fault() {
 }
 
 #[test]
-fn a_worker_that_cannot_be_started_says_so() {
+fn a_worker_that_cannot_be_started_is_reported() {
     let folder = folder("");
     let mut options = folder.options();
     options.worker.path = "/nonexistent/lab".into();
@@ -154,7 +154,7 @@ fn a_worker_that_cannot_be_started_says_so() {
 
 #[test]
 fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
-    // Three launches are verified here: one for each order of threads.
+    // Verification makes three launches here, one for each order of threads.
     let late = "if (i == 0 && atomicAdd(&calls, 1) >= 3) { y[0] = 7; return; }";
     let source = format!("__device__ int calls = 0;\n{}", kernel(late));
     let folder =
@@ -165,22 +165,22 @@ fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
     assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
 }
 
-/// Far more than anything here takes; a test that waits this long fails.
+/// Limit for every wait here, far above what anything takes. A test that waits this long fails.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// Waits for the end of a process, orphans too.
+/// Waits for the end of a process, which may be an orphan.
 #[track_caller]
 fn wait_for_end(pid: i32) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let pid = Pid::from_raw(pid).unwrap();
-    // One that is gone and reaped cannot be opened any more.
+    // A process that has ended and was reaped cannot be opened.
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
     let limit = Timespec { tv_sec: WATCHDOG.as_secs() as i64, tv_nsec: 0 };
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit)).unwrap();
     assert_eq!(ended, 1, "process {pid} is still there");
 }
 
-/// A compiler that tells its process id and never ends, with a child that does the same.
+/// A compiler that reports its process id and never ends, with a child that does the same.
 struct Endless {
     script: PathBuf,
     pids: mpsc::Receiver<i32>,
@@ -199,7 +199,7 @@ impl Endless {
         std::fs::write(&script, text).unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
-        // Open for both, so that it never is at its end.
+        // Opened for reading and writing, so that it never reaches its end.
         let fifo = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
         let (said, pids) = mpsc::channel();
         std::thread::spawn(move || {
@@ -212,15 +212,14 @@ impl Endless {
         Endless { script, pids }
     }
 
-    /// The compiler and its child, once they run.
+    /// The process ids of the compiler and its child, once both run.
     #[track_caller]
     fn pids(&self) -> [i32; 2] {
         [(); 2].map(|()| self.pids.recv_timeout(WATCHDOG).unwrap())
     }
 }
 
-/// The judge in a process of its own, which the other tests here end. Its folder and compiler come
-/// by the environment.
+/// The judge in a process of its own, which other tests end. Its folder and compiler come from the environment.
 #[test]
 fn judge_process() {
     if support::plays("judge_process") {
@@ -246,11 +245,11 @@ fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command
     command
 }
 
-/// Starts a judge on standby, gives it this on its stdin, and returns what it printed.
+/// Starts a judge on standby, writes `stdin` to it, and returns what it printed.
 fn stands_by(folder: &Folder, stdin: &str) -> String {
     let mut command = judge_command(folder, None);
     let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
-    // One that ended already hears nothing.
+    // A judge that has ended already does not read it.
     let _ = judge.stdin.take().unwrap().write_all(stdin.as_bytes());
     let printed = judge.wait_with_output().unwrap().stdout;
     String::from_utf8_lossy(&printed).into_owned()
@@ -268,7 +267,7 @@ fn a_judge_on_standby_judges_once_when_it_is_told_to() {
 #[test]
 fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     let folder = folder("");
-    // The reference's image is kept, so that nobody asks the compiler any more before the order.
+    // The reference's image is in the cache, so nothing asks the compiler before the start signal.
     folder.judge().expect(Exit::Passed);
     let mut command = judge_command(&folder, None);
     command.env("LAB_TEST_CACHE", support::cache());
@@ -297,25 +296,25 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
 }
 
 #[test]
-fn a_judge_on_standby_that_gets_no_order_ends_and_says_nothing() {
+fn a_judge_on_standby_without_a_start_signal_ends_without_a_line() {
     let log = stands_by(&folder(""), "");
     assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
 }
 
 #[test]
-fn a_judge_on_standby_whose_problem_is_wrong_leaves_the_words_to_the_run() {
+fn a_judge_on_standby_with_a_wrong_problem_ends_without_a_line() {
     let folder = folder("");
     std::fs::write(folder.path().join("problem.toml"), "nonsense").unwrap();
     let mut command = judge_command(&folder, None);
     let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
-    // It ends by itself: its stdin stays open.
+    // The judge must end by itself, so its stdin stays open.
     let stdin = judge.stdin.take();
     let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
     drop(stdin);
     assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
 }
 
-/// Starts a judge whose build never ends, ends the judge by `signal`, and looks for what is left.
+/// Starts a judge whose build never ends, ends the judge by `signal`, and checks that no process is left.
 fn nothing_is_left_after(signal: Signal) {
     let folder = folder("");
     let compiler = Endless::new(&folder);
@@ -338,7 +337,7 @@ fn a_judge_that_is_told_to_end_leaves_nothing_running() {
 
 #[test]
 fn a_kernel_dies_with_its_judge() {
-    // The kernel says who it is and never ends.
+    // The kernel prints its process id and never ends.
     let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(stdout); volatile int on = 1; while (on) {} }";
     let source = format!("#include <unistd.h>\n{}", kernel(spin));
     let folder =
@@ -364,8 +363,7 @@ fn a_build_that_never_ends_is_ended() {
     let compiler = Endless::new(&folder);
     let mut options = folder.options();
     options.time_limit = Duration::from_secs(3);
-    // The children inherit this process's environment, which is not this test's alone: the
-    // compiler comes by a wrapper.
+    // The children inherit this process's environment, which other tests share. So `env` sets the compiler for them.
     options.compiler.args.insert(0, options.compiler.path.clone().into());
     options.compiler.args.insert(0, format!("CXX={}", compiler.script.display()).into());
     options.compiler.path = "/usr/bin/env".into();

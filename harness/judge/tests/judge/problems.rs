@@ -1,5 +1,5 @@
-//! Good and bad problem.toml files: adding a case is adding a file to `problems/`. A bad one says in its
-//! first line, behind `# expected:`, what its error must contain.
+//! Valid and invalid problem.toml files. To add a case, add a file to `problems/`. The first line of an invalid file
+//! has, behind `# expected:`, what its error must contain.
 
 use crate::support::{self, Folder};
 use lab_judge::JudgeOptions;
@@ -24,14 +24,14 @@ fn open(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn good_ones_open() {
+fn valid_ones_open() {
     for (path, text) in files("valid") {
         assert_eq!(open(&text), Ok(()), "{}", path.display());
     }
 }
 
 #[test]
-fn bad_ones_say_where_and_what() {
+fn invalid_ones_give_the_place_and_the_reason() {
     let mut wrong = Vec::new();
     for (path, text) in files("invalid") {
         let name = path.file_name().unwrap().display();
@@ -46,7 +46,7 @@ fn bad_ones_say_where_and_what() {
 }
 
 #[test]
-fn a_folder_without_a_problem_says_so() {
+fn a_folder_without_a_problem_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let error = lab_judge::problem::open(folder.path()).err().unwrap().to_string();
     assert!(error.contains("problem.toml: No such file"), "{error}");
@@ -59,7 +59,7 @@ fn the_example_in_the_manual_opens() {
     assert_eq!(open(example), Ok(()));
 }
 
-/// i32 gathered from a table in place, with a scalar: what rmsnorm does not use.
+/// i32 values gathered from a table, in place and with a scalar: what rmsnorm does not use.
 const GATHER: &str = r#"
 entry = "gather"
 dims = ["rows", "picks"]
@@ -116,7 +116,7 @@ fn integers_in_place_are_judged_exactly_and_dumped() {
 }
 
 #[test]
-fn one_off_is_wrong_where_integers_are_meant() {
+fn an_integer_that_is_off_by_one_fails() {
     let judged = gather(&GATHER_KERNEL.replace("+ shift", "+ shift + (i == 39)")).judge();
     judged.expect(Exit::Wrong).expect_in("first_failure", "picked[39] is ").expect_no_measure();
     judged.expect_in("first_failure", "(1 of 40 cells off, at worst inf times the tolerance)");

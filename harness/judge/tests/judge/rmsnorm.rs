@@ -1,4 +1,4 @@
-//! The committed rmsnorm problem: its kernel passes, and each way of spoiling it is named.
+//! The committed rmsnorm problem: its kernel passes, and each mistake in it is reported.
 
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;
@@ -44,7 +44,7 @@ fn an_undone_edit_is_judged_without_a_build() {
     folder.judge().expect(Exit::Passed);
     let again = folder.judge();
     again.expect(Exit::Passed).expect_in("build_s", "reused=yes");
-    // Stages tell when they began, so that a log shows where its time went.
+    // Stages show when they began, so that a log shows where the time went.
     again.expect_in("stage", "done at=");
 }
 
@@ -94,13 +94,13 @@ fn wrong_arithmetic_fails() {
 }
 
 #[test]
-fn a_missing_barrier_shows() {
+fn a_missing_barrier_fails() {
     let judged = spoiled("    __syncthreads();\n", "");
     judged.expect(Exit::Wrong).expect_no_measure();
 }
 
 #[test]
-fn a_kernel_without_its_launch_statement_is_told_what_to_write() {
+fn without_a_launch_statement_the_error_says_what_to_write() {
     let end = KERNEL.find("LAB_LAUNCH(rmsnorm_f16)").unwrap();
     let judged = folder(&KERNEL[..end]).judge();
     judged

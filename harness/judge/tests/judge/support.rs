@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// This test binary plays the judge's children: it is started again to run one "test" alone. The
-/// pattern to skip skips nothing; it marks the command line, so that the same test does nothing
-/// when it runs among all others.
+/// This test binary also serves as the judge's children: it is started again to run one "test" alone. The `--skip`
+/// pattern matches nothing. It only marks the command line, so that the same test does nothing in an ordinary run.
 pub fn child(role: &str) -> Program {
     let test = format!("support::{role}");
     let args = [test.as_str(), "--exact", "--nocapture", "--test-threads=1", &mark(role)];
@@ -43,7 +42,7 @@ fn worker_process() {
     }
 }
 
-/// What a run printed and how it ended.
+/// The log of a run, and how it ended.
 pub struct Judged {
     pub exit: Exit,
     pub log: String,
@@ -51,7 +50,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The value of a line; the whole log where it is missing.
+    /// The value of a line. Panics with the whole log if the line is missing.
     #[track_caller]
     pub fn value(&self, key: &str) -> &str {
         self.report.value(key).unwrap_or_else(|| panic!("no {key}: in\n{}", self.log))
@@ -63,25 +62,25 @@ impl Judged {
         self
     }
 
-    /// A line that is wrong must be wrong in these words.
+    /// Checks that a line contains these words.
     #[track_caller]
     pub fn expect_in(&self, key: &str, words: &str) -> &Self {
         assert!(self.value(key).contains(words), "{key} without '{words}' in\n{}", self.log);
         self
     }
 
-    /// No figure of speed may stand beside a failure.
+    /// Checks that no measure stands beside a failure.
     #[track_caller]
     pub fn expect_no_measure(&self) -> &Self {
         for key in ["throughput_sps", "kernel_us"] {
-            // DeviceFigures that were told before it failed are taken back.
+            // Measures that were written before the failure are taken back.
             assert!(self.report.value(key).is_none_or(|v| v == "nan"), "{key} in\n{}", self.log);
         }
         self
     }
 }
 
-/// Files in a temporary folder that is a problem's.
+/// A problem folder with these files.
 pub struct Folder {
     pub dir: tempfile::TempDir,
 }
@@ -99,7 +98,7 @@ impl Folder {
         self.dir.path()
     }
 
-    /// For the cpu device, with this test binary as the children and the tests' own cache.
+    /// Options for the cpu device, with this test binary as the children and the tests' own cache.
     pub fn options(&self) -> JudgeOptions {
         options(self.path())
     }
@@ -115,7 +114,7 @@ pub fn options(folder: &Path) -> JudgeOptions {
         cache_dir: Some(cache()),
         shown_as: Some("kernel.cu".into()),
         seed: Some(1),
-        // Far more than any kernel here takes, even where all cores are busy.
+        // Far more than any kernel here takes, even on a busy machine.
         time_limit: Duration::from_secs(60),
         compiler: child("compiler_process"),
         worker: child("worker_process"),
@@ -123,7 +122,7 @@ pub fn options(folder: &Path) -> JudgeOptions {
     }
 }
 
-/// One cache for all tests of this run, so that the header is precompiled once.
+/// One cache for all tests of this run, so that the headers are precompiled once.
 pub fn cache() -> PathBuf {
     static CACHE: std::sync::LazyLock<tempfile::TempDir> =
         std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! The folder of kernels: what each file says of itself, and the judge's verdict beside it. README.md tells the form.
+//! The kernels of this folder, and how each file says it must be judged. README.md describes the form of a file.
 
 use crate::support::{self, Judged};
 use lab_judge::JudgeOptions;
@@ -7,20 +7,20 @@ use lab_protocol::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A kernel that must be judged as named.
+/// A kernel, and how it must be judged.
 pub struct Case {
-    /// `wrong/stale_h0`.
+    /// As in `wrong/stale_h0`.
     name: String,
     problem: String,
-    /// What must come of it; on a GPU the second, where it is there.
+    /// The expected verdict, and the one on a GPU if it differs.
     judged: Expected,
     on_cuda: Option<Expected>,
-    /// What must come of it on a held-out start.
+    /// The expected verdict on held-out inputs; `None` is a pass.
     held_out: Option<Expected>,
-    /// Words that must be in run.log; the second on a GPU alone.
+    /// Texts that must be in run.log; the second list only on a GPU.
     says: Vec<String>,
     says_on_cuda: Vec<String>,
-    /// The only device that it runs on.
+    /// The only device on which the kernel runs; `None` is every device.
     device: Option<String>,
     limit: Duration,
     source: String,
@@ -30,12 +30,12 @@ pub struct Case {
 #[derive(Clone, Debug, PartialEq)]
 enum Expected {
     Pass,
-    /// These gates fail; `alone`: and no other.
+    /// These gates fail. With `alone`, no other gate fails.
     Fail {
         gates: Vec<String>,
         alone: bool,
     },
-    /// `stopped:` holds these words.
+    /// `stopped:` contains these words.
     Crash(String),
 }
 
@@ -54,7 +54,7 @@ impl Expected {
         }
     }
 
-    /// Why what came is not this.
+    /// Why the result differs from this; `None` if it does not.
     fn differs(&self, judged: &Judged) -> Option<String> {
         let failing: Vec<String> =
             judged.report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
@@ -81,7 +81,7 @@ impl Expected {
     }
 }
 
-/// The folder of this file, or the same in the repository that the test is run in.
+/// This folder, where it was when this was built, or in the repository in which the test runs.
 fn folder() -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
     if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
@@ -137,7 +137,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
     Ok(case)
 }
 
-/// `plain` with its lines that are marked `- ` replaced by those marked `+ `. Lines to replace must be there once.
+/// Replaces the lines of `plain` that are marked `- ` by those marked `+ `. Lines to replace must occur exactly once.
 fn edited(plain: &str, edits: &str) -> Result<String, String> {
     let mut lines: Vec<&str> = plain.lines().collect();
     let mut edits = edits.lines().peekable();
@@ -162,7 +162,7 @@ fn edited(plain: &str, edits: &str) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// The problem's folder with this kernel in it.
+/// A temporary problem folder with this kernel.
 fn problem(case: &Case) -> tempfile::TempDir {
     let folder_of = folder().join(&case.problem);
     let temporary = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ fn problem(case: &Case) -> tempfile::TempDir {
     temporary
 }
 
-/// Judges every kernel of a folder; all that were judged otherwise than named, with their logs.
+/// Judges every kernel of a folder. Panics with the logs of those that were not judged as expected.
 pub fn judge_all(kind: &str, device: Target) {
     let mut wrong = Vec::new();
     for case in cases(kind) {
@@ -187,8 +187,8 @@ pub fn judge_all(kind: &str, device: Target) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// A short limit is meant for the kernel, but holds for the build as well: where a busy machine takes too long
-/// for that, it is longer.
+/// A short time limit is meant for the kernel, and it also holds for the build. If a busy machine takes too long to
+/// build, the limit is doubled.
 fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
     let mut options = options.clone();
     loop {
@@ -228,7 +228,7 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
     if *expected != Expected::Pass {
         judged.expect_no_measure();
     }
-    // `lab keep` asks for this of every kernel that passed.
+    // `lab keep` checks held-out inputs for every kernel that passes.
     if *expected == Expected::Pass {
         let held_out = support::run(JudgeOptions { held_out: true, ..options });
         held_out.expect_no_measure();

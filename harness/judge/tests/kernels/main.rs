@@ -1,5 +1,5 @@
-//! The kernels in this folder, each by the whole judge on the cpu device: processes, because some end theirs.
-//! README.md tells what is here.
+//! The kernels in this folder, each judged by the whole judge on the cpu device, with its processes, because some
+//! kernels end theirs. README.md lists the folders.
 #![allow(clippy::unwrap_used)]
 
 mod cases;

@@ -5,8 +5,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// The build fails.
     Error,
+    /// The build goes on.
     Warning,
+    /// More about the message before it.
     Note,
 }
 
@@ -21,10 +24,15 @@ pub enum Severity {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Diagnostic {
+    /// The path as the compiler prints it.
     pub file: String,
+    /// The line, counted from 1.
     pub line: u32,
+    /// The column, counted from 1, if the compiler gives one.
     pub column: Option<u32>,
+    /// How serious it is.
     pub severity: Severity,
+    /// The text.
     pub message: String,
 }
 

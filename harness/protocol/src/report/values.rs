@@ -36,8 +36,11 @@ impl Gate {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measure {
+    /// The figure.
     pub value: f64,
+    /// Lower end of the interval.
     pub low: Option<f64>,
+    /// Upper end of the interval.
     pub high: Option<f64>,
 }
 
@@ -45,8 +48,11 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speed {
+    /// The whole interval lies above the threshold.
     Faster,
+    /// The whole interval lies below the threshold.
     Slower,
+    /// The interval touches the threshold, or lies within it.
     Same,
 }
 
@@ -77,10 +83,15 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
+    /// The kernel is being built.
     Build,
+    /// The expected results are being computed or loaded.
     Reference,
+    /// The gates are being checked.
     Verify,
+    /// The kernel is being timed.
     Measure,
+    /// The run has ended.
     Done,
 }
 

@@ -1,6 +1,9 @@
 use super::*;
-use crate::repo::Operation;
+use crate::repo::{Obstacle, Operation};
+use crate::run::Fingerprint;
+use crate::run::record::InputFile;
 use proptest::prelude::*;
+use std::fmt;
 
 const KERNEL: &str = "kernels/a/kernel.cu";
 

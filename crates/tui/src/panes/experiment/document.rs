@@ -85,7 +85,7 @@ impl<'a> Document<'a> {
             starts.push(JumpTarget { row: begin, is_head: true });
             if let Body::Diff(view) = &section.body {
                 let first = begin + section.title_rows();
-                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
+                let changes = view.jump_targets().into_iter().filter(|stop| stop.row > 0);
                 starts.extend(changes.map(|stop| JumpTarget { row: first + stop.row, ..stop }));
             }
         }
@@ -145,7 +145,7 @@ impl<'a> Section<'a> {
             Body::Diff(view) => {
                 let brush = RowPainter {
                     theme,
-                    ink: &no_line_styles,
+                    line_styles: &no_line_styles,
                     search: needle,
                     columns,
                     left,

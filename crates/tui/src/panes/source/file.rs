@@ -77,7 +77,7 @@ impl FilePainter<'_> {
             },
             Span::raw(" "),
         ];
-        let ink = colours_of(state.colours(SourceVersion::Present), line, theme);
+        let styles = colours_of(state.colours(SourceVersion::Present), line, theme);
         let about: Vec<StyledRange> = messages
             .iter()
             .filter(|message| message.freshness != Freshness::Lost)
@@ -86,7 +86,7 @@ impl FilePainter<'_> {
             .collect();
         let found = find_all(text, self.search).into_iter();
         let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
-        spans.extend(layout_line(text, theme.text(), &[&ink, &about, &found], state.left, self.columns));
+        spans.extend(layout_line(text, theme.text(), &[&styles, &about, &found], state.left, self.columns));
         Line::from(spans)
     }
 

@@ -190,7 +190,7 @@ impl SourceState {
             SourceMode::Unified => SourceMode::Split,
             SourceMode::Split => SourceMode::File,
         };
-        self.view.set_form(if self.mode == SourceMode::Split {
+        self.view.set_layout(if self.mode == SourceMode::Split {
             DiffLayout::Split
         } else {
             DiffLayout::Unified
@@ -445,8 +445,8 @@ fn changes(diff: &diff::Diff, lines: usize) -> (BTreeMap<usize, LineChange>, Vec
             if is_change && lines > 0 {
                 // Where no new line resembles an old one, all new lines replace all removed ones.
                 let has_removed = change.iter().any(|line| line.kind == LineKind::Removed);
-                let is_other = has_removed && change.iter().all(|line| line.beside.is_none());
-                let became = |line: &diff::DiffLine| match line.beside.is_some() || is_other {
+                let is_other = has_removed && change.iter().all(|line| line.counterpart.is_none());
+                let became = |line: &diff::DiffLine| match line.counterpart.is_some() || is_other {
                     true => LineChange::Changed,
                     false => LineChange::New,
                 };

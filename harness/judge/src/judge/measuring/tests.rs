@@ -1,4 +1,4 @@
-//! The timed launches of two kernels that are made up: what they take is said, not waited for.
+//! The timed launches of two simulated kernels, whose times are given and not waited for.
 #![allow(clippy::unwrap_used)]
 
 use super::super::incumbent::Incumbent;
@@ -14,7 +14,7 @@ use lab_protocol::testing::Log;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A device that does nothing, on which nothing is emulated.
+/// A device that does nothing and is not emulated.
 struct Idle;
 
 impl Driver for Idle {
@@ -57,17 +57,16 @@ fn worker() -> Result<Worker, Stop> {
     Worker::on_a_thread(|| Ok(Box::new(Idle)), Duration::from_secs(30))
 }
 
-/// Who launched, and on which inputs; in the order of all launches.
+/// Which kernel launched on which inputs, in the order of all launches.
 type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
-/// Seconds of a launch by who launches and how many launches there were before it; `None` where what
-/// it wrote was wrong.
+/// Seconds of a launch, given the kernel and the number of launches before it; `None` if its results are wrong.
 type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
 struct Script {
     takes: Takes,
     launches: Launches,
-    /// Inputs that a worker has.
+    /// Number of inputs of a worker.
     pool: u64,
 }
 
@@ -101,7 +100,7 @@ impl Problem for Script {
         _: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        // As wavegru: of the worker that was checked two are used up.
+        // As in WaveGRU, verification has used up two inputs of the worker.
         let pool = if place == WorkerRole::Verified { self.pool - 2 } else { self.pool };
         Ok(Box::new(Scripted { place, takes: self.takes, launches: self.launches.clone(), pool }))
     }
@@ -137,7 +136,7 @@ impl Timed for Scripted {
         let (low, high) = rate.interval.unzip();
         Some(Measure { value: rate.median, low, high })
     }
-    /// A step, so that a launch takes a trip to the L2 cache at least.
+    /// One step, so that a launch takes one trip to the L2 cache at least.
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { steps: 1.0, exchanges: 2.0, ..Demand::default() }]
     }
@@ -154,7 +153,7 @@ struct Measured {
     launches: Vec<(WorkerRole, u64)>,
 }
 
-/// Measures with an incumbent beside it, or without, on a device that was never probed.
+/// Measures with or without an incumbent, on a device that was not probed.
 fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     run_on(None, plan, pool, beside, takes)
 }
@@ -192,7 +191,7 @@ fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, 
     Measured { verdict, report: Report::read(&log), launches }
 }
 
-/// No interval can be so narrow: only the plan's other rules end the measuring.
+/// No interval can be this narrow, so only the plan's other rules end the measurement.
 fn never_narrow() -> Plan {
     Plan { half_width: -1.0, ..Plan::default() }
 }
@@ -234,7 +233,7 @@ fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
     for number in 0..4 {
         let place = if number == 0 { B } else { WorkerRole::Fresh(number) };
         let mut seen: Vec<u64> = measured.launches.iter().filter(|l| l.0 == place).map(|l| l.1).collect();
-        // Fresh ones: a launch to warm up, and three pairs.
+        // A fresh worker makes one launch to warm up, and three pairs.
         assert_eq!(seen.len(), [6, 7, 7, 3][number as usize], "{place:?}: {seen:?}");
         seen.dedup();
         assert_eq!(seen, (0..seen.len() as u64).collect::<Vec<_>>(), "no input twice");
@@ -247,7 +246,7 @@ fn the_full_discipline_takes_every_launch_of_every_trial() {
     let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
     let measured = run(&Plan { trials, ..Plan::default() }, 100, true, |_, _| Some(0.02));
     let of = |place: WorkerRole| measured.launches.iter().filter(|l| l.0 == place).count();
-    // The two checked launches count as warm-up.
+    // The two verification launches count as warm-up.
     assert_eq!([B, WorkerRole::Fresh(1), WorkerRole::Fresh(2)].map(of), [1 + 4, 3 + 4, 3 + 4]);
     assert_eq!(measured.report.value("spread_pct"), Some("0.000 launches=12 trials=3"));
     assert!(measured.report.value("speed_ratio").unwrap().ends_with(" quads=6"));
@@ -296,7 +295,7 @@ fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
 
 #[test]
 fn a_noisy_comparison_says_that_its_time_was_up() {
-    // Every other launch of either takes a tenth longer; no worker has inputs left after three pairs.
+    // Every third launch takes a tenth longer.
     let takes: Takes = |_, before| Some(if before % 3 == 0 { 0.022 } else { 0.02 });
     let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
     let least = Plan { budget: Duration::from_secs(1000), ..Plan::default() };
@@ -305,7 +304,7 @@ fn a_noisy_comparison_says_that_its_time_was_up() {
     assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
 }
 
-/// An L2 round trip of a microsecond: a step cannot take less than half of it.
+/// With an L2 round trip of a microsecond, a step takes half a microsecond at least.
 const FIGURES: DeviceFigures = DeviceFigures {
     copy: 4e12,
     l2: 6e12,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Where a launch finds its tensors in the fake device's memory, and what it was asked.
+/// Where a launch's tensors are in the fake device's memory.
 pub struct Seen {
     pub h0: usize,
     pub h1: usize,
@@ -34,7 +34,7 @@ pub struct Fake {
     emulated: bool,
     pub answers: Arc<Vec<(StartState, ReferenceOutput)>>,
     spoil: Spoil,
-    /// The seed of each launch, and whether it was taught.
+    /// The seed of each launch, and whether it was teacher-forced.
     pub launched: Launched,
 }
 
@@ -136,7 +136,7 @@ impl Driver for Fake {
     }
 }
 
-/// Judges a kernel that answers right and then spoils it; the log of the run.
+/// Judges a kernel that gives the right answers and then spoils them with `spoil`. Returns the log.
 pub fn judge(emulated: bool, spoil: Spoil) -> String {
     judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, None)
 }

@@ -113,7 +113,7 @@ fn a_kernel_that_touches_what_is_not_its_own_fails() {
 
 #[test]
 fn a_kernel_that_is_wrong_only_while_it_is_timed_has_no_speed() {
-    // It counts its launches: two orders twice, then a timed one.
+    // The kernel counts its launches: two orders twice, then a timed launch.
     let log = judge(true, |memory, seen| {
         memory[0] += 1;
         if memory[0] == 5 {
@@ -154,7 +154,7 @@ fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
     let sampling = config.sampling(&device.info());
     let held_out = HeldOutRuns::new(&config, &weights, sampling, cache.path());
 
-    // Whoever waits is not kept waiting.
+    // An interruption stops the work at once.
     let mut looks = 0;
     let mut third_look = || {
         looks += 1;
@@ -167,7 +167,7 @@ fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
     held_out.make_ahead(&mut || true).unwrap();
     let (run, file) = held_out.ready().unwrap();
     assert!(!config.run_seeds.contains(&run.start.seed) && run.expected.margin >= config.margin);
-    // One is enough.
+    // A stored run is not made again.
     held_out.make_ahead(&mut || panic!("one is ready")).unwrap();
 
     let seed = run.start.seed;
@@ -191,7 +191,7 @@ fn references_come_from_the_cache_the_second_time() {
     assert!(!computes(&again), "{again}");
     assert_eq!(Report::read(&again).correctness(), Some(true));
 
-    // A damaged one is computed again, alone.
+    // Only the damaged reference is computed again.
     let file = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[40] ^= 0xff;

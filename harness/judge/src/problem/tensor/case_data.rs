@@ -7,9 +7,9 @@ use crate::outcome::Stop;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A case with inputs and what is expected of them.
+/// A case with its data.
 pub struct PreparedCase<'a> {
-    /// Among the spec's.
+    /// The index of the case among the spec's.
     pub index: usize,
     pub case: &'a Case,
     pub drawn: CaseData,
@@ -22,16 +22,16 @@ impl std::ops::Deref for PreparedCase<'_> {
     }
 }
 
-/// Inputs and what is expected of them.
+/// Sets of inputs, and what is expected of each.
 pub struct CaseData {
     pub sets: Vec<Inputs>,
     pub expected: Vec<Outputs>,
 }
 
-/// What was drawn before it was asked for, by case and seed.
+/// Data that was drawn before it was needed, by case and seed.
 pub type Ahead = HashMap<(usize, u64), CaseData>;
 
-/// Draws inputs and asks the reference what is expected of them.
+/// Draws inputs and computes what is expected of them with the reference.
 pub fn draw(
     spec: &Rc<ProblemSpec>,
     index: usize,
@@ -39,13 +39,15 @@ pub fn draw(
     seed: u64,
 ) -> Result<CaseData, Stop> {
     let case = &spec.cases[index];
-    let reference = reference.as_mut().expect("the judge calls prepare before all that draws");
+    let Some(reference) = reference else {
+        return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
+    };
     let sets: Vec<Inputs> = (0..sets(case)).map(|set| launcher::draw(spec, case, seed, set)).collect();
     let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
     Ok(CaseData { expected: expected.collect::<Result<_, _>>()?, sets })
 }
 
-/// The same, or what was drawn ahead.
+/// Takes the data that was drawn ahead, or draws it.
 pub fn prepare_case<'a>(
     spec: &'a Rc<ProblemSpec>,
     index: usize,
@@ -58,10 +60,10 @@ pub fn prepare_case<'a>(
     Ok(PreparedCase { index, case, drawn })
 }
 
-/// Two, so that no launch can know which one it gets; of a huge case one is time enough.
+/// The number of input sets: two, so that no launch can know which one it gets, and one for a huge case to save time.
 pub fn sets(case: &Case) -> usize {
     if case.cells() > HUGE { 1 } else { 2 }
 }
 
-/// More cells than this take the lab itself most of a second to draw, copy and compare.
+/// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;

@@ -1,4 +1,4 @@
-//! Shapes that no run has shown: `[[keep]]` of a problem.toml says how they are drawn at each `lab keep`.
+//! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
 
 use crate::dtype::Dtype;
 use rand_chacha::ChaCha8Rng;
@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 /// An extent for each dimension, by name.
 pub type Extents = BTreeMap<String, i64>;
 
+/// A `[[keep]]` table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawnShapes {
     dims: BTreeMap<String, ExtentChoice>,
     pub types: Option<Vec<Dtype>>,
-    /// How many shapes.
+    /// How many shapes to draw.
     #[serde(default = "three")]
     draws: usize,
 }
@@ -43,24 +44,24 @@ fn one() -> i64 {
     1
 }
 
-/// A shape that is among `shown` is drawn again, so often at most: there may be no other.
-const PATIENCE: usize = 100;
+/// How often a shape is drawn again if it was shown already. There may be no other shape.
+const MOST_REDRAWS: usize = 100;
 
-/// Each shape is a case of its own, which the reference is asked about and the kernel launched on.
+/// Most shapes of a table. Each is a case of its own, which the reference computes and the kernel is launched on.
 const MOST: usize = 1000;
 
 impl DrawnShapes {
-    /// What is wrong with it, apart from the names.
-    pub fn complaint(&self) -> Option<String> {
+    /// What is wrong with the numbers; `None` if they make sense. Names are checked elsewhere.
+    pub fn error(&self) -> Option<String> {
         if !(1..=MOST).contains(&self.draws) {
-            return Some(format!("draws = {}: it is at least 1 and at most {MOST}", self.draws));
+            return Some(format!("draws = {}: it must be from 1 to {MOST}", self.draws));
         }
         let wrong = |(name, choice): (&String, &ExtentChoice)| match choice {
             ExtentChoice::ExtentRange(ExtentRange { from, to, step })
                 if *from < 1 || to < from || *step < 1 =>
             {
                 Some(format!(
-                    "{name}: from = {from}, to = {to}, step = {step}: from is at least 1, to at least from"
+                    "{name}: from = {from}, to = {to}, step = {step}: from must be at least 1, to at least from, step at least 1"
                 ))
             }
             _ => None,
@@ -68,16 +69,16 @@ impl DrawnShapes {
         self.dims.iter().find_map(wrong)
     }
 
-    /// The smallest shape that can come, and the largest.
+    /// The smallest and the largest shape that can be drawn.
     pub fn ends(&self) -> [Extents; 2] {
         [0, u64::MAX].map(|which| self.shape(&mut || which))
     }
 
-    /// Shapes that are not among `shown`, nor twice, as far as there are others.
+    /// Draws shapes and adds them to `shown`. Avoids shapes that are in `shown` already, as far as there are others.
     pub fn draw(&self, shown: &mut Vec<Extents>, rng: &mut ChaCha8Rng) {
         for _ in 0..self.draws {
             let draw = std::iter::repeat_with(|| self.shape(&mut || rng.next_u64()));
-            let drawn: Vec<Extents> = draw.take(PATIENCE).collect();
+            let drawn: Vec<Extents> = draw.take(MOST_REDRAWS).collect();
             let new = drawn.iter().find(|shape| !shown.contains(shape)).or(drawn.first());
             shown.extend(new.cloned());
         }
@@ -99,6 +100,7 @@ impl DrawnShapes {
     }
 }
 
+/// The random numbers of the held-out shapes for this seed.
 pub fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed ^ 0x6865_6c64_5f6f_7574)
 }

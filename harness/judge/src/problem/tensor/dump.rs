@@ -1,4 +1,4 @@
-//! `--dump`: every tensor of every case as .npy, so that anyone can check the reference.
+//! `--dump`: every tensor of every case as .npy, so that anybody can check the reference.
 
 use super::case_data::PreparedCase;
 use super::launcher::Outputs;
@@ -9,8 +9,8 @@ use npyz::WriterBuilder;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// Writes `CASE-x.npy` of inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` of outputs;
-/// CASE is `rows3-cols257-Tf16`. f16 and bf16 are widened to f32.
+/// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs. CASE is the case's
+/// label, as in `rows3-cols257-Tf16`. f16 and bf16 are widened to f32.
 pub fn write(folder: &Path, spec: &ProblemSpec, prepared: &PreparedCase, got: &Outputs) -> Result<(), Stop> {
     let case = prepared.case.label.replace('=', "").replace(' ', "-");
     for (i, (tensor, shaped)) in spec.tensors.iter().zip(&prepared.case.tensors).enumerate() {
@@ -19,7 +19,8 @@ pub fn write(folder: &Path, spec: &ProblemSpec, prepared: &PreparedCase, got: &O
         for (suffix, content) in contents {
             let Some(content) = content else { continue };
             let path = folder.join(format!("{case}-{}{suffix}.npy", tensor.name));
-            write_npy(&path, shaped, content).map_err(|e| Stop::Lab(format!("{}: {e}", path.display())))?;
+            write_npy(&path, shaped, content)
+                .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
         }
     }
     Ok(())

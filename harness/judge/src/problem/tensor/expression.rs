@@ -1,4 +1,4 @@
-//! Arithmetic over named dimensions, as problem.toml writes it: `2 * rows * cols`.
+//! Arithmetic with named dimensions, as in `2 * rows * cols` in problem.toml.
 
 use super::suggest::suggest;
 use exmex::{Express, FlatEx};
@@ -11,30 +11,34 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses `text`, whose variables may be any of `names`.
+    /// Parses `text`, whose variables must be among `names`.
     pub fn parse(text: &str, names: &[&str]) -> Result<Self, String> {
         let parsed: FlatEx<f64> =
-            exmex::parse(text).map_err(|e| format!("'{text}' is no expression: {}", e.msg()))?;
+            exmex::parse(text).map_err(|e| format!("'{text}' is not an expression: {}", e.msg()))?;
         if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
             let hint = suggest(unknown, names);
-            return Err(format!("'{text}' names '{unknown}', which is no dimension{hint}"));
+            return Err(format!("'{text}' names '{unknown}', which is not a dimension{hint}"));
         }
         Ok(Expression { text: text.to_owned(), parsed })
     }
 
-    /// Its value, which must be a finite number.
+    /// The value; an error if it is not finite. `look_up` gives the value of a name.
     pub fn value(&self, look_up: impl Fn(&str) -> f64) -> Result<f64, String> {
         let values: Vec<f64> = self.parsed.var_names().iter().map(|name| look_up(name)).collect();
         let value = self.parsed.eval(&values).map_err(|e| format!("'{}': {}", self.text, e.msg()))?;
-        if value.is_finite() { Ok(value) } else { Err(format!("'{}' is {value}", self.text)) }
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(format!("'{}' is {value}: it must be a finite number", self.text))
+        }
     }
 
-    /// Its value as an extent: a whole number from 1 on.
+    /// The value as an extent; an error if it is not a whole number from 1 to 2147483647.
     pub fn extent(&self, look_up: impl Fn(&str) -> f64) -> Result<usize, String> {
         let value = self.value(look_up)?;
         if value.fract() != 0.0 || !(1.0..=f64::from(i32::MAX)).contains(&value) {
             return Err(format!(
-                "'{}' is {value}; an extent is a whole number from 1 to 2147483647",
+                "'{}' is {value}; an extent must be a whole number from 1 to 2147483647",
                 self.text
             ));
         }
@@ -55,19 +59,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_mistake_is_named() {
         let error = |text| Expression::parse(text, &["rows", "cols"]).map(|_| ()).unwrap_err();
         assert_eq!(
             error("rows * col"),
-            "'rows * col' names 'col', which is no dimension (did you mean 'cols'?)"
+            "'rows * col' names 'col', which is not a dimension (did you mean 'cols'?)"
         );
-        assert!(error("rows * ").starts_with("'rows * ' is no expression: "));
+        assert!(error("rows * ").starts_with("'rows * ' is not an expression: "));
         let half = Expression::parse("rows / 2", &["rows"]).unwrap();
         assert_eq!(
             half.extent(|_| 3.0).unwrap_err(),
-            "'rows / 2' is 1.5; an extent is a whole number from 1 to 2147483647"
+            "'rows / 2' is 1.5; an extent must be a whole number from 1 to 2147483647"
         );
-        assert_eq!(half.value(|_| f64::NAN).unwrap_err(), "'rows / 2' is NaN");
+        assert_eq!(half.value(|_| f64::NAN).unwrap_err(), "'rows / 2' is NaN: it must be a finite number");
     }
 
     proptest::proptest! {

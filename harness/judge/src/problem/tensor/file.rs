@@ -1,4 +1,4 @@
-//! problem.toml of a tensor problem: what it may say, and whether that makes sense.
+//! Reading the problem.toml of a tensor problem, and checking that it makes sense.
 
 mod cases;
 mod text;
@@ -8,8 +8,8 @@ use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
 
-/// Reads the text of a problem.toml; an error names the place in it.
-/// With a seed: of what `lab keep` checks, drawn by it.
+/// Reads the text of a problem.toml. With the seed `held_out`, shapes that `[[keep]]` describes are drawn by it and
+/// replace the workloads.
 pub fn parse(text: &str, held_out: Option<u64>) -> Result<ProblemSpec, ProblemFileError> {
     let file: ProblemFile = toml::from_str(text).map_err(|e| ProblemFileError::Toml(Box::new(e)))?;
     let file = match held_out {
@@ -22,9 +22,9 @@ pub fn parse(text: &str, held_out: Option<u64>) -> Result<ProblemSpec, ProblemFi
 /// What is wrong with a problem.toml.
 #[derive(Debug)]
 pub enum ProblemFileError {
-    /// It is no TOML, or has a key or value that is not known; this knows the line.
+    /// It is not TOML, or has an unknown key or value. The error knows the line.
     Toml(Box<toml::de::Error>),
-    /// It says something that makes no sense.
+    /// It says something that makes no sense. The text names the key.
     Sense(String),
 }
 
@@ -52,7 +52,7 @@ impl ProblemFile {
         Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
     }
 
-    /// What expressions may name.
+    /// The names that expressions may use.
     fn names(&self) -> Vec<&str> {
         let size = (!self.types.is_empty()).then_some(SIZE_OF_T);
         self.dims.iter().map(String::as_str).chain(size).collect()
@@ -68,21 +68,23 @@ impl ProblemFile {
         let mut seen: Vec<&str> = Vec::new();
         for (kind, name) in dims.chain(tensors).chain(scalars) {
             if !is_identifier(name) {
-                return Err(format!("{kind}: '{name}' is no name: letters, digits and _, no digit first"));
+                return Err(format!(
+                    "{kind}: '{name}' is not a name: use letters, digits and _, and no digit first"
+                ));
             }
             if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
-                return Err(format!("{kind}: '{name}' has a meaning of its own: choose another name"));
+                return Err(format!("{kind}: '{name}' is reserved: choose another name"));
             }
             if seen.contains(&name.as_str()) {
-                return Err(format!("{kind}: '{name}' is there twice"));
+                return Err(format!("{kind}: '{name}' is given twice"));
             }
             seen.push(name);
         }
-        // Result lines are named after tensors, and their keys are lower case.
+        // Result lines are named after outputs, and keys of result lines are lower case.
         let shouting =
             |t: &&TensorText| t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
         match self.tensor.iter().find(shouting) {
-            Some(t) => Err(format!("tensor: an output's name is lower case, unlike '{}'", t.name)),
+            Some(t) => Err(format!("tensor: the name of an output must be lower case, unlike '{}'", t.name)),
             None => Ok(()),
         }
     }
@@ -106,13 +108,13 @@ impl ProblemFile {
             ));
         }
         if !is_identifier(&self.entry.replace("{T}", "x")) {
-            return Err(format!("entry: '{}' is no name of a function", self.entry));
+            return Err(format!("entry: '{}' is not the name of a function", self.entry));
         }
         for (dtype, t) in &self.tolerance {
             let right = |limit: f64| limit.is_finite() && limit >= 0.0;
             if !(right(t.atol) && right(t.rtol) && t.matched > 0.0 && t.matched <= 1.0) {
                 return Err(format!(
-                    "tolerance.{dtype}: atol and rtol are not negative, matched is above 0 and at most 1"
+                    "tolerance.{dtype}: atol and rtol must not be negative, and matched must be above 0 and at most 1"
                 ));
             }
         }
@@ -145,10 +147,10 @@ impl ProblemFile {
             }
         }
         if t.role != TensorRole::In {
-            let untold = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
-            if let Some(dtype) = self.concrete(t.dtype).into_iter().find(untold) {
+            let without = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
+            if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
                 return Err(format!(
-                    "it is compared as {dtype}, but there is no tolerance for that: add [tolerance.{dtype}] with atol and rtol"
+                    "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
                 ));
             }
         }
@@ -158,13 +160,13 @@ impl ProblemFile {
         });
         let shape: Vec<Expression> = shape.collect::<Result<_, _>>().map_err(|e| format!("shape: {e}"))?;
         if shape.is_empty() {
-            return Err("shape: at least one extent, as in shape = [1]".into());
+            return Err("shape: give at least one extent, as in shape = [1]".into());
         }
         let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
         Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
-    /// The types that a tensor has in one case or another.
+    /// The types that a tensor has in any case.
     fn concrete(&self, dtype: TensorType) -> Vec<Dtype> {
         match dtype.fixed() {
             Some(fixed) => vec![fixed],
@@ -176,7 +178,10 @@ impl ProblemFile {
         let scalar = |s: &ScalarText| {
             let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
             if !matches!(s.dtype, Dtype::F32 | Dtype::I32) || (s.dtype == Dtype::I32 && !whole) {
-                return Err(format!("scalar '{}': a scalar is an f32, or an i32 with a whole value", s.name));
+                return Err(format!(
+                    "scalar '{}': a scalar must be an f32, or an i32 with a whole value",
+                    s.name
+                ));
             }
             let mut bytes = Vec::new();
             s.dtype.encode(s.value, &mut bytes);

@@ -45,7 +45,7 @@ pub struct IntegerRange {
 }
 
 impl InputValues {
-    /// What is wrong with the numbers given, if anything.
+    /// Returns what is wrong with the numbers, for tensors of this type.
     pub fn check(&self, dtype: Dtype) -> Result<(), String> {
         let finite = |numbers: &[f64]| numbers.iter().all(|n| n.is_finite());
         let right = match self {
@@ -55,18 +55,25 @@ impl InputValues {
             InputValues::Uniform(r) if !(finite(&[r.low, r.high]) && r.low < r.high) => {
                 Err("uniform needs low < high")
             }
+            // A range that is too wide for its type has no sampler.
+            InputValues::Uniform(r) if Uniform::new(r.low, r.high).is_err() => {
+                Err("uniform needs a range high - low that is finite")
+            }
             InputValues::Integers(r) if r.low > r.high => Err("integers needs low ≤ high"),
             InputValues::Constant(c) if !c.is_finite() => Err("constant needs a finite number"),
             InputValues::Normal(_) | InputValues::Uniform(_) if dtype == Dtype::I32 => {
                 Err("an i32 tensor takes integers or a constant")
             }
-            _ => Ok(()),
+            InputValues::Normal(_)
+            | InputValues::Uniform(_)
+            | InputValues::Integers(_)
+            | InputValues::Constant(_) => Ok(()),
         };
         right.map_err(str::to_owned)
     }
 
-    /// `cells` cells. The same seed gives the same bytes on any number of cores: each stretch has
-    /// a stream of its own.
+    /// Fills `cells` cells and returns their bytes. The same seed gives the same bytes on any number of cores,
+    /// because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, cells: usize, seed: u64) -> Vec<u8> {
         const STRETCH: usize = 1 << 16;
         let mut bytes = vec![0; cells * dtype.size()];
@@ -97,6 +104,7 @@ impl InputValues {
                 to.copy_from_slice(&cell);
             }
         };
+        // `check` has refused every range without a sampler, so the errors below cannot happen.
         match *self {
             InputValues::Constant(c) => each(Box::new(|| c)),
             InputValues::Normal(NormalRange { mean, std }) => match Normal::new(mean, std) {
@@ -131,6 +139,12 @@ mod tests {
         assert_ne!(first, normal.fill(Dtype::F16, 200_000, 8));
         assert_ne!(first[..1000], first[2 * 65536..][..1000], "stretches differ");
         assert_eq!(first[..1000], normal.fill(Dtype::F16, 500, 7), "a shorter tensor is a beginning");
+    }
+
+    #[test]
+    fn a_range_that_overflows_is_refused() {
+        let wide = InputValues::Uniform(UniformRange { low: -1.5e308, high: 1.5e308 });
+        assert!(wide.check(Dtype::F32).is_err_and(|e| e.contains("finite")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One case on one worker: buffers, inputs and launches.
+//! The buffers of one case on one worker, and its launches.
 
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::outcome::Stop;
@@ -8,16 +8,16 @@ use lab_device::ExecutionOrder;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Between a tensor's name and the number of its case; no name of a tensor holds it.
+/// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name contains it.
 const CASE: char = '#';
 
-/// The bytes of a case's inputs, in the order of its tensors; `None` of pure outputs.
+/// The bytes of a case's inputs, in the order of its tensors; `None` for pure outputs.
 pub type Inputs = Vec<Option<Vec<u8>>>;
 
-/// The bytes of its outputs; `None` of pure inputs.
+/// The bytes of a case's outputs, in the order of its tensors; `None` for pure inputs.
 pub type Outputs = Vec<Option<Vec<u8>>>;
 
-/// Draws inputs. The same seed and set give the same ones.
+/// Draws inputs. The same seed and set number give the same inputs.
 pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
     let tensors = spec.tensors.iter().zip(&case.tensors);
     let inputs = tensors.map(|(tensor, shaped)| {
@@ -29,42 +29,43 @@ pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
     inputs.collect()
 }
 
-/// The buffers of a case on a worker, with one set of inputs or several; each launch picks one.
+/// The buffers of a case on a worker, with one or several sets of inputs. Each launch picks a set.
 pub struct CaseLauncher {
     spec: Rc<ProblemSpec>,
-    /// Of the case, among the spec's.
+    /// The index of the case among the spec's.
     index: usize,
     module: ModuleId,
-    /// One, or several that take turns.
+    /// One copy of every buffer, or several that take turns.
     copies: Vec<Buffers>,
-    /// The copy that was launched on last.
+    /// The copy of the last launch.
     last: Cell<usize>,
-    /// Written to before each launch, so that nothing else is in the L2 cache.
+    /// Written before each launch, so that the L2 cache holds nothing else.
     scratch: Option<BufferId>,
 }
 
-/// Every buffer of a case.
+/// One copy of a case's buffers.
 #[derive(Default)]
 struct Buffers {
-    /// Of each set; `None` where the tensor is an output.
+    /// For each set, by tensor; `None` if the tensor is an output.
     inputs: Vec<Vec<Option<BufferId>>>,
-    /// `None` where the tensor is an input. One for all sets, made anew before each launch.
+    /// By tensor; `None` if the tensor is an input. All sets share them: they are filled anew before each launch.
     outputs: Vec<Option<BufferId>>,
 }
 
-/// An L2 cache holds nothing older than so many times its size, whatever it replaces first.
+/// Writing this many times the size of the L2 cache replaces everything in it, whatever its replacement policy.
 const FLUSHED_BY: u64 = 4;
 
-/// What launches with a cold cache write to in between; `None` on a device without a cache. One for all
-/// cases of a worker.
+/// Allocates what launches with a cold cache write in between; `None` if the cache stays warm, and on a device
+/// without a cache. All cases of a worker share it.
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
-    // By its name it belongs to the first case: a store into its zones is reported with it.
+    // Its name says case 0, so that a store into its canary zones is reported with the first case.
     cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
 }
 
 impl CaseLauncher {
+    /// Allocates the buffers of a case and uploads its inputs.
     pub fn set_up(
         spec: &Rc<ProblemSpec>,
         index: usize,
@@ -78,9 +79,9 @@ impl CaseLauncher {
         Ok(launcher)
     }
 
-    /// With the cache that the problem wants of its timed launches. Where that is cold, `scratch` is written to before
-    /// each of them, and two copies of every buffer take turns: no launch finds its own memory in any
-    /// cache. A case so large that it sweeps the L2 cache by itself needs no second copy.
+    /// Prepares for timed launches. If the problem wants a cold cache, `scratch` is written before each launch, and
+    /// two copies of every buffer take turns, so that no launch finds its own data in a cache. A case so large that
+    /// it replaces the whole L2 cache by itself needs no second copy.
     pub fn timed(
         mut self,
         worker: &mut Worker,
@@ -127,28 +128,29 @@ impl CaseLauncher {
         Ok(all)
     }
 
+    /// The case.
     pub fn case(&self) -> &Case {
         &self.spec.cases[self.index]
     }
 
-    /// What a tensor's buffers are called on the worker: several cases may be set up there.
+    /// The name of a tensor's buffers on the worker, where several cases may be set up.
     fn name_of(&self, tensor: &str) -> String {
         format!("{tensor}{CASE}{}", self.index)
     }
 
-    /// Whether a breach is of one of its buffers.
+    /// Returns whether a breach concerns one of its buffers.
     pub fn owns(&self, breach: &Breach) -> bool {
         let (Breach::OutOfBounds { buffer, .. } | Breach::InputChanged { buffer, .. }) = breach;
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
     }
 
-    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    /// Loads the module anew, so that its globals hold nothing from earlier launches.
     pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
         worker.reload(self.module)
     }
 
-    /// Launches on inputs that [`CaseLauncher::set_up`] was given: `contents` is `sets[set]` again, for
-    /// the tensors that a launch overwrites. Seconds of the launch alone.
+    /// Launches on the inputs number `set` and returns the seconds of the launch. `contents` must be that set:
+    /// tensors that the kernel overwrites are written from it.
     pub fn launch(
         &self,
         worker: &mut Worker,
@@ -171,7 +173,7 @@ impl CaseLauncher {
                     *buffer
                 }
                 (None, _) => {
-                    buffers.inputs[set][i].expect("a tensor that is no output is an input of every set")
+                    buffers.inputs[set][i].expect("a tensor that is not an output is an input of every set")
                 }
             };
             args.push(LaunchArg::Buffer(buffer));
@@ -186,7 +188,7 @@ impl CaseLauncher {
         worker.launch(&Launch { module: self.module, entry, args, dims, order })
     }
 
-    /// Of the last launch.
+    /// The outputs of the last launch.
     pub fn outputs(&self, worker: &mut Worker) -> Result<Outputs, Stop> {
         self.copies[self.last.get()]
             .outputs
@@ -195,6 +197,7 @@ impl CaseLauncher {
             .collect()
     }
 
+    /// Frees every buffer.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
         let buffers = self.copies.into_iter().flat_map(|copy| {
             let inputs = copy.inputs.into_iter().flatten();
@@ -203,7 +206,7 @@ impl CaseLauncher {
         buffers.into_iter().try_for_each(|buffer| worker.free(buffer))
     }
 
-    /// A breach in words, with the tensor's index where it has one.
+    /// Describes a breach, with the tensor's index if it has one.
     pub fn describe(&self, breach: &Breach) -> String {
         let plain = |buffer: &str| buffer.rsplit_once(CASE).map_or(buffer, |(name, _)| name).to_owned();
         let find = |name: &str| {

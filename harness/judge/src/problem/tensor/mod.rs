@@ -1,5 +1,5 @@
-//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, no Rust. Every key of
-//! problem.toml is explained in kernels/README.md.
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, without Rust code. Every key of problem.toml
+//! is explained in kernels/README.md.
 
 mod case_data;
 mod drawn_shapes;
@@ -30,6 +30,7 @@ use tally::GateTally;
 use timing::TensorTiming;
 use verify::verify_case;
 
+/// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let spec = parse(path, text, None)?;
@@ -47,7 +48,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     }))
 }
 
-/// With a seed: of what no run has shown.
+/// Parses problem.toml; see [`file::parse`].
 fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
     file::parse(text, held_out).map_err(|wrong| match wrong {
         ProblemFileError::Toml(error) => toml_error(path, text, &error),
@@ -58,14 +59,14 @@ fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, 
 struct TensorProblem {
     name: String,
     folder: PathBuf,
-    /// Of problem.toml.
+    /// The text of problem.toml.
     text: String,
     spec: Rc<ProblemSpec>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
     ahead: Ahead,
-    /// Inputs of the timed cases, once they were drawn: every kernel that is timed shares them.
+    /// The data of the timed cases, once drawn. Every timed kernel shares it.
     timed: Option<Rc<Vec<(usize, CaseData)>>>,
 }
 
@@ -78,7 +79,7 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
-    /// InputValues are drawn anew in every run. Shapes that problem.toml says how to draw take the place of those that it names.
+    /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
     fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
         self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
         Ok(())
@@ -91,7 +92,9 @@ impl Problem for TensorProblem {
         self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
         let left_out = self.spec.cases.len() - self.chosen.len();
         if self.chosen.is_empty() {
-            return Err(Stop::Problem("cpu_max_cells leaves no workload on the emulated device".into()));
+            return Err(Stop::Problem(
+                "cpu_max_cells in problem.toml leaves no workload for the emulated device: raise it".into(),
+            ));
         }
         if left_out > 0 {
             cx.out.caveat(format_args!(
@@ -138,12 +141,12 @@ impl Problem for TensorProblem {
             let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             tally.begin_case();
             verify_case(&self.spec, &prepared, &mut tally, cx, worker, module)?;
-            // Live: a long problem shows its gates as they fill.
+            // After each case, so that the gates of a long problem show while it runs.
             let last = tally.breached() || done + 1 == self.chosen.len();
             tally.write(&self.spec, last, cx.out)?;
             if tally.breached() {
-                // On the emulated device a stray store may have hit the worker itself.
-                cx.out.text("a store out of bounds ends the verification")?;
+                // On the emulated device the store may have damaged the worker itself.
+                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
                 return Ok(Correctness::Fail);
             }
         }
@@ -174,7 +177,7 @@ impl Problem for TensorProblem {
         Ok(Box::new(TensorTiming::new(self.spec.clone(), drawn, launchers, place, cx.seed)))
     }
 
-    /// Of each entry the smallest workload of [`ENOUGH`] cells, else the largest.
+    /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.
     fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         for entry in self.spec.entries() {
             let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
@@ -233,7 +236,7 @@ impl TensorProblem {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }
 
-    /// Other inputs than those that are verified.
+    /// The data of the timed cases. The inputs differ from those that are verified.
     fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, CaseData)>>, Stop> {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
@@ -248,11 +251,11 @@ impl TensorProblem {
     }
 }
 
-/// Cells of a workload that is large enough for a check: one cell alone races with nobody.
+/// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;
 
-/// Bytes that are held while nobody waits.
+/// Most bytes that are drawn ahead.
 const MOST_AHEAD: usize = 1 << 30;
 
-/// Makes the timed launches' inputs others than the verified ones.
+/// Changes the seed, so that timed launches get other inputs than verified ones.
 const TIMED: u64 = 0x7469_6d65_645f_7365;

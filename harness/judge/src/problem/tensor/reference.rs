@@ -1,5 +1,4 @@
-//! reference.cu: the plain, trusted kernel, on a worker of its own. What it expects never enters
-//! the candidate's process.
+//! The trusted kernel, reference.cu, in a worker of its own. Expected values never enter the candidate's process.
 
 use super::launcher::{CaseLauncher, Inputs, Outputs};
 use super::spec::{ProblemSpec, TensorRole};
@@ -11,18 +10,20 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub struct ReferenceKernel {
+    /// A reference.cu that is loaded in its worker.
     source: PathBuf,
     worker: Worker,
     module: ModuleId,
 }
 
 impl ReferenceKernel {
-    /// Builds reference.cu, which is remembered like any build, and starts its worker.
+    /// Builds reference.cu and starts its worker. Returns [`Stop::Problem`] if the file is missing, does not build or
+    /// lacks an entry.
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
         let source = folder.join("reference.cu");
         if !source.is_file() {
             return Err(Stop::Problem(format!(
-                "{} is missing: a plain kernel with the entries of problem.toml, which says what is right",
+                "{} is missing: write a plain, correct kernel with the entries of problem.toml",
                 source.display()
             )));
         }
@@ -30,21 +31,22 @@ impl ReferenceKernel {
         let mut worker = (cx.spawn_worker)()?;
         let module = worker.load(&image.path)?;
         for entry in spec.entries() {
-            worker.require_entry(module, entry).map_err(|stop| blame(&source, stop))?;
+            worker.require_entry(module, entry).map_err(|stop| as_problem(&source, stop))?;
         }
         Ok(ReferenceKernel { source, worker, module })
     }
 
-    /// What a launch on these inputs must write.
+    /// Returns what a launch on these inputs must write. Returns [`Stop::Problem`] if the reference crashes, breaks a
+    /// rule or leaves a cell unwritten.
     pub fn expect(&mut self, spec: &Rc<ProblemSpec>, index: usize, inputs: &Inputs) -> Result<Outputs, Stop> {
         let worker = &mut self.worker;
-        let blame = |stop| blame(&self.source, stop);
+        let as_problem = |stop| as_problem(&self.source, stop);
         let launcher = CaseLauncher::set_up(spec, index, worker, self.module, std::slice::from_ref(inputs))?;
-        launcher.launch(worker, 0, inputs, ExecutionOrder::Forward).map_err(blame)?;
-        let breaches = worker.breaches().map_err(blame)?;
-        let outputs = launcher.outputs(worker).map_err(blame)?;
+        launcher.launch(worker, 0, inputs, ExecutionOrder::Forward).map_err(as_problem)?;
+        let breaches = worker.breaches().map_err(as_problem)?;
+        let outputs = launcher.outputs(worker).map_err(as_problem)?;
         if let Some(breach) = breaches.first() {
-            return Err(blame(Stop::Crash(launcher.describe(breach))));
+            return Err(as_problem(Stop::Crash(launcher.describe(breach))));
         }
         launcher.take_down(worker)?;
         let case = &spec.cases[index];
@@ -53,14 +55,14 @@ impl ReferenceKernel {
             let unwritten = content.chunks_exact(shaped.dtype.size()).position(|c| shaped.dtype.is_poison(c));
             if let Some(cell) = unwritten {
                 let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
-                return Err(blame(Stop::Crash(format!("never wrote {place}"))));
+                return Err(as_problem(Stop::Crash(format!("never wrote {place}"))));
             }
         }
         Ok(outputs)
     }
 }
 
-/// Whatever goes wrong here is the problem's fault, not the candidate's.
-fn blame(source: &Path, stop: Stop) -> Stop {
+/// Any failure of the reference is a mistake in the problem, not in the candidate.
+fn as_problem(source: &Path, stop: Stop) -> Stop {
     Stop::Problem(format!("{}: {stop}", source.display()))
 }

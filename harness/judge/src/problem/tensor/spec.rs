@@ -1,4 +1,4 @@
-//! A tensor problem that makes sense: every name is known, every shape is a number.
+//! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
 use crate::dtype::Dtype;
@@ -6,61 +6,65 @@ use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
 use serde::Deserialize;
 
-/// What a problem.toml says.
+/// A problem.toml that makes sense.
 #[derive(Clone, Debug)]
 pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
     pub scalars: Vec<ScalarSpec>,
-    /// In the file's order, held-out ones last; one for each type.
+    /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     pub cpu_max_cells: Option<usize>,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
 }
 
+/// A tensor.
 #[derive(Clone, Debug)]
 pub struct TensorSpec {
     pub name: String,
     pub role: TensorRole,
-    /// Of inputs.
+    /// How an input is filled; `None` for outputs.
     pub values: Option<InputValues>,
 }
 
+/// How the kernel uses a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TensorRole {
     In,
     Out,
-    /// Holds values before the launch and others after it.
+    /// Holds values before the launch, which the kernel overwrites.
     Inout,
 }
 
+/// A scalar argument.
 #[derive(Clone, Debug)]
 pub struct ScalarSpec {
-    /// The bytes that the kernel's parameter takes.
+    /// The bytes of the kernel's parameter.
     pub bytes: Vec<u8>,
 }
 
-/// A workload in one type: everything about it is a number.
+/// A workload in one type, in which every extent is a number.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// `rows=3 cols=257 T=f16`.
+    /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
     pub entry: String,
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
-    /// Checked, never timed.
+    /// The case is verified and never timed.
     pub held_out: bool,
-    /// What one launch counts in `throughput_sps`.
+    /// Samples of one launch, for `throughput_sps`.
     pub samples: f64,
-    /// What one launch must move and compute.
+    /// Bytes that one launch must move, and operations that it must compute.
     pub bytes: f64,
     pub flops: Option<f64>,
 }
 
+/// The type, shape and tolerance of a tensor in a case.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
     pub dtype: Dtype,
@@ -77,7 +81,7 @@ impl CaseTensor {
         self.cells() * self.dtype.size()
     }
 
-    /// `[2, 256]` of a flat index, row-major.
+    /// The index of a cell as in `[2, 256]`, from its flat row-major index.
     pub fn index(&self, flat: usize) -> String {
         let mut rest = flat;
         let mut places: Vec<String> = Vec::new();
@@ -97,13 +101,13 @@ impl Case {
 }
 
 impl ProblemSpec {
-    /// `lab_problem.h`.
+    /// The text of `lab_problem.h`.
     pub fn header(&self) -> String {
         let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();
         format!("// Generated from problem.toml.\n#pragma once\nstruct LabDims {{\n{fields}}};\n")
     }
 
-    /// Every entry that kernel.cu must have, each once.
+    /// The entries that kernel.cu must have, each once.
     pub fn entries(&self) -> Vec<&str> {
         let mut entries: Vec<&str> = Vec::new();
         for case in &self.cases {

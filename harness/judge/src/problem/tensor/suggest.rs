@@ -1,4 +1,4 @@
-//! A hint at the name that was probably meant.
+//! Suggestions for misspelt names.
 
 /// Returns ` (did you mean 'cols'?)` if one of `names` is near, else the list of names, or nothing if there is none.
 pub fn suggest(unknown: &str, names: &[&str]) -> String {

@@ -8,18 +8,18 @@ use lab_protocol::report::{self, Histogram, Writer};
 use super::launcher::Outputs;
 use std::time::{Duration, Instant};
 
-/// What every launch so far came to.
+/// The results of all launches so far.
 pub struct GateTally {
-    /// In the order of the spec's tensors; `None` of pure inputs.
+    /// In the order of the spec's tensors; `None` for pure inputs.
     tensors: Vec<Option<OutputTally>>,
     breaches: BreachCounts,
     written: Option<BreachCounts>,
-    /// When the series were written last.
+    /// When the series were last written.
     drawn: Option<Instant>,
     failures: u64,
 }
 
-/// Series grow with every case and are written whole: so much time lies between two, at least.
+/// Shortest time between two writings of the series. They grow with every case and are written whole.
 const SERIES_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -28,7 +28,7 @@ struct BreachCounts {
     inputs_changed: u64,
 }
 
-/// What was found in one output.
+/// The results for one output.
 #[derive(Default)]
 struct OutputTally {
     worst: WorstError,
@@ -36,7 +36,7 @@ struct OutputTally {
     written: Option<WorstError>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
-    /// Where the largest of all is: the cell, and the workload.
+    /// The cell and the workload with the largest error of all.
     place: Option<String>,
     counts: Histogram,
 }
@@ -44,7 +44,7 @@ struct OutputTally {
 #[derive(Clone, Copy, Default, PartialEq)]
 struct WorstError {
     error: f64,
-    /// The largest fraction of mismatched cells that one launch had, and what was allowed there.
+    /// The largest fraction of mismatched cells in a launch, and the fraction that was allowed there.
     mismatched: f64,
     allowed: f64,
     not_finite: u64,
@@ -62,12 +62,12 @@ impl GateTally {
         if self.failures == 0 { Correctness::Pass } else { Correctness::Fail }
     }
 
-    /// A further case begins: it gets a point in each series.
+    /// Begins a further case, which gets a point in each series.
     pub fn begin_case(&mut self) {
         self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
     }
 
-    /// Compares what a launch wrote; `how` tells which launch it was.
+    /// Compares what a launch wrote with what is expected. `how` names the launch in messages.
     pub fn compare(
         &mut self,
         spec: &ProblemSpec,
@@ -97,7 +97,7 @@ impl GateTally {
         Ok(())
     }
 
-    /// A rule that a launch broke.
+    /// Records a rule that a launch broke.
     pub fn breach(
         &mut self,
         case: &Case,
@@ -116,8 +116,8 @@ impl GateTally {
         self.breaches.out_of_bounds > 0
     }
 
-    /// The gates' lines, as far as they changed since they were written last. The gravest come
-    /// first: where several fail, the first says what happened. `last`: nothing is added any more.
+    /// Writes the gates' lines that changed since they were last written. The gravest come first, because the first
+    /// failing gate is shown as the reason. With `last`, also writes the series.
     pub fn write(&mut self, spec: &ProblemSpec, last: bool, out: &mut Writer) -> Result<(), Stop> {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
@@ -148,7 +148,7 @@ impl OutputTally {
         self.counts.join(&compared.counts);
         let worst = &mut self.worst;
         worst.error = worst.error.max(compared.error);
-        // Types may have limits of their own: the line shows the pair that is nearest to failing.
+        // Types may have different limits: the line shows the pair that is nearest to failing.
         let fraction = compared.mismatched_fraction();
         if fraction - allowed >= worst.mismatched - worst.allowed {
             (worst.mismatched, worst.allowed) = (fraction, allowed);
@@ -172,7 +172,7 @@ impl WorstError {
     }
 }
 
-/// What is wrong first, the gravest kind before the others.
+/// Describes the first wrong cell of the gravest kind.
 fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> String) -> String {
     if let Some(cell) = &compared.first_unwritten {
         let (at, n) = (place(cell), compared.unwritten);
@@ -191,11 +191,11 @@ fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> Str
                 compared.error
             )
         }
-        None => "nothing is wrong".into(),
+        None => "no cell is wrong".into(),
     }
 }
 
-/// The first failure is a result line; further ones are text, and few of them.
+/// Writes the first failure as a result line, and some further ones as log text.
 fn fail(out: &mut Writer, number: u64, label: &str, how: &str, what: &str) -> Result<(), Stop> {
     const SHOWN: u64 = 20;
     match number {

@@ -1,4 +1,4 @@
-//! Timed launches of a tensor problem: every timed case once a turn, and the measures' lines.
+//! Timed launches of a tensor problem: each timed case once in a turn, and the lines of the measures.
 
 use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
@@ -15,14 +15,14 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::rc::Rc;
 
-/// A kernel set up on a worker, with the buffers of every timed case.
+/// A kernel that is set up in a worker, with the buffers of every timed case.
 pub struct TensorTiming {
     spec: Rc<ProblemSpec>,
     drawn: Rc<Vec<(usize, CaseData)>>,
     /// In the order of `drawn`.
     launchers: Vec<CaseLauncher>,
     tally: GateTally,
-    /// Which set of inputs each case's outputs are of, since the last turn.
+    /// The set of inputs that each case's outputs belong to, since the last turn.
     left: Vec<usize>,
     place: WorkerRole,
     seed: u64,
@@ -31,7 +31,7 @@ pub struct TensorTiming {
 }
 
 impl TensorTiming {
-    /// `seed` is the run's.
+    /// `seed` is the run's seed.
     pub fn new(
         spec: Rc<ProblemSpec>,
         drawn: Rc<Vec<(usize, CaseData)>>,
@@ -78,7 +78,7 @@ impl TensorTiming {
         self.drawn.iter().map(|(index, _)| &self.spec.cases[*index])
     }
 
-    /// Each case over all turns.
+    /// Summary of each case's times over all turns.
     fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
         let of = |at: usize| {
             let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
@@ -88,25 +88,25 @@ impl TensorTiming {
     }
 }
 
-/// Which set of inputs the case at this place gets in a turn.
+/// The set of inputs that the case number `at` gets in a turn.
 fn set_of(inputs: u64, at: usize, drawn: &CaseData) -> usize {
     (inputs >> (at % 64)) as usize % drawn.sets.len()
 }
 
 impl Timed for TensorTiming {
-    /// There is no end of them: each number says which set of inputs a case gets.
+    /// The numbers have no end: each number selects a set of inputs for every case.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         Box::new(std::iter::repeat_with(move || rng.next_u64()))
     }
 
-    /// The first turn finds the module as the gates left it: a kernel that does its work in other launches only is found out
-    /// there. Before each further one it is loaded anew and warmed up on the inputs that this turn does not time, so that
-    /// a result remembered from an earlier launch is of no use.
+    /// The first turn uses the module as verification left it: that finds a kernel which does its work in other
+    /// launches only. Before each further turn the module is loaded anew and warmed up on the inputs that the turn
+    /// does not time, so that a remembered result is of no use.
     ///
-    /// Outputs are poisoned before each launch. Comparing them all would take longer than the
-    /// launches: one case of a turn is compared, which the kernel cannot foresee (a large one not every
-    /// time), and at the end all.
+    /// Outputs are poisoned before each launch. Comparing all of them would take longer than the launches. So each
+    /// turn compares one case, which the kernel cannot predict, and a large case only sometimes; at the end all are
+    /// compared.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
         self.left.clear();
@@ -143,7 +143,7 @@ impl Timed for TensorTiming {
         self.verdict(out)
     }
 
-    /// Geometric means over the cases, so that each weighs the same.
+    /// Geometric means over the cases, so that each case has the same weight.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         let summaries = self.summaries(turns)?;
         let rates = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
@@ -158,7 +158,7 @@ impl Timed for TensorTiming {
         })
     }
 
-    /// What was left out of a problem's `bytes` need not be read; what is read must be.
+    /// What the problem's `bytes` leaves out need not be moved. Reads count before writes.
     fn demands(&self) -> Vec<Demand> {
         let demand = |case: &Case| {
             let bytes = |reads: bool| {
@@ -200,7 +200,7 @@ impl Timed for TensorTiming {
     }
 }
 
-/// Cells that take longer to compare than to compute.
+/// Cells of a case from which on comparing takes longer than computing.
 const LARGE: usize = 1 << 20;
 const LARGE_ONE_IN: u32 = 8;
 

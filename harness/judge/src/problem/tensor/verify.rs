@@ -11,7 +11,8 @@ use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
 use std::rc::Rc;
 
-/// Launches in several orders (which only the emulated device heeds) and on each set.
+/// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
+/// compares the outputs. Stops after a store out of bounds.
 pub fn verify_case(
     spec: &Rc<ProblemSpec>,
     prepared: &PreparedCase,

@@ -1,14 +1,14 @@
-//! References on disk, so that a save never waits for one twice.
+//! References on disk, so that no save waits for the same reference twice.
 //!
-//! A file is named by the digest of everything that determines its content, and ends in a digest
-//! of all that it holds. One that is damaged, or of another version, counts as missing.
+//! A file's name is the digest of everything that determines its content, and the file ends in a digest of all that
+//! it holds. A file that is damaged or of another version counts as missing.
 
 use super::reference::{ReferenceOutput, SamplingParams, StartState, VERSION};
 use crate::atomic_file;
 use bytemuck::{NoUninit, Pod};
 use std::path::{Path, PathBuf};
 
-/// Everything that determines a reference.
+/// A digest of everything that determines a reference.
 pub struct ReferenceKey {
     digest: [u8; 32],
     steps: usize,
@@ -27,7 +27,7 @@ impl ReferenceKey {
         ReferenceKey { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
     }
 
-    /// Enough of the digest for a name.
+    /// The first 32 hexadecimal digits of the digest, for a file name.
     pub fn hex(&self) -> String {
         blake3::Hash::from(self.digest).to_hex()[..32].to_owned()
     }
@@ -37,12 +37,12 @@ impl ReferenceKey {
     }
 }
 
-/// `None` where there is none, or none that can be trusted.
+/// Reads a reference; `None` if it is missing, damaged or of another version.
 pub fn load(folder: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
     read(&key.file(folder), key)
 }
 
-/// The same from a file by another name.
+/// [`load`] from a file with another name.
 pub fn read(path: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
     let bytes = std::fs::read(path).ok()?;
     let (content, digest) = bytes.split_last_chunk::<32>()?;
@@ -63,12 +63,12 @@ pub fn read(path: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
     rest.is_empty().then_some(reference)
 }
 
-/// Written beside and renamed, so that no reader sees half a file.
+/// Stores a reference. No reader sees half a file.
 pub fn store(folder: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
     write(&key.file(folder), key, reference)
 }
 
-/// The same into a file by another name.
+/// [`store`] into a file with another name.
 pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
     let mut bytes = key.digest.to_vec();
     put(&mut bytes, &reference.tokens);

@@ -1,4 +1,4 @@
-//! `--dump`: every tensor of one run as .npy, so that anyone can check the reference with NumPy.
+//! `--dump`: every tensor of one run as .npy, so that anybody can check the reference with NumPy.
 
 use super::launcher::{SampledOutput, TaughtOutput};
 use super::reference::SamplingParams;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// `run.json`: what the tensors do not say.
+/// The content of `run.json`: what the tensors do not hold.
 #[derive(serde::Serialize)]
 struct DumpFacts {
     seed: u64,
@@ -20,7 +20,8 @@ struct DumpFacts {
     steps: usize,
 }
 
-/// bf16 is widened to f32. The finals are those of the teacher-forced run.
+/// Writes the tensors and `run.json`. bf16 is widened to f32. The final states are those of the teacher-forced
+/// launch.
 pub fn dump(
     folder: &Path,
     weights: &Weights,

@@ -1,7 +1,8 @@
-//! The held-out run: one that no judgement has shown, for the check before a keep.
+//! The held-out run, which no judgement has shown, for the check before a keep.
 //!
-//! The pool's seeds stand in problem.toml, where whoever writes a kernel can read them. This one is drawn at random,
-//! made while nobody waits, kept in the cache folder, where the judge alone reads it, and gone once it was launched.
+//! The seeds of the pool are in problem.toml, where the author of a kernel can read them. The held-out seed is drawn
+//! at random. Its run is computed while nobody waits, stored in the cache folder, which only the judge reads, and
+//! removed once it was launched.
 
 use super::cache::{self, ReferenceKey};
 use super::config::WaveGruConfig;
@@ -12,7 +13,7 @@ use crate::outcome::Stop;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// Where the held-out runs of one model lie, and how they are made.
+/// Makes and stores the held-out runs of one model.
 pub struct HeldOutRuns<'a> {
     config: &'a WaveGruConfig,
     weights: &'a Weights,
@@ -29,13 +30,13 @@ impl<'a> HeldOutRuns<'a> {
         cache_dir: &Path,
     ) -> Self {
         let digest = weights.digest();
-        // Of no start: what is common to all.
+        // The key without a start: what all runs of the model have in common.
         let none = StartState { seed: 0, h0: Vec::new(), h1: Vec::new() };
         let folder = cache_dir.join("held-out").join(ReferenceKey::new(&digest, &none, &sampling).hex());
         HeldOutRuns { config, weights, digest, sampling, folder }
     }
 
-    /// One that is ready, with its file.
+    /// A run that is stored, with its file.
     pub fn ready(&self) -> Option<(ReferenceRun, PathBuf)> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).find_map(|path| {
@@ -47,7 +48,8 @@ impl<'a> HeldOutRuns<'a> {
         })
     }
 
-    /// Draws seeds until one keeps the margin; hears of steps done after each. `None` where it was told not to go on.
+    /// Draws seeds until one keeps the margin, and computes its run. Calls `go_on` after each step with the number of
+    /// steps done. `None` if it returned false.
     pub fn make(&self, threads: usize, go_on: &mut dyn FnMut(u64) -> bool) -> Option<ReferenceRun> {
         let model = ReferenceModel::new(self.weights);
         loop {
@@ -59,7 +61,7 @@ impl<'a> HeldOutRuns<'a> {
             let mut told_to_end = false;
             let expected = model.run_while(&start, self.sampling, threads, &mut |done, margin| {
                 told_to_end = !go_on(done);
-                // A seed that comes too near to a tie is left at once.
+                // A seed that comes too near to a tie is given up at once.
                 !told_to_end && margin >= self.config.margin
             });
             match expected {
@@ -72,12 +74,12 @@ impl<'a> HeldOutRuns<'a> {
         }
     }
 
-    /// Makes one ahead, unless one is ready.
+    /// Makes and stores a run, unless one is stored or `is_idle` returns false.
     pub fn make_ahead(&self, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
         if self.ready().is_some() {
             return Ok(());
         }
-        // The other half of the cores is for whoever edits meanwhile.
+        // Half of the cores stay free for the user, who is editing meanwhile.
         let threads = (cores() / 2).max(1);
         let Some(run) = self.make(threads, &mut |_| is_idle()) else { return Ok(()) };
         let path = self.folder.join(format!("{:016x}", run.start.seed));
@@ -88,6 +90,7 @@ impl<'a> HeldOutRuns<'a> {
     }
 }
 
+/// The number of cores.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -12,11 +12,11 @@ use std::time::Duration;
 struct Built {
     image: PathBuf,
     worker: Worker,
-    /// Holds the source while it is in use.
+    /// Keeps the source as long as it is in use.
     _folder: tempfile::TempDir,
 }
 
-/// One cache for all of these tests: the compiler's headers are prepared once.
+/// One build cache for all of these tests, so that the compiler's headers are prepared once.
 fn cache() -> PathBuf {
     static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
     CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
@@ -43,7 +43,7 @@ fn build(source: &str, problem_header: &str) -> Built {
     Built { image, worker, _folder: folder }
 }
 
-/// Launches a kernel that takes one buffer; what it left there.
+/// Launches a kernel that takes one buffer, and returns what it left there.
 fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
     let Built { image, mut worker, _folder } = build(source, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
@@ -76,7 +76,7 @@ fn the_noise_of_lab_h_is_that_of_the_reference() {
             found.iter().zip(gumbel(0x0123_4567_89ab_cdef, step, 256)).enumerate()
         {
             let found = f64::from(f32::from_bits(*found));
-            // Five units of rounding where the largest noise there is, 16.6, is rounded to f32.
+            // Five units of rounding at the largest possible noise, 16.6, in f32.
             assert!((found - expected).abs() < 1.1e-6, "step {step} token {token}: {found}, not {expected}");
         }
     }
@@ -102,8 +102,8 @@ fn a_warp_sum_adds_in_the_order_that_lab_h_says() {
 
 #[test]
 fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
-    // Every thread hands its number on to the next one, 5 times through tagged words (two in turn)
-    // and 20 times through plain memory between two barriers.
+    // Every thread passes its number on to the next thread: 5 times through tagged words (two in turn) and 20 times
+    // through plain memory between two barriers.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32;
@@ -116,7 +116,7 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
             for (unsigned epoch = 1; epoch <= 5; ++epoch) {
                 unsigned long long* turn = words + epoch % 2 * N;
                 lab_store_tagged(turn + me, value, epoch);
-                // A reader of all words, so that none is overwritten before all have read it.
+                // Reads all words, so that none is overwritten before all threads have read it.
                 float sum = 0.0f;
                 for (int i = 0; i < N; ++i) sum += lab_load_tagged(turn + i, epoch);
                 value = sum == N * (N - 1) / 2 ? lab_load_tagged(turn + before, epoch) : -1.0f;
@@ -140,7 +140,7 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
     }
 }
 
-/// A kernel that counts its launches in a global; the cells are the count, and what the launch statement left.
+/// A kernel that counts its launches in a global. Its cells are the count, and what the launch statement left.
 const REMEMBERS: &str = r#"
     #include "lab.h"
     __device__ unsigned launches = 5, left;
@@ -171,14 +171,14 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
     assert_eq!(seen(&mut worker, 1), [7, 0], "launches of one instance remember each other");
     worker.reload(module).unwrap();
     assert_eq!(seen(&mut worker, 1), [6, 0]);
-    // Other dims ask the statement again.
+    // With other dims the launch statement runs again.
     assert_eq!(seen(&mut worker, 2), [6, 0]);
 }
 
 #[test]
 fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
-    // Every thread publishes a pair, and reads two others' at once. Then all add to one sum, in three rounds: fractions
-    // and negative numbers too, each an exact multiple of 2^-36.
+    // Every thread publishes a pair and reads two others' pairs at once. Then all threads add to one sum in three
+    // rounds: fractions and negative numbers, each an exact multiple of 2^-36.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32, ROUNDS = 3;
@@ -213,7 +213,8 @@ fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
 
 #[test]
 fn marked_values_carry_all_but_their_lowest_bit_between_blocks() {
-    // Every thread publishes one value in each of 4 turns, two words in turn, and reads two fours of others' at once.
+    // Every thread publishes one value in each of 4 turns, with two words in turn, and reads two groups of four from
+    // others at once.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32;

@@ -1,4 +1,4 @@
-//! One worker set up for WaveGRU: its buffers, and the two kinds of launch.
+//! The buffers of WaveGRU on one worker, and the two kinds of launch: sampling, and teacher-forced.
 
 use super::reference::SamplingParams;
 use super::seed_pool::ReferenceRun;
@@ -11,22 +11,22 @@ use lab_device::{Arg, ExecutionOrder};
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";
 
-/// Scratch memory that a kernel gets, zeros before every launch. The products of layer 0 with all
-/// 256 tokens take 3 MiB of it at H = 1024.
+/// Bytes of the kernel's scratch memory, which is zero before every launch. The products of layer 0 with all 256
+/// tokens take 3 MiB of it at H = 1024.
 pub const WORK_BYTES: usize = 8 << 20;
 
-/// `lab_problem.h`; [`ModelLauncher::launch`] fills both structs.
+/// The text of `lab_problem.h`. [`ModelLauncher::launch`] fills both structs.
 pub const HEADER: &str = "\
 #pragma once
 
-// What the launch statement is asked with.
+// The argument of the launch statement.
 struct LabDims {
     int hidden;
     int steps;
     int teacher;  // 1 for a teacher-forced launch
 };
 
-// What a launch is asked for.
+// The last argument of the kernel.
 struct LabRun {
     int steps;
     int first_token;  // the input of step 0
@@ -36,7 +36,7 @@ struct LabRun {
 };
 ";
 
-/// Buffers on a worker. Every method is given that worker.
+/// The buffers on a worker. Every method must be given that worker.
 pub struct ModelLauncher {
     module: ModuleId,
     hidden: usize,
@@ -50,7 +50,7 @@ pub struct ModelLauncher {
     work: BufferId,
 }
 
-/// What came of a launch that samples.
+/// The outputs of a launch that samples.
 pub struct SampledOutput {
     pub tokens: Vec<i32>,
     pub h0: Vec<f32>,
@@ -58,7 +58,7 @@ pub struct SampledOutput {
     pub broken: BrokenRules,
 }
 
-/// What came of a teacher-forced launch.
+/// The outputs of a teacher-forced launch.
 pub struct TaughtOutput {
     pub teacher_prob: Vec<f32>,
     pub h0: Vec<f32>,
@@ -66,18 +66,18 @@ pub struct TaughtOutput {
     pub broken: BrokenRules,
 }
 
-/// Rules that a launch broke, whatever it computed.
+/// The rules that a launch broke, whatever it computed.
 #[derive(Default)]
 pub struct BrokenRules {
     pub out_of_bounds: u64,
     pub inputs_changed: u64,
-    /// Each of them, and cells that were not written or are no numbers, in words.
-    pub words: Vec<String>,
+    /// A description of each breach, and of cells that are unwritten or not finite.
+    pub descriptions: Vec<String>,
 }
 
 impl BrokenRules {
     fn add(&mut self, breach: &Breach) {
-        self.words.push(match breach {
+        self.descriptions.push(match breach {
             Breach::OutOfBounds { buffer, offset } => {
                 self.out_of_bounds += 1;
                 format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
@@ -89,17 +89,17 @@ impl BrokenRules {
         });
     }
 
-    /// Takes in another launch's; what is known is not said again.
+    /// Adds those of another launch. A description that is known is not repeated.
     pub fn join(&mut self, other: BrokenRules) {
         self.out_of_bounds += other.out_of_bounds;
         self.inputs_changed += other.inputs_changed;
-        let new = other.words.into_iter().filter(|words| !self.words.contains(words));
+        let new = other.descriptions.into_iter().filter(|words| !self.descriptions.contains(words));
         let new: Vec<String> = new.collect();
-        self.words.extend(new);
+        self.descriptions.extend(new);
     }
 }
 
-/// Gives a worker the weights, in the order of the kernel's parameters.
+/// Uploads the weights to a worker, as inputs in the order of the kernel's parameters.
 pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, Stop> {
     let upload = |tensor: &WeightTensor| {
         let bytes = tensor.values.bytes();
@@ -140,12 +140,12 @@ impl ModelLauncher {
         ModelLauncher { module, weights: self.weights.clone(), ..*self }
     }
 
-    /// The next launch finds nothing that an earlier one left in the kernel's globals.
+    /// Loads the module anew, so that its globals hold nothing from earlier launches.
     pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
         worker.reload(self.module)
     }
 
-    /// Gives its own memory back; the weights stay.
+    /// Frees its own buffers; the weights stay.
     pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
         let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
         own.iter().try_for_each(|buffer| worker.free(*buffer))
@@ -160,13 +160,15 @@ impl ModelLauncher {
         let (_, tokens) = self.time(worker, run, order)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
         let mut broken = self.breaches(worker)?;
-        broken.words.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
-        broken.words.extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        broken.descriptions.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
+        broken
+            .descriptions
+            .extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
         Ok(SampledOutput { tokens, h0, h1, broken })
     }
 
-    /// Seconds of a launch that samples, and its tokens. Whether it broke a rule, [`ModelLauncher::breaches`]
-    /// tells after any number of launches.
+    /// Launches with sampling and returns the seconds and the tokens. [`ModelLauncher::breaches`] tells afterwards
+    /// whether a launch broke a rule.
     pub fn time(
         &self,
         worker: &mut Worker,
@@ -177,7 +179,7 @@ impl ModelLauncher {
         Ok((seconds, read(worker, self.tokens)?))
     }
 
-    /// Feeds the tokens that are expected; they have not been on the device before this.
+    /// Launches teacher-forced with the expected tokens, which were not on the device before.
     pub fn teach(
         &self,
         worker: &mut Worker,
@@ -194,15 +196,17 @@ impl ModelLauncher {
             broken: self.breaches(worker)?,
         };
         let mut broken = taught.broken;
-        broken.words.extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
+        broken
+            .descriptions
+            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
         for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
         {
-            broken.words.extend(not_finite(name, values));
+            broken.descriptions.extend(not_finite(name, values));
         }
         Ok(TaughtOutput { broken, ..taught })
     }
 
-    /// Launches without a look at what came of it.
+    /// Launches without looking at the results.
     pub fn launch_for_check(
         &self,
         worker: &mut Worker,
@@ -263,7 +267,7 @@ impl ModelLauncher {
         bytemuck::cast_slice(&words).to_vec()
     }
 
-    /// Rules that the launches so far broke.
+    /// The rules that the launches so far broke.
     pub fn breaches(&self, worker: &mut Worker) -> Result<BrokenRules, Stop> {
         let mut broken = BrokenRules::default();
         worker.breaches()?.iter().for_each(|breach| broken.add(breach));
@@ -282,7 +286,7 @@ fn unwritten<T: Copy>(name: &str, values: &[T], is_poison: impl Fn(T) -> bool) -
 }
 
 fn not_finite(name: &str, values: &[f32]) -> Option<String> {
-    // An unwritten cell is poison, which is a NaN; it is reported as such already.
+    // An unwritten cell is poison, which is a NaN. It is reported as unwritten.
     let bad = |v: &f32| !v.is_finite() && v.to_bits() != POISON;
     let first = values.iter().position(bad)?;
     Some(format!("{name}[{first}] is {}", values[first]))

@@ -1,8 +1,9 @@
-//! The WaveGRU 1024×2 generator: model, reference, gates, measures.
+//! The WaveGRU 1024×2 generator, a problem written in Rust.
 //!
-//! [`reference`] says what a right kernel computes, from [`weights`] and [`philox`] noise; [`seed_pool`]
-//! holds the runs that launches are drawn from, kept by [`cache`]. [`launcher`] launches the kernel,
-//! [`verify`] compares, [`timing`] measures, [`dump`] writes everything out.
+//! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`] and [`philox`] noise.
+//! `seed_pool` holds the runs that launches are drawn from, which `cache` stores on disk; `held_out` makes the run
+//! for the check before a keep. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump` writes
+//! every tensor.
 
 mod cache;
 pub mod config;
@@ -31,35 +32,36 @@ use std::rc::Rc;
 use timing::WaveGruTiming;
 use weights::Weights;
 
+/// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let config = WaveGruConfig::read(path, text)?;
     Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, held_out: false, prepared: None }))
 }
 
-/// Hidden units of the smallest model, and the steps of a launch that a tool watches.
+/// Hidden units of the smallest model, and steps of a launch under a tool of `lab check`.
 const SMALLEST: usize = 256;
 const WATCHED_STEPS: usize = 3;
 
 struct WaveGruProblem {
-    /// Of problem.toml.
+    /// The path of problem.toml.
     path: PathBuf,
     config: WaveGruConfig,
-    /// Only the held-out run is asked for.
+    /// Whether only the held-out run is used.
     held_out: bool,
     prepared: Option<PreparedModel>,
 }
 
-/// What is expected is shared with every kernel that is set up for its timed launches.
+/// What [`Problem::prepare`] makes. Every kernel that is set up for timed launches shares it.
 struct PreparedModel {
     sampling: SamplingParams,
     weights: Weights,
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
-    /// The candidate's buffers there once it is verified, for its timed launches: the driver takes milliseconds to give some
-    /// back and get others.
+    /// The candidate's buffers there, once it is verified. Timed launches use them again, because the driver takes
+    /// milliseconds to free and allocate memory.
     launcher: Option<ModelLauncher>,
     pool: Rc<SeedPool>,
-    /// Of the held-out run, where it was made ahead.
+    /// The file of the held-out run, if it was made ahead.
     file: Option<PathBuf>,
 }
 
@@ -68,7 +70,7 @@ impl WaveGruProblem {
         self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
     }
 
-    /// The held-out run that is ready, with its file, or one that is made now.
+    /// The held-out run that is stored, with its file, or a run that is made now.
     fn held_out(
         &self,
         weights: &Weights,
@@ -97,7 +99,7 @@ impl WaveGruProblem {
         Ok((run, file))
     }
 
-    /// On the cpu device checked launches run in several orders; a GPU has its own.
+    /// The execution orders of verified launches on the cpu device. A GPU has its own order.
     fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<ExecutionOrder> {
         let count = if device.emulated { self.config.orders } else { 1 };
         let order = |turn: u64| match turn {
@@ -109,14 +111,15 @@ impl WaveGruProblem {
         (0..count as u64).map(order).collect()
     }
 
-    /// Exact parity is only fair where no token of the reference hangs on a rounding.
+    /// Refuses a pool with a run in which a rounding could change a token: comparing tokens exactly would then be
+    /// unfair.
     fn require_margin(&self, pool: &SeedPool) -> Result<(), Stop> {
         let Some(run) = pool.narrowest().filter(|run| run.expected.margin < self.config.margin) else {
             return Ok(());
         };
         Err(Stop::Problem(format!(
-            "{}: run seed {} comes within {:.1e} of another token at step {}, nearer than margin = {:.1e}: take \
-             another seed (cargo run --release -p lab-judge --example wavegru_seeds -- {} finds some)",
+            "{}: run seed {} comes within {:.1e} of another token at step {}, which is nearer than margin = {:.1e}: \
+             take another seed (cargo run --release -p lab-judge --example wavegru_seeds -- {} finds some)",
             self.path.display(),
             run.start.seed,
             run.expected.margin,
@@ -185,9 +188,11 @@ impl Problem for WaveGruProblem {
         let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
         let orders = self.orders(cx.device, cx.seed);
         if let ([run], true) = (&pool.runs[..], self.held_out) {
-            // Shown from here on, whatever comes of it.
+            // Removed before the launch: from here on the run counts as shown.
             file.as_deref().map_or(Ok(()), std::fs::remove_file).map_err(|e| {
-                Stop::Lab(format!("the held-out run is not there any more ({e}): ask again for another"))
+                Stop::Lab(format!(
+                    "the held-out run cannot be removed ({e}): another run may have used it; try again"
+                ))
             })?;
             let launch = [(run, orders[0])];
             let verdict = verify::verify(&launcher, worker, &self.config.limits, &launch, &launch, cx)?;
@@ -234,8 +239,8 @@ impl Problem for WaveGruProblem {
         Ok(Box::new(WaveGruTiming { launcher, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
     }
 
-    /// On the emulated device the model is the smallest that there is; on a GPU it stays itself, because a kernel may lie
-    /// on it otherwise.
+    /// On the emulated device the model is made as small as possible. On a GPU it keeps its size, because a kernel
+    /// may be written for it.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         if device.emulated {
             self.config.hidden = SMALLEST;
@@ -254,7 +259,7 @@ impl Problem for WaveGruProblem {
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
         let uploaded = launcher::upload(&weights, worker)?;
         let start = StartState::draw(self.config.hidden, cx.seed);
-        // Any tokens will do: nothing is compared.
+        // Any tokens will do, because nothing is compared.
         let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
         let run = ReferenceRun { start, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
         for teacher in [false, true] {

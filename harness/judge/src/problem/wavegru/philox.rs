@@ -1,12 +1,12 @@
-//! Philox4x32-10, the counter-based generator that every implementation of WaveGRU draws from.
+//! Philox4x32-10, the counter-based random number generator of every implementation of WaveGRU.
 //!
-//! Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The
-//! known-answer vectors of its authors' Random123 library are the test.
+//! Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The test uses the
+//! known-answer vectors of the authors' Random123 library.
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Four random words for a counter and a key.
+/// Returns four random words for a counter and a key.
 pub fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let [mut a, mut b, mut c, mut d] = counter;
     let [mut k0, mut k1] = key;
@@ -20,12 +20,12 @@ pub fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// A 64-bit seed as a key: low word, high word.
+/// Turns a 64-bit seed into a key: low word, high word.
 pub fn key(seed: u64) -> [u32; 2] {
     [seed as u32, (seed >> 32) as u32]
 }
 
-/// The noise of every token at step `t`: `−ln(−ln(uniform))`, `uniform = ((word >> 9) + 0.5) · 2⁻²³`.
+/// The Gumbel noise of every token at step `t`: `−ln(−ln(uniform))` with `uniform = ((word >> 9) + 0.5) · 2⁻²³`.
 pub fn gumbel(seed: u64, t: u32, tokens: u32) -> impl Iterator<Item = f64> {
     (0..tokens.div_ceil(4)).flat_map(move |quad| philox([quad, t, 0, 0], key(seed))).map(|word| {
         let uniform = (f64::from(word >> 9) + 0.5) * 2f64.powi(-23);
@@ -33,8 +33,8 @@ pub fn gumbel(seed: u64, t: u32, tokens: u32) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Numbers spread evenly over (−1, 1). `stream` keeps them apart from each other and, being at
-/// least 1, from the noise of the same seed, whose counters end in two zeros.
+/// Numbers distributed uniformly over (−1, 1). Each `stream` gives other numbers. It is at least 1, so that they
+/// differ from the noise of the same seed, whose counters end in two zeros.
 pub fn evenly(seed: u64, stream: u32) -> impl Iterator<Item = f64> {
     debug_assert!(stream > 0, "stream 0 is the sampling noise");
     (0..)
@@ -46,7 +46,7 @@ pub fn evenly(seed: u64, stream: u32) -> impl Iterator<Item = f64> {
 mod tests {
     use super::*;
 
-    /// `philox4x32 10` of Random123's `kat_vectors`: counter, key, answer.
+    /// `philox4x32 10` in Random123's `kat_vectors`: counter, key, answer.
     #[test]
     fn the_published_known_answers_come_out() {
         let zeros = philox([0; 4], [0; 2]);

@@ -1,4 +1,4 @@
-//! The pool of references that launches are drawn from.
+//! The pool of runs that launches are drawn from.
 
 use super::cache::{self, ReferenceKey};
 use super::config::WaveGruConfig;
@@ -9,18 +9,19 @@ use crate::outcome::Stop;
 use lab_protocol::report::Writer;
 use std::path::Path;
 
-/// A start and what must come of it.
+/// A start, and what must come of it.
 pub struct ReferenceRun {
     pub start: StartState,
     pub expected: ReferenceOutput,
 }
 
+/// The runs of a pool, in the order of the seeds in problem.toml.
 pub struct SeedPool {
     pub runs: Vec<ReferenceRun>,
 }
 
 impl SeedPool {
-    /// From the cache, or computed on every core and put there.
+    /// Loads the references from the cache. Missing ones are computed on every core and stored.
     pub fn load(
         config: &WaveGruConfig,
         weights: &Weights,
@@ -43,8 +44,9 @@ impl SeedPool {
             for (i, reference) in missing.into_iter().zip(computed) {
                 if let Err(error) = cache::store(cache_dir, &key(&starts[i]), &reference) {
                     let place = cache_dir.display();
-                    let text =
-                        format!("the reference cannot be kept in {place}: {error}; the next run waits again");
+                    let text = format!(
+                        "the reference cannot be stored in {place}: {error}; the next run computes it again"
+                    );
                     out.caveat(text)?;
                 }
                 found[i] = Some(reference);
@@ -56,9 +58,8 @@ impl SeedPool {
         })
     }
 
-    /// Every run once, by its place in the pool, in an order that the seed decides. No worker of a
-    /// candidate launches a run twice, so that a kernel gains nothing from what it remembers of an
-    /// earlier launch.
+    /// The indices of all runs, shuffled by `seed`. No worker of a candidate launches a run twice, so that a kernel
+    /// gains nothing from remembering earlier launches.
     pub fn shuffled(&self, seed: u64) -> Vec<usize> {
         let mut runs: Vec<usize> = (0..self.runs.len()).collect();
         for last in (1..runs.len()).rev() {
@@ -68,7 +69,7 @@ impl SeedPool {
         runs
     }
 
-    /// The run whose tokens hang on the smallest difference.
+    /// The run with the smallest margin.
     pub fn narrowest(&self) -> Option<&ReferenceRun> {
         self.runs.iter().min_by(|a, b| a.expected.margin.total_cmp(&b.expected.margin))
     }

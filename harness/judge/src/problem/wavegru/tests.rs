@@ -25,29 +25,30 @@ h0_max_diff = 1e-5
 h1_max_diff = 1.5e-5
 "#;
 
-/// What is wrong with SMALL after a change of one line.
-fn complaint(from: &str, to: &str) -> String {
+/// The error for SMALL with one line changed.
+fn error_for(from: &str, to: &str) -> String {
     let text = SMALL.replace(from, to);
     assert_ne!(text, SMALL);
     match open(Path::new("wavegru/problem.toml"), &text) {
         Err(Stop::Problem(text)) => text,
-        _ => panic!("{to} was taken"),
+        _ => panic!("{to} was accepted"),
     }
 }
 
 #[test]
-fn a_wrong_problem_toml_is_refused_in_words() {
+fn a_wrong_problem_toml_is_refused_with_a_reason() {
     assert!(
-        complaint("hidden = 256", "hidden = 100").ends_with("hidden = 100: a multiple of 256, up to 4096")
+        error_for("hidden = 256", "hidden = 100")
+            .ends_with("hidden = 100: it must be a multiple of 256, at most 4096")
     );
-    assert!(complaint("14, 16]", "14, 14]").contains("at least 8 seeds, all different"));
-    assert!(complaint("min_p = 0.05", "min_p = 0.0").contains("min_p = 0: it is above 0"));
-    assert!(complaint("orders = 2", "order = 2").contains("unknown field `order`"));
-    assert!(complaint("steps = 48", "steps = 0").starts_with("wavegru/problem.toml: steps"));
+    assert!(error_for("14, 16]", "14, 14]").contains("at least 8 different seeds"));
+    assert!(error_for("min_p = 0.05", "min_p = 0.0").contains("min_p = 0: it must be above 0"));
+    assert!(error_for("orders = 2", "order = 2").contains("unknown field `order`"));
+    assert!(error_for("steps = 48", "steps = 0").starts_with("wavegru/problem.toml: steps"));
 }
 
-/// The committed problem, and the small one of the tests: no token of the pool hangs on a
-/// rounding, the distributions are neither flat nor sharp, and min-p matters.
+/// The committed problem, and the small one of the tests: no token of the pool depends on a rounding, the
+/// distributions are neither flat nor sharp, and min-p matters.
 #[test]
 fn the_chosen_seeds_keep_their_promises() {
     let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wavegru/problem.toml");

@@ -1,6 +1,5 @@
-//! Timed launches: like those of the gates, on further runs of the pool, and their tokens checked too.
-//!
-//! Each finds its module newly loaded, so that nothing that an earlier launch computed makes it faster.
+//! Timed launches of WaveGRU: sampling launches on further runs of the pool, whose tokens are checked too. The module
+//! is loaded anew before each launch, so that nothing from an earlier launch makes it faster.
 
 use super::launcher::ModelLauncher;
 use super::seed_pool::SeedPool;
@@ -15,17 +14,17 @@ use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 use std::rc::Rc;
 
-/// A kernel set up on a worker. The number of a turn's inputs is the place of a run in the pool.
+/// A kernel that is set up in a worker. The number of a turn's inputs is the index of a run in the pool.
 pub struct WaveGruTiming {
     pub launcher: ModelLauncher,
     pub pool: Rc<SeedPool>,
-    /// Those that this worker has not launched yet.
+    /// The runs that this worker has not launched yet.
     pub runs: Vec<usize>,
-    /// Timed ones so far.
+    /// Timed launches so far.
     pub launches: usize,
-    /// Dependent exchanges a step of the plain algorithm.
+    /// Dependent exchanges in a step of the plain algorithm.
     pub exchanges: u32,
-    /// Weights that every step multiplies by, and the bytes of all that no cache can keep from being read.
+    /// Weights that every step multiplies by, and bytes of the weights that every launch reads.
     pub multiplied: f64,
     pub weight_bytes: f64,
 }
@@ -65,7 +64,7 @@ impl Timed for WaveGruTiming {
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
         let broken = self.launcher.breaches(worker)?;
-        let Some(words) = broken.words.first() else { return Ok(Correctness::Pass) };
+        let Some(words) = broken.descriptions.first() else { return Ok(Correctness::Pass) };
         out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
         out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
         out.line("first_failure", format_args!("a timed launch: {words}"))?;
@@ -80,11 +79,12 @@ impl Timed for WaveGruTiming {
         Some(Measure { value: rate.median, low, high })
     }
 
-    /// Every step needs what the step before made of all units: a trip to the L2 cache at least. The weights are read
-    /// once a launch, and a multiply-add a weight and step cannot be had for less.
+    /// Every step needs what the step before computed in all units: one trip to the L2 cache at least. The weights
+    /// are read once in a launch. Each weight takes one multiply-add in each step.
     ///
-    /// Whether they lie in the L2 cache when a launch begins does not show: they are 30 MB, read in 7 µs from memory, of
-    /// a launch that takes 10 ms and more. So no cache is flushed between these launches.
+    /// Whether the weights are in the L2 cache when a launch begins makes no visible difference: they are 30 MB,
+    /// which memory delivers in 7 µs, and a launch takes 10 ms or more. So the cache is not flushed between these
+    /// launches.
     fn demands(&self) -> Vec<Demand> {
         let steps = self.pool.runs.first().map_or(0, |run| run.expected.tokens.len()) as f64;
         let flops = 2.0 * self.multiplied * steps;

@@ -1,4 +1,4 @@
-//! The gates: exact tokens where the kernel samples, small differences where it is taught.
+//! The gates of WaveGRU: exact tokens in sampling launches, small differences in teacher-forced ones.
 
 use super::config::GateLimits;
 use super::launcher::{BrokenRules, ModelLauncher, SampledOutput, TaughtOutput};
@@ -9,8 +9,8 @@ use crate::worker::Worker;
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Histogram;
 
-/// Launches every run, the one half sampling, the other taught, and writes the gates. The taught
-/// launches come after all that sample, because they bring the tokens.
+/// Launches every run, some with sampling and some teacher-forced, and writes the gates. Teacher-forced launches come
+/// last, because they bring the expected tokens to the device.
 pub fn verify(
     launcher: &ModelLauncher,
     worker: &mut Worker,
@@ -27,10 +27,11 @@ pub fn verify(
         cx.out.progress(done, all)?;
         let sampled = launcher.sample(worker, run, *order)?;
         if let Some(difference) = tokens.compare(run, &sampled) {
-            let (order, seed) = (words(*order), run.start.seed);
-            broken.words.push(format!("{difference} (sampling, run seed {seed}, {order})"));
+            let (order, seed) = (describe(*order), run.start.seed);
+            broken.descriptions.push(format!("{difference} (sampling, run seed {seed}, {order})"));
         } else {
-            // TokenComparison alone would let a kernel compute more coarsely wherever it is not taught, as where it is timed.
+            // If only tokens were compared, a kernel could compute less precisely wherever it is not teacher-forced,
+            // as in timed launches.
             teacher.states(run, &sampled.h0, &sampled.h1);
         }
         broken.join(sampled.broken);
@@ -55,23 +56,22 @@ pub fn verify(
     passes &= gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
     passes &= gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
 
-    // What the margin of the pool is to be compared with: no gate, because a token that must not
-    // change says more.
+    // For comparison with the margin of the pool. It is no gate, because a token that must not change says more.
     cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
 
     cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
     cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
-    for (number, words) in (1..).zip(&broken.words) {
+    for (number, words) in (1..).zip(&broken.descriptions) {
         match number {
             1 => cx.out.line("first_failure", words)?,
             _ => cx.out.text(&format!("failure {number}: {words}"))?,
         }
     }
-    Ok(if passes && broken.words.is_empty() { Correctness::Pass } else { Correctness::Fail })
+    Ok(if passes && broken.descriptions.is_empty() { Correctness::Pass } else { Correctness::Fail })
 }
 
-/// A gate on the largest difference, with its place among the `cell`s, each one's difference and how often which
-/// occurred. Whether it passes.
+/// Writes a gate on the largest difference, with its place among the `cell`s, the difference of each cell and the
+/// histogram. Returns whether it passes.
 fn gate(
     cx: &mut ProblemContext,
     name: &str,
@@ -87,7 +87,7 @@ fn gate(
     Ok(value <= limit)
 }
 
-fn words(order: ExecutionOrder) -> String {
+fn describe(order: ExecutionOrder) -> String {
     match order {
         ExecutionOrder::Forward => "blocks and threads in order".into(),
         ExecutionOrder::Reverse => "blocks and threads in reverse order".into(),
@@ -95,14 +95,14 @@ fn words(order: ExecutionOrder) -> String {
     }
 }
 
-/// The first token that is another than expected, in words.
+/// The first token that differs from the expected one: its step and a description.
 pub fn first_difference(run: &ReferenceRun, tokens: &[i32]) -> Option<(usize, String)> {
     let expected = &run.expected.tokens;
     let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
     Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
 }
 
-/// TokenComparison compared so far.
+/// The tokens compared so far.
 #[derive(Default)]
 struct TokenComparison {
     steps: u64,
@@ -121,13 +121,13 @@ impl TokenComparison {
     }
 }
 
-/// CellDifferences over the launches so far: probabilities of the taught ones, states of all.
+/// The differences over the launches so far: probabilities of teacher-forced launches, and states of all.
 #[derive(Default)]
 struct TeacherComparison {
     prob: CellDifferences,
     h0: CellDifferences,
     h1: CellDifferences,
-    /// Of the logarithm of a probability, which is a score up to a constant.
+    /// The largest difference of the logarithm of a probability, which is a score up to a constant.
     score: f64,
 }
 
@@ -147,12 +147,12 @@ impl TeacherComparison {
     }
 }
 
-/// What was found in one tensor.
+/// The differences found in one tensor.
 #[derive(Default)]
 struct CellDifferences {
-    /// The largest of each cell over all launches.
+    /// The largest difference of each cell over all launches.
     worst: Vec<f64>,
-    /// Of every launch's every cell.
+    /// The differences of every cell of every launch.
     counts: Histogram,
 }
 
@@ -166,7 +166,7 @@ impl CellDifferences {
         }
     }
 
-    /// The largest of all and the first cell that has it; no number is worse than any.
+    /// The largest difference, and the first cell that has it. NaN counts as the largest.
     fn largest(&self) -> (f64, Option<usize>) {
         let value = self.worst.iter().copied().fold(0.0, larger);
         let has_it = |worst: &f64| *worst == value || worst.is_nan();
@@ -174,7 +174,7 @@ impl CellDifferences {
     }
 }
 
-/// NaN where either is NaN, so that none is overlooked.
+/// The larger number; NaN if either is NaN, so that no NaN is overlooked.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }

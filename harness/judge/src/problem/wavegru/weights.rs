@@ -1,21 +1,24 @@
-//! The tensors of a model, drawn from a seed.
+//! The weights of a model, drawn from a seed.
 //!
-//! WeightValues are spread evenly, which needs no logarithm and so comes out the same on every machine.
+//! Values are distributed uniformly. That needs no logarithm, so they are the same on every machine.
 
 use super::philox::evenly;
 use half::bf16;
 
-/// TokenComparison: 8-bit µ-law samples.
+/// The number of tokens, which are 8-bit µ-law samples.
 pub const VOCAB: usize = 256;
 
-/// What a tensor holds, row-major.
+/// The cells of a tensor, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightValues {
+    /// bf16 cells, of matrices.
     Bf16(Vec<bf16>),
+    /// f32 cells, of vectors.
     F32(Vec<f32>),
 }
 
 impl WeightValues {
+    /// The bytes as the kernel gets them.
     pub fn bytes(&self) -> &[u8] {
         match self {
             WeightValues::Bf16(v) => bytemuck::cast_slice(v),
@@ -23,7 +26,7 @@ impl WeightValues {
         }
     }
 
-    /// As f32, which holds every bf16 exactly.
+    /// The cells as f32, which holds every bf16 exactly.
     pub fn widened(&self) -> Vec<f32> {
         match self {
             WeightValues::Bf16(v) => v.iter().map(|x| x.to_f32()).collect(),
@@ -32,20 +35,26 @@ impl WeightValues {
     }
 }
 
+/// A weight tensor.
 #[derive(Clone, Debug)]
 pub struct WeightTensor {
+    /// The name of the kernel's parameter.
     pub name: &'static str,
+    /// Rows and columns, or the length of a vector.
     pub shape: Vec<usize>,
+    /// The cells, row-major.
     pub values: WeightValues,
 }
 
-/// Every tensor that a kernel is given, in the order of its parameters.
+/// Every weight tensor, in the order of the kernel's parameters.
 pub struct Weights {
+    /// Hidden units of each layer.
     pub hidden: usize,
+    /// In the order of the kernel's parameters.
     pub tensors: Vec<WeightTensor>,
 }
 
-/// Name, rows, columns (none for a vector), mean, and standard deviation; `H` stands for hidden.
+/// Name, rows, columns (`None` for a vector), mean and standard deviation of a tensor.
 struct WeightSpec {
     name: &'static str,
     rows: usize,
@@ -78,7 +87,7 @@ fn recipes(hidden: usize) -> Vec<WeightSpec> {
 }
 
 impl Weights {
-    /// Each tensor on a thread of its own: each has its own stream.
+    /// Draws the weights, each tensor on its own thread with its own random stream.
     pub fn draw(hidden: usize, seed: u64) -> Self {
         let draw = |stream: u32, r: WeightSpec| {
             let half_width = r.deviation * 3f64.sqrt();
@@ -106,14 +115,16 @@ impl Weights {
         Weights { hidden, tensors }
     }
 
+    /// The values of the tensor with this name, which must be one of the model's.
     pub fn get(&self, name: &str) -> &WeightValues {
         let found = self.tensors.iter().find(|t| t.name == name);
         &found.expect("every name asked for is one of the recipes").values
     }
 
-    /// What no kernel gets around: the weights that each step multiplies by (those of layer 0's input have
-    /// only 256 inputs, which a kernel may multiply ahead), and the bytes of all that every launch reads (of
-    /// `embed` only the rows of its tokens).
+    /// The work that no kernel can avoid: the number of weights that each step multiplies by, and the bytes that
+    /// every launch reads. `embed` and `w_ih0` do not count as multiplied, because layer 0 has only 256 different
+    /// inputs, for which a kernel may multiply ahead. Of `embed`, only the rows of the launch's tokens are read, so
+    /// it does not count as read.
     pub fn work(&self) -> (f64, f64) {
         let matrix = |t: &&WeightTensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
         let cells = |t: &WeightTensor| t.shape.iter().product::<usize>() as f64;
@@ -122,7 +133,7 @@ impl Weights {
         (multiplied, read.map(|t| t.values.bytes().len() as f64).sum())
     }
 
-    /// Changes when any value does.
+    /// A digest of all values.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for tensor in &self.tensors {

@@ -1,10 +1,10 @@
-//! Threads that take every step together: a barrier, and vectors that all may read between two.
+//! A group of threads that take every step together: a barrier, and vectors that all may read between two barriers.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// A barrier for phases of some ten microseconds: it spins a little, then yields, so that a
-/// machine with other work to do loses no core to it.
+/// A barrier for phases of about ten microseconds. A thread spins for a short while and then yields, so that other
+/// work on the machine gets the core.
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
@@ -35,7 +35,7 @@ impl Barrier {
     }
 }
 
-/// A vector of f64 that threads fill in parts; a [`Barrier`] lies between filling and reading.
+/// A vector of f64 that threads fill in parts. A [`Barrier`] must lie between filling and reading.
 pub struct SharedVector(Vec<AtomicU64>);
 
 impl SharedVector {
@@ -55,7 +55,7 @@ impl SharedVector {
     }
 }
 
-/// The part of `0..len` that member `member` of `members` takes.
+/// The part of `0..len` that belongs to thread `member` of `members`.
 pub fn share(len: usize, member: usize, members: usize) -> Range<usize> {
     len * member / members..len * (member + 1) / members
 }

@@ -1,4 +1,4 @@
-//! The cases that a problem.toml's workloads make: each workload in each of its types, with every expression worked out.
+//! The cases of a problem.toml: each workload in each of its types, with every expression evaluated.
 
 use super::super::drawn_shapes::{self, Extents};
 use super::super::spec::{Case, CaseTensor, TensorRole};
@@ -8,13 +8,13 @@ use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 
-/// A tensor of 4 GiB in f32; more does not pass through the lab in any reasonable time.
+/// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the lab.
 const MAX_CELLS: usize = 1 << 30;
 
 impl ProblemFile {
     pub(super) fn cases(&self, tensors: &[ParsedTensor], counts: &ParsedCounts) -> Result<Vec<Case>, String> {
         if self.workload.is_empty() {
-            return Err("workload: at least one is needed".into());
+            return Err("workload: add at least one".into());
         }
         let timed = self.workload.iter().map(|w| ("workload", w));
         let held_out = self.held_out.iter().map(|w| ("held_out", w));
@@ -31,11 +31,11 @@ impl ProblemFile {
         Ok(cases)
     }
 
-    /// Whatever `[[keep]]` draws must be a workload.
+    /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
     pub(super) fn check_drawn(&self, tensors: &[ParsedTensor], counts: &ParsedCounts) -> Result<(), String> {
         for (number, drawn) in (1..).zip(&self.keep) {
             let place = |e: String| format!("keep {number}: {e}");
-            drawn.complaint().map_or(Ok(()), Err).map_err(place)?;
+            drawn.error().map_or(Ok(()), Err).map_err(place)?;
             for dims in drawn.ends() {
                 let workload = WorkloadText { dims, types: drawn.types.clone() };
                 let dims = self.extents(&workload).map_err(place)?;
@@ -47,7 +47,7 @@ impl ProblemFile {
         Ok(())
     }
 
-    /// With drawn shapes for those in the file, where `[[keep]]` says how.
+    /// Replaces the workloads by drawn shapes, if `[[keep]]` says how to draw them.
     pub(super) fn held_out(mut self, seed: u64) -> Self {
         if self.keep.is_empty() {
             return self;
@@ -66,23 +66,23 @@ impl ProblemFile {
         self
     }
 
-    /// The workload's dimensions, in the order of `dims`.
+    /// The workload's extents, in the order of `dims`.
     fn extents(&self, workload: &WorkloadText) -> Result<Vec<i32>, String> {
         let names: Vec<&str> = self.dims.iter().map(String::as_str).collect();
         if let Some(unknown) = workload.dims.keys().find(|k| !names.contains(&k.as_str())) {
-            return Err(format!("'{unknown}' is no dimension{}", suggest(unknown, &names)));
+            return Err(format!("'{unknown}' is not a dimension{}", suggest(unknown, &names)));
         }
         let extent = |name: &String| match workload.dims.get(name) {
             None => Err(format!("dimension '{name}' is missing")),
             Some(n) => i32::try_from(*n)
                 .ok()
                 .filter(|n| *n >= 1)
-                .ok_or_else(|| format!("{name} = {n}: an extent is from 1 to 2147483647")),
+                .ok_or_else(|| format!("{name} = {n}: an extent must be from 1 to 2147483647")),
         };
         self.dims.iter().map(extent).collect()
     }
 
-    /// The types that a workload runs in; `None` where there is no type parameter.
+    /// The types that a workload runs in; `None` stands for a problem without a type parameter.
     fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>, String> {
         let Some(chosen) = &workload.types else {
             let all = self.types.iter().copied().map(Some);
@@ -129,7 +129,7 @@ impl ProblemFile {
         let flops = counts.flops.as_ref().map(|e| e.value(look_up)).transpose();
         let samples = counts.samples.value(look_up).map_err(|e| format!("objective.samples: {e}"))?;
         if samples <= 0.0 {
-            return Err(format!("objective.samples is {samples}: a launch makes at least something"));
+            return Err(format!("objective.samples is {samples}: it must be above 0"));
         }
         let words = self.dims.iter().zip(dims).map(|(name, n)| format!("{name}={n}"));
         let words: Vec<String> = words.chain(dtype.map(|d| format!("T={d}"))).collect();

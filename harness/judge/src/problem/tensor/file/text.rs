@@ -61,7 +61,7 @@ pub(super) enum TensorType {
     T,
 }
 
-/// `"rows"`, `"2 * cols"` or a plain number.
+/// As `"rows"`, `"2 * cols"` or a plain number.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "an extent is a number or an expression in quotes")]
 pub(super) enum ExtentText {

@@ -1,4 +1,4 @@
-//! What a launch finds in the caches, on a device that remembers what was done to it.
+//! What a launch finds in the caches, on a device that records what was done to it.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -31,7 +31,7 @@ samples = "n"
 dims = { n = 100 }
 "#;
 
-/// What happened to the device: bytes that were filled, pointers that a launch was given.
+/// What happened to the device: a fill of so many bytes, or a launch with these two pointers.
 #[derive(Debug, PartialEq)]
 enum DeviceCall {
     Filled(usize),
@@ -41,7 +41,7 @@ enum DeviceCall {
 struct Fake {
     next: u64,
     l2_bytes: u64,
-    /// One launch of the statement, which asks for one block, and its place.
+    /// What happened, in order.
     calls: Arc<Mutex<Vec<DeviceCall>>>,
 }
 
@@ -72,7 +72,7 @@ impl Driver for Fake {
     fn upload(&mut self, _: u64, _: &[u8]) -> Result<(), DeviceError> {
         Ok(())
     }
-    /// A launch statement of one block of one thread reads as eight ones.
+    /// Reads as eight ones, which is a launch statement of one block with one thread.
     fn download(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         for word in bytes.chunks_mut(4) {
             word.copy_from_slice(&1u32.to_le_bytes()[..word.len()]);
@@ -98,7 +98,7 @@ impl Driver for Fake {
     }
 }
 
-/// Three timed launches with this cache, on a device with an L2 cache of `l2_bytes`.
+/// What happens in three timed launches with this cache setting, on a device with an L2 cache of `l2_bytes`.
 fn three_launches(cache: &str, l2_bytes: u64) -> Vec<DeviceCall> {
     let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
     let calls = Arc::new(Mutex::new(Vec::new()));
@@ -121,7 +121,7 @@ fn three_launches(cache: &str, l2_bytes: u64) -> Vec<DeviceCall> {
 #[test]
 fn a_cold_launch_comes_after_a_flush_and_on_other_memory_than_the_one_before() {
     let calls = three_launches("cold", 1000);
-    // Outputs are poisoned before the flush, which leaves nothing of them in the cache.
+    // Outputs are poisoned before the flush, which then removes them from the cache.
     let [
         DeviceCall::Filled(400),
         DeviceCall::Filled(4000),

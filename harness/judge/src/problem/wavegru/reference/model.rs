@@ -7,10 +7,10 @@ use super::{ReferenceOutput, SamplingParams, StartState};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// ε of the norms.
+/// ε of the RMS norms.
 const EPSILON: f64 = 1e-5;
 
-/// Every matrix widened once, so that the inner loop only converts and multiplies.
+/// The weights, widened to f32 once, so that the inner loop only converts and multiplies.
 pub struct ReferenceModel {
     hidden: usize,
     embed: Vec<f32>,
@@ -26,6 +26,7 @@ pub struct ReferenceModel {
 }
 
 impl ReferenceModel {
+    /// The model with these weights.
     pub fn new(weights: &Weights) -> Self {
         let get = |name: &str| weights.get(name).widened();
         let pair = |name: &str| [get(&format!("{name}0")), get(&format!("{name}1"))];
@@ -44,7 +45,7 @@ impl ReferenceModel {
         }
     }
 
-    /// Runs every start, four at a time. `progress` hears of steps done and of all steps.
+    /// Computes the run of every start, four at a time. Calls `progress` with the steps done and all steps.
     pub fn run(
         &self,
         starts: &[StartState],
@@ -73,7 +74,8 @@ impl ReferenceModel {
         references
     }
 
-    /// Runs one start while `go_on`, which hears after each step of the steps done and of the margin so far.
+    /// Computes the run of one start. Calls `go_on` after each step with the steps done and the smallest margin so
+    /// far; `None` if it returned false.
     pub fn run_while(
         &self,
         start: &StartState,
@@ -84,7 +86,8 @@ impl ReferenceModel {
         self.batch(std::array::from_ref(start), sampling, threads, go_on).pop()
     }
 
-    /// `B` runs side by side; each thread owns some of the rows of every matrix. None where it did not go on to the end.
+    /// Computes `B` runs together. Each thread owns some rows of every matrix. Returns an empty vector if `go_on`
+    /// returned false.
     fn batch<const B: usize>(
         &self,
         starts: &[StartState; B],
@@ -138,12 +141,12 @@ impl ReferenceModel {
     }
 }
 
-/// What the threads of a batch tell each other in a step: h0, h1 and the GLU's output, then logits.
+/// What the threads of a batch exchange in a step: h0, h1 and the GLU's output, then the logits.
 struct ThreadExchange {
     barrier: Barrier,
     hidden: [SharedVector; 3],
     logits: SharedVector,
-    /// The step after which all threads end. Set a step ahead, so that all of them see it in the same one.
+    /// The step after which all threads end. It is set one step ahead, so that all threads read it in the same step.
     last: AtomicUsize,
 }
 
@@ -236,7 +239,7 @@ impl<'a, const B: usize> ModelThread<'a, B> {
         })
     }
 
-    /// Computes this thread's part of a vector, and comes back with the whole of it.
+    /// Computes this thread's part of a vector, and returns the whole vector.
     fn all(
         &self,
         which: usize,
@@ -259,8 +262,8 @@ impl<'a, const B: usize> ModelThread<'a, B> {
     }
 }
 
-/// One row times `B` vectors. Eight sums side by side, added up in a fixed order: the result does
-/// not depend on the machine, nor on how many vectors go together.
+/// One row times `B` vectors. It keeps eight sums and adds them in a fixed order, so the result depends neither on
+/// the machine nor on `B`.
 #[inline]
 fn dot<const B: usize>(row: &[f32], vectors: &[Vec<f64>; B]) -> [f64; B] {
     const LANES: usize = 8;

@@ -3,7 +3,7 @@
 use super::super::philox::gumbel;
 use super::ReferenceOutput;
 
-/// What sampling came to at one step.
+/// The result of sampling at one step.
 pub struct TokenChoice {
     pub token: usize,
     pub probability: f64,
@@ -12,7 +12,8 @@ pub struct TokenChoice {
     pub min_p_changed: bool,
 }
 
-/// Keeps the tokens that min-p keeps and takes the best perturbed score among them.
+/// Samples a token: among the tokens that min-p keeps, the one with the largest score, which is its logit plus its
+/// noise.
 pub fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> TokenChoice {
     let largest = l.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let threshold = largest + f64::from(min_p).ln();
@@ -22,8 +23,8 @@ pub fn choose(l: &[f64], min_p: f32, seed: u64, t: u32) -> TokenChoice {
     let token = (0..l.len()).filter(kept).max_by(by_score).unwrap_or(0);
     let best = scores[token];
 
-    // How far the scores would have to move for another token to win: the winner falls below the
-    // threshold, a kept one overtakes it, or one that was dropped is kept and is ahead.
+    // The margin is how far the scores must move for another token to win. The winner falls below the threshold,
+    // another kept token overtakes it, or a dropped token is kept and is ahead.
     let margin = (0..l.len()).map(|i| match (i == token, kept(&i)) {
         (true, _) => l[i] - threshold,
         (false, true) => best - scores[i],

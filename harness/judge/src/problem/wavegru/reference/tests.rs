@@ -13,7 +13,7 @@ fn run(model: &ReferenceModel, starts: &[StartState], threads: usize) -> Vec<Ref
     model.run(starts, SAMPLING, threads, &mut |_, _| {})
 }
 
-/// The formulas of the design once more, with no rows, no batch, no threads and nothing shared.
+/// A second implementation of the design's formulas, without rows, batches or threads, and without shared code.
 fn by_the_book(
     weights: &Weights,
     start: &StartState,
@@ -112,7 +112,7 @@ fn progress_ends_with_everything_done() {
 
 #[test]
 fn min_p_drops_what_would_have_won_and_the_margin_says_by_how_much() {
-    // Token 3 is the likeliest; the others lie below the threshold by a hair or far.
+    // Token 3 is the likeliest. The others are below the threshold, one of them by little.
     let mut l = vec![-20.0; 256];
     l[3] = 0.0;
     l[9] = 0.05f64.ln() - 1e-3;

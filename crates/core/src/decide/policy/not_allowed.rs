@@ -1,0 +1,105 @@
+//! Why the rules do not allow an action.
+
+use crate::repo::Obstacle;
+use crate::run::RunId;
+use crate::run::experiment::Status;
+use std::fmt;
+
+/// Why an action is not allowed now. `Display` says what to do; [`NotAllowed::hint`] is a few words.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NotAllowed {
+    #[error("a decision is in progress: wait until it is done")]
+    DecisionInProgress,
+    #[error("a run is starting: wait for its verdict")]
+    RunStarting,
+    #[error("run {0} is in progress: wait for its verdict")]
+    RunInProgress(RunId),
+    #[error("no run yet: `lab run{argument}` first")]
+    NoRun { argument: String },
+    #[error("run {0} was a check: a check gives no verdict that could be decided")]
+    Check(RunId),
+    #[error("run {run} judged {judged}, not {kernel}: name that kernel")]
+    OtherKernel { run: RunId, judged: String, kernel: String },
+    #[error("needs a passing verdict: run {run} came to {word}")]
+    NoPass { run: RunId, word: &'static str },
+    /// The text names the kernel, and says what to do.
+    #[error("{why}")]
+    Unreadable { kernel: String, why: String },
+    #[error("{} changed after the verdict of run {run}: judge them first (`lab run{argument}`)", files.join(", "))]
+    Changed { run: RunId, files: Vec<String>, argument: String },
+    #[error("run {run} was decided already ({}): save a change first", status.word())]
+    Decided { run: RunId, status: Status },
+    #[error("keep refused: {why}: save a change first")]
+    HeldOut { why: String },
+    #[error("{why}: let the harness print it, then `lab run{argument}`")]
+    Unmeasured { why: String, argument: String },
+    #[error(
+        "{include} is not as in HEAD, and an experiment changes {kernel} alone: commit it yourself first, or put its \
+         text into the kernel"
+    )]
+    UncommittedInclude { include: String, kernel: String },
+    #[error("{0}")]
+    Git(Obstacle),
+    #[error(
+        "HEAD does not hold {kernel}, so there is nothing to put back: keep it first, or delete it yourself"
+    )]
+    NoIncumbent { kernel: String },
+    #[error("{kernel} is the incumbent's: there is nothing to discard")]
+    IncumbentOnDisk { kernel: String },
+    #[error("run {run} judged the incumbent's own bytes: there is nothing to discard")]
+    IncumbentJudged { run: RunId },
+    #[error("nothing was decided about {kernel} yet")]
+    NothingDecided { kernel: String },
+    #[error("{subject} cannot be undone: {work}")]
+    LaterWork { subject: String, work: String },
+    #[error(
+        "an older lab kept {subject}, and did not note whether it made the commit: `git reset --soft HEAD^` takes a \
+         commit back by hand"
+    )]
+    OlderLab { subject: String },
+}
+
+impl NotAllowed {
+    /// A few words, for a line of key hints.
+    pub fn hint(&self) -> Hint<'_> {
+        Hint(self)
+    }
+}
+
+/// A refusal in a few words.
+pub struct Hint<'a>(&'a NotAllowed);
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        match self.0 {
+            NotAllowed::DecisionInProgress => f.write_str("a decision is in progress"),
+            NotAllowed::RunStarting => f.write_str("a run is starting"),
+            NotAllowed::RunInProgress(run) => write!(f, "run {run} in progress"),
+            NotAllowed::NoRun { .. } => f.write_str("needs a verdict"),
+            NotAllowed::Check(run) => write!(f, "run {run} was a check"),
+            NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
+            NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
+            NotAllowed::Unreadable { kernel, .. } => write!(f, "{} cannot be read", file(kernel)),
+            NotAllowed::Changed { files, .. } => match files.as_slice() {
+                [only] => write!(f, "{} is newer than the verdict", file(only)),
+                several => write!(f, "{} files are newer than the verdict", several.len()),
+            },
+            NotAllowed::Decided { status: Status::Keep, .. } => f.write_str("kept already"),
+            NotAllowed::Decided { .. } => f.write_str("discarded already"),
+            NotAllowed::HeldOut { .. } => f.write_str("failed the held-out check"),
+            NotAllowed::Unmeasured { .. } => f.write_str("the run measured nothing"),
+            NotAllowed::UncommittedInclude { include, .. } => {
+                write!(f, "{} is not committed", file(include))
+            }
+            NotAllowed::Git(obstacle) => obstacle.hint().fmt(f),
+            NotAllowed::NoIncumbent { kernel } => write!(f, "HEAD does not hold {}", file(kernel)),
+            NotAllowed::IncumbentOnDisk { .. } | NotAllowed::IncumbentJudged { .. } => {
+                f.write_str("the incumbent's own bytes")
+            }
+            NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
+            NotAllowed::LaterWork { work, .. } => f.write_str(work),
+            NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
+        }
+    }
+}
