@@ -233,7 +233,9 @@ mod tests {
             let through_l2 = (reads + writes) / H200.l2;
             let honest = through_l2.max(flops / 6.2e14).max(steps * 1.5e-7);
             let honest = if cold { honest.max((reads + (writes - 52.4e6).max(0.0)) / 4.8e12) } else { honest };
-            let honest = honest.max((reads + writes - 2.0 * 52.5e6) / 4.8e12);
+            // The cache can hold this many bytes of the reads, and as many of the writes.
+            let through_memory = (reads - 52.5e6).max(0.0) + (writes - 52.5e6).max(0.0);
+            let honest = honest.max(through_memory / 4.8e12);
             prop_assert!(bounds.refusal(honest, 1.0).is_none(), "{bounds:?} {honest}");
             prop_assert!(bounds.floor >= 0.0 && bounds.estimate > 0.0);
         }
