@@ -145,7 +145,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
         Some(Command::Theme(options)) => theme::main(&options),
-        Some(Command::Completions(options)) => completions::main(&options, Cli::command()),
+        Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

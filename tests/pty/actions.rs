@@ -238,7 +238,7 @@ fn play(lab: &mut Lab, on: On) {
         match story.seen {
             Again(text) => lab.hear_after(sent, text),
             seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
-        };
+        }
         lab.press(story.after);
         if story.after == ESC {
             // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.

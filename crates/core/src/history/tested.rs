@@ -117,7 +117,7 @@ mod tests {
             emulated: false,
             decided: None,
             trailers: Vec::new(),
-            measured: Default::default(),
+            measured: crate::run::experiment::Measured::default(),
         }
     }
 

@@ -190,7 +190,7 @@ impl<'a> Announced<'a> {
         let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
         match self.incumbent_figure() {
             Ok(incumbent) => {
-                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held))
+                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held));
             }
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }

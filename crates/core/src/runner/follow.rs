@@ -137,7 +137,7 @@ impl Follow {
                 self.report_grew = true;
             }
         }
-        if raw.iter().any(|b| b.is_ascii_graphic()) && !(result && is_figure(&raw)) {
+        if raw.iter().any(u8::is_ascii_graphic) && !(result && is_figure(&raw)) {
             self.last_words.clone_from(&raw);
         }
         if self.pending.len() == BATCH_LINES {

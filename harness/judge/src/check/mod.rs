@@ -212,7 +212,7 @@ fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Res
         let name = tool.name();
         match place {
             Some(SourceLine { file, line }) => {
-                out.text(&format!("{file}({line}): error: [{name}] {what}"))?
+                out.text(&format!("{file}({line}): error: [{name}] {what}"))?;
             }
             None => out.text(&format!("error: [{name}] {what} (the tool names no source line)"))?,
         }
