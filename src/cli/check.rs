@@ -1,7 +1,7 @@
 //! `lab check`: runs the present bytes under tools that watch each memory access.
 
 use super::interrupt::end_on_signals;
-use super::{Kernel, code, failed, open, say, say_batch, say_json};
+use super::{KernelArg, code, failed, open, say, say_batch, say_json};
 use clap::Args;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -21,9 +21,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct CheckArgs {
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
     /// Only this tool; may be given several times. On cuda: memcheck, racecheck, initcheck, synccheck; on cpu: address, race
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<Tool>,
@@ -35,7 +35,7 @@ pub struct Options {
     device: Option<Target>,
 }
 
-pub fn main(options: &Options) -> ExitCode {
+pub fn main(options: &CheckArgs) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
@@ -58,7 +58,7 @@ pub fn main(options: &Options) -> ExitCode {
     }
 }
 
-fn check(project: &Project, options: &Options) -> Result<Record, NotRun> {
+fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec =
@@ -72,7 +72,7 @@ fn check(project: &Project, options: &Options) -> Result<Record, NotRun> {
     })
 }
 
-fn report(project: &Project, options: &Options, record: &Record, verdict: &Verdict) -> ExitCode {
+fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Verdict) -> ExitCode {
     let exit = match verdict.outcome {
         Outcome::Pass => Exit::Passed,
         _ => verdict.exit(),

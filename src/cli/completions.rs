@@ -6,12 +6,12 @@ use clap_complete::{Shell, generate};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct CompletionsArgs {
     /// bash, elvish, fish, powershell or zsh
     shell: Shell,
 }
 
-pub fn main(options: &Options, mut command: Command) -> Result<ExitCode> {
+pub fn main(options: &CompletionsArgs, mut command: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(options.shell, &mut command, "lab", &mut script);
     super::say(String::from_utf8_lossy(&script).trim_end());

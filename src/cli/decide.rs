@@ -1,6 +1,6 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
-use super::{Kernel, complain, open, say};
+use super::{KernelArg, complain, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
@@ -21,20 +21,20 @@ use std::sync::Arc;
 
 /// The options that keep and discard share.
 #[derive(Args, Debug)]
-pub struct Keep {
+pub struct KeepArgs {
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
     /// What was tried, in one line
     #[arg(short, long, value_name = "TEXT")]
     message: String,
     #[command(flatten)]
-    trailers: Trailers,
+    trailers: TrailerArgs,
     /// The run to decide [default: the newest run of the present bytes]
     #[arg(long, value_name = "N")]
     run: Option<u64>,
 }
 
-impl Keep {
+impl KeepArgs {
     fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
         let project = open(self.kernel.kernel.as_deref())?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
@@ -50,9 +50,9 @@ impl Keep {
 }
 
 #[derive(Args, Debug)]
-pub struct Discard {
+pub struct DiscardArgs {
     #[command(flatten)]
-    what: Keep,
+    what: KeepArgs,
     /// Discard also if the present bytes are newer than the verdict or have none; they are saved first
     #[arg(long)]
     unjudged: bool,
@@ -60,7 +60,7 @@ pub struct Discard {
 
 /// The trailers of the commit message.
 #[derive(Args, Debug)]
-pub struct Trailers {
+pub struct TrailerArgs {
     /// Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
     #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
     trailer: Vec<Trailer>,
@@ -69,7 +69,7 @@ pub struct Trailers {
     no_tested: bool,
 }
 
-impl Trailers {
+impl TrailerArgs {
     fn message(&self, project: &Project, subject: &str, run: Option<RunId>) -> Message {
         let message = Message::new(subject, self.trailer.iter().cloned());
         if self.no_tested {
@@ -88,7 +88,7 @@ impl Trailers {
     }
 }
 
-pub fn keep(options: &Keep) -> Result<ExitCode> {
+pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let (project, run, message) = options.opened()?;
     Ok(report(&project, checked_keep(&project, run, &message)?))
 }
@@ -96,7 +96,7 @@ pub fn keep(options: &Keep) -> Result<ExitCode> {
 /// Decides a run by rule and reports the decision.
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
-    let message = Trailers { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
+    let message = TrailerArgs { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
         AutoDecision::Keep => match checked_keep(project, run, &message) {
@@ -123,7 +123,7 @@ fn checked_keep(
     Ok(decide::keep(project, run, message, &mut asked))
 }
 
-pub fn discard(options: &Discard) -> Result<ExitCode> {
+pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let (project, run, message) = options.what.opened()?;
     Ok(report(&project, decide::discard(&project, run, &message, options.unjudged)))
 }

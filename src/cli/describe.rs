@@ -8,7 +8,7 @@ use lab_core::project::Project;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct DescribeArgs {
     /// The commit of the experiment, as git names it, or the number of a discarded run
     commit: String,
     /// What was tried, in one line
@@ -16,7 +16,7 @@ pub struct Options {
     message: String,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
     // The experiment names its kernel.
     let project = Project::of_any(&here()?)?;
     match decide::describe(&project, &options.commit, &options.message) {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct HarnessArgs {
     /// Folder of the problem: problem.toml, kernel.cu, reference.cu
     folder: PathBuf,
     /// Judge this file instead of the folder's kernel.cu
@@ -84,7 +84,7 @@ fn percent(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|p| (0.01..=50.0).contains(p)).ok_or_else(wrong)
 }
 
-pub fn main(given: Options) -> ExitCode {
+pub fn main(given: HarnessArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(given.folder);
     options.kernel = given.kernel;
     options.shown_as = given.shown_as;
@@ -97,7 +97,7 @@ pub fn main(given: Options) -> ExitCode {
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;
-    let Options { iterations, warm_up, .. } = given;
+    let HarnessArgs { iterations, warm_up, .. } = given;
     options.plan = Plan {
         budget: Duration::from_millis(given.budget_ms),
         same_within: given.same_within / 100.0,

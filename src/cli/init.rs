@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct InitArgs {
     /// The kernel, if there are several
     kernel: Option<PathBuf>,
 }
 
 /// What `lab init` found.
-struct Found {
+struct InitFindings {
     /// Relative to the folder that lab.toml goes into.
     kernel: String,
     /// The user's harness command; `None` for the built-in harness.
@@ -31,7 +31,7 @@ struct Harness {
     script: String,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &InitArgs) -> Result<ExitCode> {
     let folder = here()?.canonicalize().context("the current folder is gone")?;
     project::work_tree(&folder)?;
     let file = folder.join(FILE);
@@ -58,7 +58,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn find(folder: &Path, given: Option<&Path>) -> Result<Found> {
+fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let kernel = match given {
         Some(path) if path.is_dir() => folder.join(path).join("kernel.cu"),
         Some(path) => folder.join(path),
@@ -80,7 +80,7 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<Found> {
             beside.display()
         ));
     }
-    Ok(Found { kernel: name, harness, notes })
+    Ok(InitFindings { kernel: name, harness, notes })
 }
 
 /// Finds kernel.cu in this folder, else the only .cu file in it, else the only kernel.cu below it.
@@ -127,7 +127,7 @@ fn relative(path: &Path, folder: &Path) -> Result<String> {
     Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
 }
 
-fn text(found: &Found) -> String {
+fn text(found: &InitFindings) -> String {
     let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let (harness, extra) = match &found.harness {
         Some(h) => (
@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
         let harness = Harness { command: "uv run 'my harness.py'".into(), script: "my harness.py".into() };
-        let found = Found { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
+        let found =
+            InitFindings { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));

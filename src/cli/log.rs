@@ -1,6 +1,6 @@
 //! `lab log`: lists the experiments, oldest first.
 
-use super::{Kernel, complain, here, open, say, say_json};
+use super::{KernelArg, complain, here, open, say, say_json};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct LogArgs {
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
     /// List the experiments of every kernel
     #[arg(long)]
     all: bool,
@@ -28,7 +28,7 @@ pub struct Options {
     append_missing: bool,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let meant = open(options.kernel.kernel.as_deref());
     // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();

@@ -1,6 +1,6 @@
 //! `lab measure`: judges the present bytes with warm-up, iterations and trials, and prints all figures.
 
-use super::run::{self, Options};
+use super::run::{self, RunArgs};
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::text::figures::figure;
@@ -8,15 +8,15 @@ use lab_protocol::report::{Comparison, Measure, attribute, first_word};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-pub fn main(options: &Options) -> ExitCode {
+pub fn main(options: &RunArgs) -> ExitCode {
     run::judged(options, Reason::Measure, |record| {
-        let measured = Measured::of(record)?;
+        let measured = SpeedFigures::of(record)?;
         Some((measured.as_text(), measured.as_json()))
     })
 }
 
 /// The speed figures of a run, from its result lines.
-struct Measured {
+struct SpeedFigures {
     throughput: Measure,
     /// Median absolute deviation in percent; `None` if the harness printed none.
     mad: Option<String>,
@@ -27,15 +27,15 @@ struct Measured {
     quads: Option<String>,
 }
 
-impl Measured {
+impl SpeedFigures {
     /// `None` if the run did not pass.
-    fn of(record: &Record) -> Option<Measured> {
+    fn of(record: &Record) -> Option<SpeedFigures> {
         let throughput = record.verdict.as_ref()?.objective?;
         let report = record.report();
         let spread = report.value("spread_pct");
         let of_spread = |name| spread.and_then(|s| attribute(s, name)).map(str::to_owned);
         let quads = report.value("speed_ratio").and_then(|r| attribute(r, "quads")).map(str::to_owned);
-        Some(Measured {
+        Some(SpeedFigures {
             throughput,
             mad: spread.map(|s| first_word(s).to_owned()),
             launches: of_spread("launches"),

@@ -37,13 +37,13 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
     #[command(flatten)]
-    looks: Looks,
+    appearance: AppearanceArgs,
 }
 
 #[derive(Args, Clone, Debug)]
-struct Looks {
+struct AppearanceArgs {
     /// Colour scheme of the screen: a name, or the path of a base16 file
     #[arg(long, value_name = "NAME_OR_PATH")]
     theme: Option<String>,
@@ -55,14 +55,18 @@ struct Looks {
     paint: bool,
 }
 
-impl From<Looks> for AppearanceChoice {
-    fn from(looks: Looks) -> Self {
-        AppearanceChoice { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+impl From<AppearanceArgs> for AppearanceChoice {
+    fn from(appearance: AppearanceArgs) -> Self {
+        AppearanceChoice {
+            theme: appearance.theme,
+            color: appearance.color,
+            paint: appearance.paint.then_some(true),
+        }
     }
 }
 
 #[derive(Args, Clone, Debug)]
-struct Kernel {
+struct KernelArg {
     /// The kernel or its folder [default: the kernel of this folder, else the one in lab.toml]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
@@ -71,43 +75,43 @@ struct Kernel {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
-    Init(init::Options),
+    Init(init::InitArgs),
     /// Judge the present bytes of the kernel once
-    Run(run::Options),
+    Run(run::RunArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
-    Check(check::Options),
+    Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    Measure(run::Options),
+    Measure(run::RunArgs),
     /// Keep the last run: commit the bytes it judged and write its row
-    Keep(decide::Keep),
+    Keep(decide::KeepArgs),
     /// Discard the last run: put the incumbent back on disk; the attempt stays under refs/lab
-    Discard(decide::Discard),
+    Discard(decide::DiscardArgs),
     /// Undo the last keep or discard, if no later commit is built on it
-    Undo(undo::Options),
+    Undo(undo::UndoArgs),
     /// Change the description of an experiment in its record, note and row
-    Describe(describe::Options),
+    Describe(describe::DescribeArgs),
     /// List the experiments
-    Log(log::Options),
+    Log(log::LogArgs),
     /// Put the kernel of an experiment or a commit on disk
-    Restore(restore::Options),
+    Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
     Doctor,
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
-    Probe(probe::Options),
+    Probe(probe::ProbeArgs),
     /// Allow the harness command of this lab.toml to run
     Trust,
     /// List the colour schemes, or show one in this terminal
-    Theme(theme::Options),
+    Theme(theme::ThemeArgs),
     /// Print a completion script for a shell
-    Completions(completions::Options),
+    Completions(completions::CompletionsArgs),
     /// Judge one problem folder with the built-in harness and print the run.log lines
-    Harness(Box<harness::Options>),
+    Harness(Box<harness::HarnessArgs>),
     #[command(hide = true)]
     HarnessCompiler,
     #[command(hide = true)]
     HarnessWorker,
     #[command(hide = true)]
-    Supervise(run::Supervise),
+    Supervise(run::SuperviseArgs),
 }
 
 pub fn main() -> ExitCode {
@@ -119,7 +123,9 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
-        None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.looks.into())),
+        None => {
+            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into()))
+        }
         // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),

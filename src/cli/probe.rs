@@ -9,14 +9,14 @@ use lab_protocol::Target;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct ProbeArgs {
     /// auto, cpu, cuda, cuda:1
     #[arg(long, default_value = "auto")]
     device: Target,
 }
 
 /// Exits with 0 if the device was measured, else with 3.
-pub fn main(given: &Options) -> ExitCode {
+pub fn main(given: &ProbeArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(".");
     options.device = given.device;
     match probing::probe(&options) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct RestoreArgs {
     /// A commit, as git names it, or the number of a discarded run
     commit: String,
     /// The kernel or its folder [default: the kernel of the experiment]
@@ -19,7 +19,7 @@ pub struct Options {
     kernel: Option<PathBuf>,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
     let commit = &options.commit;
     let (project, other) = match &options.kernel {
         Some(kernel) => {

@@ -1,7 +1,7 @@
 //! `lab run`: judges the present bytes once. Also the hidden `lab supervise`, the parent of an external harness.
 
 use super::interrupt::end_on_signals;
-use super::{Kernel, code, complain, failed, open, say, say_batch, say_json};
+use super::{KernelArg, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
@@ -23,9 +23,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct RunArgs {
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
     /// Print JSON, and nothing else, on stdout
     #[arg(long)]
     json: bool,
@@ -41,14 +41,14 @@ pub struct Options {
 }
 
 #[derive(Args, Debug)]
-pub struct Supervise {
+pub struct SuperviseArgs {
     /// The process whose end ends the harness
     #[arg(long)]
     parent: i32,
     command: String,
 }
 
-pub fn supervise(options: &Supervise) -> ExitCode {
+pub fn supervise(options: &SuperviseArgs) -> ExitCode {
     match supervise::main(options.parent, &options.command) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -58,13 +58,13 @@ pub fn supervise(options: &Supervise) -> ExitCode {
     }
 }
 
-pub fn main(options: &Options) -> ExitCode {
+pub fn main(options: &RunArgs) -> ExitCode {
     judged(options, Reason::Command, |_| None)
 }
 
 /// Judges the kernel and reports the verdict. `more` adds lines for people and a JSON value for programs.
 pub fn judged(
-    options: &Options,
+    options: &RunArgs,
     reason: Reason,
     more: impl Fn(&Record) -> Option<(String, Value)>,
 ) -> ExitCode {
@@ -84,7 +84,7 @@ pub fn judged(
     }
 }
 
-fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::Result<Record, NotRun> {
+fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
@@ -97,7 +97,7 @@ fn judge(project: &Project, options: &Options, reason: Reason) -> std::result::R
     })
 }
 
-fn report(project: &Project, options: &Options, record: &Record, more: Option<(String, Value)>) -> ExitCode {
+fn report(project: &Project, options: &RunArgs, record: &Record, more: Option<(String, Value)>) -> ExitCode {
     let Some(verdict) = &record.verdict else {
         return failed(options.json, "the run has no verdict", Exit::Crashed);
     };
@@ -134,7 +134,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
     if let Some(change) = verdict.change {
-        text += &format!("  {} vs {}", change.words(), change.against());
+        text += &format!("  {change} vs {}", change.against());
     }
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";

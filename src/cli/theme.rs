@@ -1,6 +1,6 @@
 //! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
-use super::{Looks, complain, say, screen};
+use super::{AppearanceArgs, complain, say, screen};
 use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct ThemeArgs {
     /// The scheme to show [default: list all]
     #[arg(value_name = "NAME_OR_PATH")]
     name: Option<String>,
@@ -30,12 +30,13 @@ const WIDTH: usize = 96;
 /// A kernel with an example of each syntax role.
 const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
     let Some(name) = &options.name else {
         list(&appearance_files::catalogue());
         return Ok(ExitCode::SUCCESS);
     };
-    let asked = Looks { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
+    let asked =
+        AppearanceArgs { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
     let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
     // Without a terminal plain text is printed, unless colours were asked for.
     let styled = std::io::stdout().is_terminal() || options.color.is_some();

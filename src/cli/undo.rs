@@ -1,6 +1,6 @@
 //! `lab undo`: takes back the last keep or discard.
 
-use super::{Kernel, complain, open, say};
+use super::{KernelArg, complain, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -8,12 +8,12 @@ use lab_core::repo::short;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
-pub struct Options {
+pub struct UndoArgs {
     #[command(flatten)]
-    kernel: Kernel,
+    kernel: KernelArg,
 }
 
-pub fn main(options: &Options) -> Result<ExitCode> {
+pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     match decide::undo(&project, None) {
         Ok(undone) => {

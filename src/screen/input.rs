@@ -19,13 +19,13 @@ const POLL: Duration = Duration::from_micros(50);
 /// may hold keys that the terminal will not report again.
 const POLL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-enum Command {
+enum InputCommand {
     Pause(Sender<()>),
     GoOn,
 }
 
 pub struct InputThread {
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<InputCommand>>,
     wake: Arc<OwnedFd>,
 }
 
@@ -41,16 +41,16 @@ impl InputThread {
     /// Returns when the thread no longer reads the terminal.
     pub fn pause(&self) {
         let (done, answer) = mpsc::channel();
-        self.command(Command::Pause(done));
+        self.command(InputCommand::Pause(done));
         // An error means that the thread has ended: it reads the terminal no more either.
         let _ = answer.recv();
     }
 
     pub fn go_on(&self) {
-        self.command(Command::GoOn);
+        self.command(InputCommand::GoOn);
     }
 
-    fn command(&self, command: Command) {
+    fn command(&self, command: InputCommand) {
         if self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok()) {
             self.ring();
         }
@@ -70,12 +70,12 @@ impl Drop for InputThread {
 }
 
 /// Runs until the screen or the terminal is gone.
-fn read(events: &Sender<Event>, commands: &Receiver<Command>, bell: &OwnedFd) {
+fn read(events: &Sender<Event>, commands: &Receiver<InputCommand>, bell: &OwnedFd) {
     let mut again = false;
     loop {
         let Some(terminal) = wait(bell, again.then_some(&POLL_AGAIN)) else { return lost(events) };
         match commands.try_recv() {
-            Ok(Command::Pause(done)) => {
+            Ok(InputCommand::Pause(done)) => {
                 let _ = done.send(());
                 if !wait_for_go(commands) {
                     return;
@@ -84,7 +84,7 @@ fn read(events: &Sender<Event>, commands: &Receiver<Command>, bell: &OwnedFd) {
                 again = false;
                 continue;
             }
-            Ok(Command::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
+            Ok(InputCommand::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return,
         }
         if terminal || again {
@@ -135,11 +135,11 @@ fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
 }
 
 /// Waits for the end of a pause, in which keys belong to another program. False if the screen has closed.
-fn wait_for_go(commands: &Receiver<Command>) -> bool {
+fn wait_for_go(commands: &Receiver<InputCommand>) -> bool {
     loop {
         match commands.recv() {
-            Ok(Command::GoOn) => return true,
-            Ok(Command::Pause(done)) => drop(done.send(())),
+            Ok(InputCommand::GoOn) => return true,
+            Ok(InputCommand::Pause(done)) => drop(done.send(())),
             Err(_) => return false,
         }
     }

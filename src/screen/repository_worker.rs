@@ -43,28 +43,29 @@ pub struct Opening {
 
 pub struct RepositoryWorker {
     requests: Option<Sender<RepositoryRequest>>,
-    keep: Arc<Mutex<Keep>>,
+    keep: Arc<Mutex<HeldOutCheck>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The held-out check before a keep. Another thread can end it.
 #[derive(Default)]
-struct Keep {
+struct HeldOutCheck {
     running: Option<Arc<Control>>,
     /// The screen closes: no further check starts.
     closing: bool,
 }
 
-fn lock(keep: &Mutex<Keep>) -> MutexGuard<'_, Keep> {
+fn lock(keep: &Mutex<HeldOutCheck>) -> MutexGuard<'_, HeldOutCheck> {
     keep.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
-        let keep = Arc::<Mutex<Keep>>::default();
+        let keep = Arc::<Mutex<HeldOutCheck>>::default();
         let index = RunIndex::new(&project);
-        let mut worker = Worker { project, opening, events, watcher: None, keep: keep.clone(), index };
+        let mut worker =
+            RepositoryThread { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
             if let Err(why) = decide::resume(&worker.project) {
@@ -130,17 +131,17 @@ fn next(
     waiting.pop_front()
 }
 
-struct Worker {
+struct RepositoryThread {
     project: Arc<Project>,
     opening: Opening,
     events: Sender<Event>,
     watcher: Option<Watcher>,
-    keep: Arc<Mutex<Keep>>,
+    keep: Arc<Mutex<HeldOutCheck>>,
     /// The index of all runs. A look reads only what changed since the last one.
     index: RunIndex,
 }
 
-impl Worker {
+impl RepositoryThread {
     fn watch(&mut self) {
         let events = self.events.clone();
         let sink = Arc::new(move |event| drop(events.send(Event::Watch(event))));

@@ -27,7 +27,7 @@ pub struct UserFiles {
 }
 
 #[derive(Debug)]
-enum Command {
+enum SettingsCommand {
     /// config.toml changed.
     Changed,
     Request(SettingsRequest),
@@ -35,7 +35,7 @@ enum Command {
 }
 
 pub struct SettingsWorker {
-    commands: Sender<Command>,
+    commands: Sender<SettingsCommand>,
     thread: Option<JoinHandle<()>>,
     /// Watches config.toml until the worker is dropped.
     _watcher: Option<RecommendedWatcher>,
@@ -52,14 +52,14 @@ impl SettingsWorker {
     }
 
     pub fn ask(&self, request: SettingsRequest) {
-        let _ = self.commands.send(Command::Request(request));
+        let _ = self.commands.send(SettingsCommand::Request(request));
     }
 }
 
 impl Drop for SettingsWorker {
     /// Writes the layouts that still wait, then ends the thread.
     fn drop(&mut self) {
-        let _ = self.commands.send(Command::End);
+        let _ = self.commands.send(SettingsCommand::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -68,7 +68,7 @@ impl Drop for SettingsWorker {
 
 /// Watches the folder of config.toml, because editors replace the file. `None` if it cannot be watched: then the action
 /// `reload-config` reads it.
-fn watch(file: &Path, commands: Sender<Command>) -> Option<RecommendedWatcher> {
+fn watch(file: &Path, commands: Sender<SettingsCommand>) -> Option<RecommendedWatcher> {
     let folder = file.parent()?;
     let name = file.file_name()?.to_owned();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -76,7 +76,7 @@ fn watch(file: &Path, commands: Sender<Command>) -> Option<RecommendedWatcher> {
             !event.kind.is_access() && event.paths.iter().any(|path| path.file_name() == Some(&name))
         };
         if event.is_ok_and(|event| is_it(&event)) {
-            let _ = commands.send(Command::Changed);
+            let _ = commands.send(SettingsCommand::Changed);
         }
     })
     .ok()?;
@@ -84,29 +84,29 @@ fn watch(file: &Path, commands: Sender<Command>) -> Option<RecommendedWatcher> {
     Some(watcher)
 }
 
-fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<Command>) {
+fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsCommand>) {
     let mut waiting = None;
     loop {
         let Some(command) = waiting.take().or_else(|| commands.recv().ok()) else { return };
         let answer = match command {
-            Command::Changed => {
+            SettingsCommand::Changed => {
                 match settle(commands) {
-                    Some(Command::Changed) | None => {}
+                    Some(SettingsCommand::Changed) | None => {}
                     // Another command, perhaps the last one. The config is read before it.
                     other => waiting = other,
                 }
                 SettingsReply::Preferences { read: Box::new((files.read)()), asked: false }
             }
-            Command::Request(SettingsRequest::Reload) => {
+            SettingsCommand::Request(SettingsRequest::Reload) => {
                 SettingsReply::Preferences { read: Box::new((files.read)()), asked: true }
             }
-            Command::Request(SettingsRequest::ListThemes) => SettingsReply::Themes((files.themes)()),
-            Command::Request(SettingsRequest::SaveLayout(layout)) => {
+            SettingsCommand::Request(SettingsRequest::ListThemes) => SettingsReply::Themes((files.themes)()),
+            SettingsCommand::Request(SettingsRequest::SaveLayout(layout)) => {
                 // A layout that cannot be written is missing the next time the screen opens; it stops nothing now.
                 let _ = files.layout.as_ref().map(|file| layout_file::write(&layout, file));
                 continue;
             }
-            Command::End => return,
+            SettingsCommand::End => return,
         };
         if events.send(Event::Settings(answer)).is_err() {
             return;
@@ -115,10 +115,10 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<Command>)
 }
 
 /// Waits until config.toml has not changed for [`QUIET`]. Returns the other command that came meanwhile, if any.
-fn settle(commands: &Receiver<Command>) -> Option<Command> {
+fn settle(commands: &Receiver<SettingsCommand>) -> Option<SettingsCommand> {
     loop {
         match commands.recv_timeout(QUIET) {
-            Ok(Command::Changed) => {}
+            Ok(SettingsCommand::Changed) => {}
             Ok(other) => return Some(other),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
         }

@@ -35,7 +35,9 @@ impl Graph {
             }
             let tokens = fs::read_to_string(path).unwrap().parse();
             let found = imports(tokens.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
-            tests.extend(found.test_modules.iter().map(|name| [&module[..], std::slice::from_ref(name)].concat()));
+            tests.extend(
+                found.test_modules.iter().map(|name| [&module[..], std::slice::from_ref(name)].concat()),
+            );
             let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
             test_files.extend(found.test_files.iter().map(|file| format!("{folder}{file}")));
             files.insert(module.clone(), name);

@@ -30,8 +30,8 @@ fn no_repository() {
     let lab = Lab::new();
     fs::remove_dir_all(lab.path(".git")).unwrap();
     for command in ["run", "keep -m x", "log", "init", "restore HEAD", "trust"] {
-        let told = lab.lab(command).says("no git repository at").says("`git init`");
-        assert_ne!(told.code, 0);
+        let output = lab.lab(command).says("no git repository at").says("`git init`");
+        assert_ne!(output.code, 0);
     }
 }
 

@@ -222,3 +222,18 @@ fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Res
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn findings_that_cannot_be_read_are_an_error_and_missing_ones_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read_if_there(&folder.path().join("missing")).unwrap(), b"");
+        // A folder can be opened and not read, for root too.
+        assert!(read_if_there(folder.path()).is_err_and(|stop| stop.to_string().contains("cannot be read")));
+        assert!(races::read(folder.path(), Path::new("image")).is_err());
+    }
+}
