@@ -22,7 +22,7 @@ pub fn flood() -> Result<(), String> {
     terminal.frames();
     let before = proc::cpu(terminal.pid());
     terminal.watch(Duration::from_secs(3));
-    let cpu = 100.0 * (proc::cpu(terminal.pid()) - before).as_secs_f64() / 3.0;
+    let cpu = 100.0 * proc::cpu(terminal.pid()).saturating_sub(before).as_secs_f64() / 3.0;
     println!(
         "- drawing: {}; the whole of lab and harness takes {cpu:.0} % of a processor",
         of_frames(&terminal.frames(), Duration::from_secs(3))
@@ -45,7 +45,7 @@ pub fn flood() -> Result<(), String> {
         })?);
     }
     let (kept, sent) = burst(&mut terminal);
-    terminal.echo("\u{1b}", |screen| screen.hide_cursor())?;
+    terminal.echo("\u{1b}", vt100::Screen::hide_cursor)?;
     let panes = ["Correctness", "Throughput", "Git log", "run.log"];
     let focused = |screen: &vt100::Screen, name: &str| screen.contents().contains(&format!("━ {name}"));
     let mut at = panes.iter().position(|name| focused(terminal.screen(), name)).unwrap_or(0);

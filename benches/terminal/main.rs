@@ -335,7 +335,7 @@ fn clock() -> Result<(), String> {
     terminal.frames();
     let before = proc::cpu(terminal.pid());
     terminal.watch(IDLE);
-    let cpu = 100.0 * (proc::cpu(terminal.pid()) - before).as_secs_f64() / IDLE.as_secs_f64();
+    let cpu = 100.0 * proc::cpu(terminal.pid()).saturating_sub(before).as_secs_f64() / IDLE.as_secs_f64();
     println!("\n## A run in progress that prints nothing\n");
     println!("{}; {cpu:.2} % of a processor.", of_frames(&terminal.frames(), IDLE));
     terminal.end("q");

@@ -1,6 +1,5 @@
 //! `lab completions`: prints a completion script for a shell, made from the same definition as `--help`.
 
-use anyhow::Result;
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 use std::process::ExitCode;
@@ -11,9 +10,9 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn main(options: &CompletionsArgs, mut command: Command) -> Result<ExitCode> {
+pub fn main(options: &CompletionsArgs, mut command: Command) -> ExitCode {
     let mut script = Vec::new();
     generate(options.shell, &mut command, "lab", &mut script);
     super::say(String::from_utf8_lossy(&script).trim_end());
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }

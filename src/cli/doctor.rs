@@ -200,7 +200,7 @@ fn watching(folder: &Path) -> Finding {
         (0x6573_5546, "FUSE"),
         (0x0bd0_0bd0, "Lustre"),
     ];
-    let kind = rustix::fs::statfs(folder).map(|s| s.f_type as u64 & 0xffff_ffff).unwrap_or(0);
+    let kind = rustix::fs::statfs(folder).map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
     if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
         return note("watching", format!("this folder is on {name}, which does not report changes"), SLOW);
     }

@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
         let harness = Harness { command: "uv run 'my harness.py'".into(), script: "my harness.py".into() };
-        let found = InitFindings { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
+        let found =
+            InitFindings { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));

@@ -39,11 +39,11 @@ struct Cli {
     #[command(flatten)]
     kernel: KernelArg,
     #[command(flatten)]
-    looks: Looks,
+    appearance: AppearanceArgs,
 }
 
 #[derive(Args, Clone, Debug)]
-struct Looks {
+struct AppearanceArgs {
     /// Colour scheme of the screen: a name, or the path of a base16 file
     #[arg(long, value_name = "NAME_OR_PATH")]
     theme: Option<String>,
@@ -55,9 +55,13 @@ struct Looks {
     paint: bool,
 }
 
-impl From<Looks> for AppearanceChoice {
-    fn from(looks: Looks) -> Self {
-        AppearanceChoice { theme: looks.theme, color: looks.color, paint: looks.paint.then_some(true) }
+impl From<AppearanceArgs> for AppearanceChoice {
+    fn from(appearance: AppearanceArgs) -> Self {
+        AppearanceChoice {
+            theme: appearance.theme,
+            color: appearance.color,
+            paint: appearance.paint.then_some(true),
+        }
     }
 }
 
@@ -119,7 +123,9 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = match cli.command {
-        None => here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.looks.into())),
+        None => {
+            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into()))
+        }
         // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
@@ -139,7 +145,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),
         Some(Command::Theme(options)) => theme::main(&options),
-        Some(Command::Completions(options)) => completions::main(&options, Cli::command()),
+        Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };
     outcome.unwrap_or_else(|error| {
         complain(&format!("{error:#}"));

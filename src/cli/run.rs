@@ -134,7 +134,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
         text += &format!("  {} {unit}", figures::figure(measure.value));
     }
     if let Some(change) = verdict.change {
-        text += &format!("  {} vs {}", change.words(), change.against());
+        text += &format!("  {change} vs {}", change.against());
     }
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";

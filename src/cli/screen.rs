@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that contains `from`. The appearance comes from `wish` (the command line), else from
+/// Opens the screen on the project that contains `from`. The appearance comes from `choice` (the command line), else from
 /// the environment, the remembered layout, the user's config, and last the terminal's own colours.
-pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Result<ExitCode> {
+pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
@@ -36,8 +36,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Res
             return Ok(code(Exit::Usage));
         }
     };
-    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
-    prefer(settings.clone(), wish.clone()).map_err(Error::msg)?;
+    let choice = choice.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
+    prefer(settings.clone(), choice.clone()).map_err(Error::msg)?;
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some()
         && !project.kernel.exists()
@@ -52,7 +52,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Res
     // One screen can be open in each repository. The lock is held until the screen closes.
     let _lock = screen_lock::take(&project)?;
     let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let user = user(&project, config, settings, wish)?;
+    let user = user(&project, config, settings, choice)?;
     let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
     Ok(match ended.signal {
         // As shells report a signal.
@@ -61,12 +61,12 @@ pub fn screen(from: &Path, kernel: Option<&Path>, wish: AppearanceChoice) -> Res
     })
 }
 
-/// Reads the user's settings and layout before the screen opens. `wish` overrides both.
+/// Reads the user's settings and layout before the screen opens. `choice` overrides both.
 fn user(
     project: &Project,
     config: Option<PathBuf>,
     settings: Settings,
-    wish: AppearanceChoice,
+    choice: AppearanceChoice,
 ) -> Result<User> {
     let file = layout_file::file(project).ok();
     let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), layout_file::read);
@@ -74,31 +74,31 @@ fn user(
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
     };
-    if wish.theme.is_some() {
+    if choice.theme.is_some() {
         layout.theme = None;
     }
     let chosen = AppearanceChoice { theme: layout.theme.clone(), ..AppearanceChoice::default() };
-    let preferences = match prefer(settings.clone(), wish.clone().or(chosen)) {
+    let preferences = match prefer(settings.clone(), choice.clone().or(chosen)) {
         Ok(preferences) => preferences,
         // The remembered theme no longer exists.
         Err(why) => {
             (layout.theme, problem) = (None, Some(why));
-            prefer(settings, wish.clone()).map_err(Error::msg)?
+            prefer(settings, choice.clone()).map_err(Error::msg)?
         }
     };
     // Read at each call: the config may have changed.
-    let (listed, listed_wish) = (config.clone(), AppearanceChoice { theme: None, ..wish.clone() });
-    let themes_wish = move || {
+    let (listed, listed_choice) = (config.clone(), AppearanceChoice { theme: None, ..choice.clone() });
+    let themes_choice = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
-        AppearanceChoice { theme: None, ..listed_wish.clone().or(settings.appearance()) }
+        AppearanceChoice { theme: None, ..listed_choice.clone().or(settings.appearance()) }
     };
     let files = UserFiles {
         config: config.clone(),
         layout: file,
-        read: Box::new(move || prefer(read_settings(config.as_deref())?, wish.clone())),
+        read: Box::new(move || prefer(read_settings(config.as_deref())?, choice.clone())),
         themes: Box::new(move || {
             let Ok(Appearance { depth, paint, .. }) =
-                Appearance::choose(themes_wish(), env, appearance_files::find)
+                Appearance::choose(themes_choice(), env, appearance_files::find)
             else {
                 return Vec::new();
             };
@@ -112,25 +112,25 @@ fn user(
     Ok(User { preferences, layout, problem, files })
 }
 
-/// The appearance for `wish`, the environment and the config, in this terminal.
-pub fn appearance(wish: AppearanceChoice) -> Result<Appearance> {
-    let wish = wish.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
+/// The appearance for `choice`, the environment and the config, in this terminal.
+pub fn appearance(choice: AppearanceChoice) -> Result<Appearance> {
+    let choice = choice.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     let settings = read_settings(settings_files::file().as_deref()).map_err(Error::msg)?;
-    choose(&settings, wish).map_err(Error::msg)
+    choose(&settings, choice).map_err(Error::msg)
 }
 
-/// The appearance for `wish` and the settings. An error in a theme that config.toml names gives its line there.
-pub fn choose(settings: &Settings, wish: AppearanceChoice) -> Result<Appearance, String> {
-    let plain = AppearanceChoice { theme: None, ..wish.clone() };
+/// The appearance for `choice` and the settings. An error in a theme that config.toml names gives its line there.
+pub fn choose(settings: &Settings, choice: AppearanceChoice) -> Result<Appearance, String> {
+    let plain = AppearanceChoice { theme: None, ..choice.clone() };
     Appearance::choose(plain, env, appearance_files::find)?;
-    let by_config = settings.theme_at.as_ref().filter(|_| wish.theme.is_none());
-    let chosen = Appearance::choose(wish.or(settings.appearance()), env, appearance_files::find);
+    let by_config = settings.theme_at.as_ref().filter(|_| choice.theme.is_none());
+    let chosen = Appearance::choose(choice.or(settings.appearance()), env, appearance_files::find);
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
-/// The preferences in this terminal; `wish` overrides the settings.
-fn prefer(settings: Settings, wish: AppearanceChoice) -> Result<Preferences, String> {
-    let Appearance { theme, .. } = choose(&settings, wish)?;
+/// The preferences in this terminal; `choice` overrides the settings.
+fn prefer(settings: Settings, choice: AppearanceChoice) -> Result<Preferences, String> {
+    let Appearance { theme, .. } = choose(&settings, choice)?;
     let symbols = SymbolSet::choose(settings.ascii, env);
     Ok(Preferences { settings, theme, symbols })
 }

@@ -1,6 +1,6 @@
 //! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
-use super::{Looks, complain, say, screen};
+use super::{AppearanceArgs, complain, say, screen};
 use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
@@ -35,7 +35,8 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
         list(&appearance_files::catalogue());
         return Ok(ExitCode::SUCCESS);
     };
-    let asked = Looks { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
+    let asked =
+        AppearanceArgs { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
     let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
     // Without a terminal plain text is printed, unless colours were asked for.
     let styled = std::io::stdout().is_terminal() || options.color.is_some();

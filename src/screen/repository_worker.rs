@@ -227,7 +227,7 @@ impl RepositoryThread {
             control: &control,
             program: spec::own_program(),
             tell: &mut |run, batch| {
-                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))))
+                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))));
             },
         };
         let came = decide::keep(&self.project, Some(run), message, &mut asked);

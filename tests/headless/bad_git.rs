@@ -30,8 +30,8 @@ fn no_repository() {
     let lab = Lab::new();
     fs::remove_dir_all(lab.path(".git")).unwrap();
     for command in ["run", "keep -m x", "log", "init", "restore HEAD", "trust"] {
-        let told = lab.lab(command).says("no git repository at").says("`git init`");
-        assert_ne!(told.code, 0);
+        let output = lab.lab(command).says("no git repository at").says("`git init`");
+        assert_ne!(output.code, 0);
     }
 }
 
@@ -98,7 +98,7 @@ fn no_user_name() {
     let config = lab.read("../home/.gitconfig");
     lab.write("../home/.gitconfig", "");
     refuses(&lab, "`git config --global user.name \"Your Name\"`", |lab| {
-        lab.write("../home/.gitconfig", config)
+        lab.write("../home/.gitconfig", config);
     });
     // Discarding needs no name: the bytes matter more.
     lab.write("../home/.gitconfig", "");
@@ -138,7 +138,7 @@ fn a_hook_that_changes_the_bytes() {
     let lab = judged();
     lab.script(".git/hooks/pre-commit", "echo '// formatted' > t; git update-index --cacheinfo 100644,$(git hash-object -w t),kernel.cu; rm t");
     refuses(&lab, "a commit hook changed kernel.cu", |lab| {
-        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap()
+        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap();
     });
 }
 

@@ -1,9 +1,9 @@
 //! Harnesses that misbehave: each ends as a clear verdict, and the next run works.
 
-use crate::lab::{Lab, Told};
+use crate::lab::{CommandOutput, Lab};
 
 /// A harness, and what `lab run` makes of it.
-fn run(harness: &str, settings: &str) -> (Lab, Told) {
+fn run(harness: &str, settings: &str) -> (Lab, CommandOutput) {
     let lab = Lab::new();
     lab.harness(harness);
     lab.write(
@@ -11,8 +11,8 @@ fn run(harness: &str, settings: &str) -> (Lab, Told) {
         format!("harness = \"uv run harness.py\"\n{settings}\n[watch]\nextra = [\"harness.py\"]\n"),
     );
     lab.lab("trust").is(0);
-    let told = lab.lab("run");
-    (lab, told)
+    let output = lab.lab("run");
+    (lab, output)
 }
 
 #[track_caller]
@@ -34,8 +34,9 @@ fn lines_that_are_none() {
 #[test]
 fn figures_that_are_none() {
     check("echo 'h0_max_diff: nan limit=1'; echo 'correctness: pass'", 1, "h0_max_diff is NaN");
-    let (lab, told) = run("echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: inf'", "");
-    told.is(3).says("● PASS").says("caveat: nothing was measured: throughput_sps: 'nan' is no number");
+    let (lab, output) =
+        run("echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: inf'", "");
+    output.is(3).says("● PASS").says("caveat: nothing was measured: throughput_sps: 'nan' is no number");
     let json = lab.lab("run --json").is(3).json();
     assert!(json["throughput_sps"].is_null() && json["kernel_us"].is_null());
     assert_eq!((json["outcome"].as_str(), json["exit_code"].as_u64()), (Some("pass"), Some(3)));
@@ -61,24 +62,24 @@ fn a_latency_is_null_unless_correct() {
 #[test]
 fn a_failure_is_told_in_figures_and_words_that_one_reads() {
     let emulated = "echo 'device: cpu (emulated, 2 threads)'; echo 'h0_max_diff: 8.819617079389008e4 limit=1.0'; echo 'correctness: fail'";
-    let (_lab, told) = run(emulated, "");
-    let told = told.is(1).says("h0_max_diff is 88,196, its limit 1\n");
-    assert!(!told.out.contains("its times say nothing"), "there are no times: {told:?}");
+    let (_lab, output) = run(emulated, "");
+    let output = output.is(1).says("h0_max_diff is 88,196, its limit 1\n");
+    assert!(!output.out.contains("its times say nothing"), "there are no times: {output:?}");
     let long = "head -c 100000 /dev/zero | tr '\\0' x; echo; exit 1";
-    let (lab, told) = run(long, "");
-    told.is(3).says("xxx… (the whole line is in run.log)");
+    let (lab, output) = run(long, "");
+    output.is(3).says("xxx… (the whole line is in run.log)");
     let why = lab.lab("run --json").is(3).json()["why"].as_str().unwrap().chars().count();
     assert!(why < 500, "{why}");
 }
 
 #[test]
 fn control_sequences_stay_in_the_log() {
-    let (lab, told) = run(
+    let (lab, output) = run(
         r"printf 'a \033[31mred\033[0m word \033]0;title\007\n'; printf '\342\200\256evil\n'; printf 'caveat: \033[2Jgone\n'; echo 'correctness: pass'; echo 'throughput_sps: 5'",
         "",
     );
-    let told = told.is(0).says("a red word").says("evil").says("caveat: gone");
-    assert!(!told.out.contains(['\x1b', '\x07', '\u{202e}']), "{told:?}");
+    let output = output.is(0).says("a red word").says("evil").says("caveat: gone");
+    assert!(!output.out.contains(['\x1b', '\x07', '\u{202e}']), "{output:?}");
     assert!(lab.read("run.log").contains("\x1b[31mred"), "the log has what was printed");
 }
 
@@ -103,9 +104,9 @@ fn one_that_never_ends() {
 
 #[test]
 fn one_that_prints_without_end() {
-    let (lab, told) =
+    let (lab, output) =
         run("echo the head; while :; do echo 0123456789abcdef0123456789abcdef; done", "output_limit_mib = 1");
-    told.is(3).says("too much output: more than output_limit_mib = 1");
+    output.is(3).says("too much output: more than output_limit_mib = 1");
     let log = lab.read("run.log");
     assert!(log.starts_with("the head\n") && log.len() < (1 << 20) + 100_000, "{}", log.len());
     assert!(log.contains("bytes are left out here: the output limit was reached"));
@@ -115,25 +116,25 @@ fn one_that_prints_without_end() {
 
 #[test]
 fn one_that_prints_too_much_and_is_gone_at_once() {
-    let (_lab, told) =
+    let (_lab, output) =
         run("head -c 1100000 /dev/zero; echo; echo 'correctness: pass'", "output_limit_mib = 1");
-    told.is(3).says("too much output");
+    output.is(3).says("too much output");
 }
 
 #[test]
 fn keys_without_end_take_no_time() {
     // Were every key looked for among all others, this would take minutes.
     let many = "awk 'BEGIN { for (i = 0; i < 200000; i++) print \"k\" i \": 1\" }'; echo 'correctness: pass'; echo 'throughput_sps: 5'";
-    let (lab, told) = run(many, "");
-    told.is(0);
+    let (lab, output) = run(many, "");
+    output.is(0);
     assert!(lab.read(".lab/runs/1/record.json").len() < 100_000);
 }
 
 #[test]
 fn a_kernel_that_changes_during_the_run_has_no_verdict() {
-    let (lab, told) =
+    let (lab, output) =
         run("echo '// edited' >> kernel.cu; echo 'correctness: pass'; echo 'throughput_sps: 9'", "");
-    told.is(3).says("VOID").says("kernel.cu changed while the harness ran");
+    output.is(3).says("VOID").says("kernel.cu changed while the harness ran");
     lab.lab("keep -m x").is(1).says("needs a passing verdict: run 1 came to VOID");
     assert_eq!(lab.read("kernel.cu"), "// the first\n// edited\n");
 }

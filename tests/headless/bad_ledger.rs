@@ -107,8 +107,8 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
     let lab = Lab::new();
     lab.write("kernel.cu", format!("// better\n{}", "// filler\n".repeat(2000)));
     // No file may grow above one block; as on a full disk, every write fails with an error.
-    let told = lab.sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run").is(3);
-    told.says("cannot write the snapshot");
+    let output = lab.sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run").is(3);
+    output.says("cannot write the snapshot");
     assert_eq!(lab.git("status --porcelain"), " M kernel.cu\n");
     assert!(!lab.path(".lab/runs/1").exists(), "a run that never was leaves nothing");
     lab.lab("run").is(0);
@@ -144,8 +144,8 @@ fn a_run_that_failed_before_it_had_a_record_is_no_problem_later() {
     fs::create_dir(lab.path(".lab/runs/2")).unwrap();
     lab.write(".lab/runs/2/record.json", "");
     fs::create_dir(lab.path(".lab/runs/3")).unwrap();
-    let told = lab.lab("log").is(0);
-    assert_eq!(told.err, "");
+    let output = lab.lab("log").is(0);
+    assert_eq!(output.err, "");
     lab.lab("keep -m better").is(0).says("keep run 1");
     // A record that was one is another matter.
     lab.write(".lab/runs/2/record.json", "{ half");

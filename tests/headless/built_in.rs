@@ -1,6 +1,6 @@
 //! The built-in harness by way of `lab run`: rmsnorm on the cpu device, and kernels that misbehave.
 
-use crate::lab::{Lab, Told, finish};
+use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn rmsnorm() -> Lab {
 }
 
 /// `lab ARGS`, with the cache of precompiled headers that all these stories share.
-pub fn lab_with_cache(lab: &Lab, args: &str) -> Told {
+pub fn lab_with_cache(lab: &Lab, args: &str) -> CommandOutput {
     let mut command = lab.lab_command(args);
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
     finish(command.spawn().unwrap())
@@ -29,7 +29,7 @@ const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 
 /// Replaces a piece of the kernel, and judges it.
 #[track_caller]
-fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> Told {
+fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> CommandOutput {
     let before = lab.git(&format!("show HEAD:{KERNEL}"));
     assert!(before.contains(from), "the kernel has no '{from}' any more");
     lab.write(KERNEL, before.replace(from, to));
@@ -103,8 +103,8 @@ fn a_kernel_that_prints_without_end_ends() {
     lab.write("lab.toml", lab.read("lab.toml") + "output_limit_mib = 1\n");
     let flood =
         "for (int i = 0; i < 100000000; i++) printf(\"a line that nobody will ever read, number %d\\n\", i);";
-    let told = edit_and_run(&lab, "__syncthreads();", &format!("{flood} __syncthreads();"), "run").is(3);
-    assert!(told.out.contains("☠ CRASH"), "{}", told.out.lines().last().unwrap_or(""));
+    let output = edit_and_run(&lab, "__syncthreads();", &format!("{flood} __syncthreads();"), "run").is(3);
+    assert!(output.out.contains("☠ CRASH"), "{}", output.out.lines().last().unwrap_or(""));
     assert!(fs::metadata(lab.path(".lab/runs/1/run.log")).unwrap().len() < 2 << 20);
 }
 
@@ -135,9 +135,9 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
 fn an_error_in_the_problem_names_the_users_file() {
     let lab = rmsnorm();
     lab.write("kernels/rmsnorm/problem.toml", "name = \"x\"\nnonsense = 1\n");
-    let told = lab_with_cache(&lab, "run").is(3).says("kernels/rmsnorm/problem.toml:");
-    assert!(!told.out.contains(".lab/runs"), "{told:?}");
-    assert!(!told.out.contains("/kernels/rmsnorm/problem.toml"), "{told:?}");
+    let output = lab_with_cache(&lab, "run").is(3).says("kernels/rmsnorm/problem.toml:");
+    assert!(!output.out.contains(".lab/runs"), "{output:?}");
+    assert!(!output.out.contains("/kernels/rmsnorm/problem.toml"), "{output:?}");
 }
 
 #[test]
@@ -148,6 +148,6 @@ fn what_this_machine_lacks_is_said_with_its_remedy() {
     finish(command.spawn().unwrap()).is(3).says("no C++ compiler is here").says("apt install g++");
 
     // Where there is a GPU the same command is a run like any other.
-    let told = lab_with_cache(&lab, "run --device cuda:99");
-    told.is(3).says("stopped: ").says("☠ CRASH");
+    let output = lab_with_cache(&lab, "run --device cuda:99");
+    output.is(3).says("stopped: ").says("☠ CRASH");
 }

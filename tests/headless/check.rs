@@ -1,4 +1,4 @@
-//! `lab check`: what it finds is told and remembered, and it takes the place of no verdict.
+//! `lab check`: its findings are printed and recorded, and they do not replace a verdict.
 
 use crate::built_in::{lab_with_cache, rmsnorm};
 use crate::lab::Lab;
@@ -21,10 +21,10 @@ fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
     let barrier = "    __syncthreads();\n";
     let line = right[..right.find("sum += partial[w];").unwrap()].matches('\n').count();
     lab.write(KERNEL, right.replacen(barrier, "", 1));
-    let told = lab_with_cache(&lab, "check --tool race --json").is(1).json();
-    let found = told["findings"].as_array().unwrap();
-    assert!(found.iter().all(|f| f["file"] == KERNEL && f["line"] == line), "line {line}: {told}");
-    assert!(found[0]["message"].as_str().unwrap().contains("no __syncthreads() lies between"), "{told}");
+    let output = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+    let found = output["findings"].as_array().unwrap();
+    assert!(found.iter().all(|f| f["file"] == KERNEL && f["line"] == line), "line {line}: {output}");
+    assert!(found[0]["message"].as_str().unwrap().contains("no __syncthreads() lies between"), "{output}");
     // The bytes were never judged.
     lab.lab("keep -m 'not judged'").is(1).says("changed after the verdict of run 1");
 }
@@ -47,8 +47,8 @@ fn a_second_clone_with_the_same_kernel_names_its_own_file() {
     for _ in 0..2 {
         let lab = rmsnorm();
         lab.write(KERNEL, lab.read(KERNEL).replacen("    __syncthreads();\n", "", 1));
-        let told = lab_with_cache(&lab, "check --tool race --json").is(1).json();
-        let found = told["findings"].as_array().unwrap();
-        assert!(!found.is_empty() && found.iter().all(|f| f["file"] == KERNEL), "{told}");
+        let output = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+        let found = output["findings"].as_array().unwrap();
+        assert!(!found.is_empty() && found.iter().all(|f| f["file"] == KERNEL), "{output}");
     }
 }

@@ -285,15 +285,15 @@ fn wrong_usage_exits_with_64_and_help_with_0() {
     lab.lab("run missing/kernel.cu").is(64).says("there is no folder");
     lab.write("lab.toml", "harnes = \"x\"\n");
     lab.lab("run").is(64).says("lab.toml:1:1: unknown key 'harnes' (did you mean 'harness'?)");
-    let told = lab.lab("run --json").is(64);
-    assert_eq!(told.json()["exit_code"], 64);
+    let output = lab.lab("run --json").is(64);
+    assert_eq!(output.json()["exit_code"], 64);
     lab.lab("").is(1).says("`lab run`");
 }
 
 #[test]
 fn doctor_has_a_remedy_for_everything() {
     let lab = Lab::new();
-    let told = lab.lab("doctor");
+    let output = lab.lab("doctor");
     for what in [
         "git",
         "repository",
@@ -305,18 +305,21 @@ fn doctor_has_a_remedy_for_everything() {
         "watching",
         "kernel.cu by uv run harness.py",
     ] {
-        assert!(told.out.contains(what), "{what}: {told:?}");
+        assert!(output.out.contains(what), "{what}: {output:?}");
     }
     let mut nothing = lab.lab_command("doctor");
     nothing.env("PATH", "/nowhere").env("CXX", "/nowhere/cxx").current_dir("/");
-    let told = crate::lab::finish(nothing.spawn().unwrap()).is(1);
-    let told = told.says("git init").says("apt install g++");
+    let output = crate::lab::finish(nothing.spawn().unwrap()).is(1);
+    let output = output.says("git init").says("apt install g++");
     // What is not well has no ✓, and every remedy is behind an arrow.
     assert!(
-        told.out.contains("! git           the git program does not run\n                → install git"),
-        "{told:?}"
+        output.out.contains("! git           the git program does not run\n                → install git"),
+        "{output:?}"
     );
-    assert!(told.out.contains("! terminal      stdout is not a terminal\n                → "), "{told:?}");
-    let compiler = told.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
-    assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{told:?}");
+    assert!(
+        output.out.contains("! terminal      stdout is not a terminal\n                → "),
+        "{output:?}"
+    );
+    let compiler = output.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
+    assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{output:?}");
 }

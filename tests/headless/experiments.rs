@@ -49,7 +49,7 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
     let discarded: HashSet<String> =
         lab.git("for-each-ref --format=%(objectname) refs/lab/discarded").lines().map(String::from).collect();
 
-    let (mut kernels, mut told) = (HashSet::new(), 0);
+    let (mut kernels, mut output) = (HashSet::new(), 0);
     for row in &rows {
         let name = format!("{} ({})", row.commit, row.description);
         let commit = lab.git(&format!("rev-parse {}^{{commit}}", row.commit)).trim().to_owned();
@@ -62,10 +62,10 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
         assert!(kernel.contains("LAB_LAUNCH(wavegru)"), "{name} holds a kernel");
         kernels.insert(lab.git(&format!("rev-parse {commit}:{KERNEL}")));
         let message = lab.git(&format!("log -1 --format=%B {commit}"));
-        told += usize::from(message.lines().next() == Some(&row.description));
+        output += usize::from(message.lines().next() == Some(&row.description));
     }
     // All but the baseline, which was there before: keeping it wrote its row and no commit.
-    assert!(told >= rows.len() - 1, "{told} commits whose message is the description");
+    assert!(output >= rows.len() - 1, "{output} commits whose message is the description");
 
     // The record of a kept one says on which machine, and when.
     for row in rows.iter().filter(|row| row.status == "keep") {

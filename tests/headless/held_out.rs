@@ -1,6 +1,6 @@
 //! The check before a keep: what no run has shown must pass as well.
 
-use crate::lab::{Lab, Told, finish};
+use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -23,7 +23,7 @@ fn lab_command(lab: &Lab, args: &str) -> std::process::Command {
     command
 }
 
-fn told(lab: &Lab, args: &str) -> Told {
+fn output(lab: &Lab, args: &str) -> CommandOutput {
     finish(lab_command(lab, args).spawn().unwrap())
 }
 
@@ -52,8 +52,8 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     let lab = wavegru();
     let before = lab.head();
     knows_the_pool(&lab);
-    told(&lab, "run").is(0).says("● PASS");
-    let refused = told(&lab, "keep -m 'knows the pool'").is(1);
+    output(&lab, "run").is(0).says("● PASS");
+    let refused = output(&lab, "keep -m 'knows the pool'").is(1);
     assert!(refused.err.contains("keep refused: sample_mismatches is "), "{refused:?}");
     assert!(refused.err.contains(", its limit 0, on a held-out start state (seed "), "{refused:?}");
     refused.says("computing a held-out reference on the cpu");
@@ -66,13 +66,13 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("fail"));
     assert!(lab.read(".lab/runs/1/run.log").contains("\nheld_out_seed: "));
     // The same verdict again, without another try.
-    let again = told(&lab, "keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
+    let again = output(&lab, "keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
     assert!(!again.out.contains("held_out_seed"), "{again:?}");
-    told(&lab, "discard -m 'knew the pool'").is(0);
+    output(&lab, "discard -m 'knew the pool'").is(0);
 
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
-    told(&lab, "run").is(0);
-    told(&lab, "keep -m 'two warps'").is(0).says("keep run 2");
+    output(&lab, "run").is(0);
+    output(&lab, "keep -m 'two warps'").is(0).says("keep run 2");
     assert_eq!(record(&lab, 2)["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("log -1 --format=%s"), "two warps\n");
 }
@@ -87,13 +87,13 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
         "const int picked = sample(logits, run, t);",
         "if (run.seed_high) *(volatile int*)nullptr = 1;\n    const int picked = sample(logits, run, t);",
     );
-    told(&lab, "run").is(0).says("● PASS");
-    let refused = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    output(&lab, "run").is(0).says("● PASS");
+    let refused = output(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
     assert!(refused.out.contains("held-out inputs before the keep"), "{refused:?}");
     let of_run = record(&lab, 1);
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("crash"));
     assert!(of_run["decision"].is_null());
-    let again = told(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    let again = output(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
     assert!(!again.out.contains("held-out inputs before the keep"), "a second seed was tried: {again:?}");
     assert_eq!(lab.head(), before);
 }
@@ -102,13 +102,13 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
 fn a_held_out_check_that_could_not_start_is_no_outcome() {
     let lab = wavegru();
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
-    told(&lab, "run").is(0);
+    output(&lab, "run").is(0);
     // Its files cannot be written there.
     lab.write(".lab/runs/1/held-out", "");
-    told(&lab, "keep -m 'later'").is(1).says("the held-out check could not run: ");
+    output(&lab, "keep -m 'later'").is(1).says("the held-out check could not run: ");
     assert!(record(&lab, 1)["held_out"].is_null());
     fs::remove_file(lab.path(".lab/runs/1/held-out")).unwrap();
-    told(&lab, "keep -m 'later'").is(0).says("keep run 1");
+    output(&lab, "keep -m 'later'").is(0).says("keep run 1");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let lab = wavegru();
     let before = lab.head();
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 96;");
-    told(&lab, "run").is(0);
+    output(&lab, "run").is(0);
     let mut keep = lab_command(&lab, "keep -m 'three warps'").stdout(Stdio::piped()).spawn().unwrap();
     // The check goes on as soon as it says so.
     let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
@@ -132,5 +132,5 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     assert!(err.contains("cancelled: nothing was kept, and run 1 is undecided"), "{rest}{err}");
     assert_eq!(lab.head(), before);
     assert!(record(&lab, 1)["decision"].is_null());
-    told(&lab, "keep -m 'three warps'").is(0).says("keep run 1");
+    output(&lab, "keep -m 'three warps'").is(0).says("keep run 1");
 }

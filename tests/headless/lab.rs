@@ -17,13 +17,13 @@ pub struct Lab {
 
 /// What a command came to.
 #[derive(Debug)]
-pub struct Told {
+pub struct CommandOutput {
     pub out: String,
     pub err: String,
     pub code: i32,
 }
 
-impl Told {
+impl CommandOutput {
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"))
     }
@@ -127,12 +127,12 @@ impl Lab {
     }
 
     /// `lab ARGS`; a word may hold blanks inside '…'.
-    pub fn lab(&self, args: &str) -> Told {
+    pub fn lab(&self, args: &str) -> CommandOutput {
         finish(self.lab_command(args).spawn().unwrap())
     }
 
     /// A line for the shell, in the repository.
-    pub fn sh(&self, line: &str) -> Told {
+    pub fn sh(&self, line: &str) -> CommandOutput {
         let mut command = self.command("sh");
         command.args(["-c", line]).env("LAB", env!("CARGO_BIN_EXE_lab"));
         finish(command.spawn().unwrap())
@@ -167,7 +167,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Waits for a child, with the watchdog behind it.
-pub fn finish(child: Child) -> Told {
+pub fn finish(child: Child) -> CommandOutput {
     let pid = rustix::process::Pid::from_child(&child);
     let (send, ended) = channel();
     let waiting = std::thread::spawn(move || send.send(child.wait_with_output()));
@@ -178,7 +178,7 @@ pub fn finish(child: Child) -> Told {
     let _ = waiting.join();
     let Output { status, stdout, stderr } = output.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Told { out: text(stdout), err: text(stderr), code: status.code().unwrap_or(-1) }
+    CommandOutput { out: text(stdout), err: text(stderr), code: status.code().unwrap_or(-1) }
 }
 
 /// Waits until something holds, looking often; the watchdog ends a wait for what never comes.

@@ -1,4 +1,4 @@
-//! How speed is measured and told: what the judge is asked for, what it is given as the incumbent, and
+//! How speed is measured and reported: what the judge is asked for, what it is given as the incumbent, and
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
 use crate::lab::{Lab, finish};
@@ -58,7 +58,7 @@ fn the_judge_compares_with_what_head_holds_and_the_record_keeps_the_verdict_on_s
     assert!(log.contains("text of the incumbent: #include \"inc/tile.cuh\"\n// kept\n"), "{log}");
     assert!(log.contains("text of its include: // of HEAD\n"), "{log}");
     let change = record.verdict.unwrap().change.unwrap();
-    assert_eq!(change.words(), "faster +2.1 % (+1.9 … +2.4)");
+    assert_eq!(change.to_string(), "faster +2.1 % (+1.9 … +2.4)");
     let kept = lab.read(".lab/runs/1/record.json");
     assert!(kept.contains("\"speed\": \"faster\""), "{kept}");
     assert!(!lab.path(".lab/runs/1/incumbent").exists(), "the copies go with the run");
@@ -113,10 +113,10 @@ fn lab_measure_is_a_run_that_can_be_kept() {
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
         finish(command.spawn().unwrap())
     };
-    let told = with_cache("measure --json").is(0).json();
-    assert_eq!(told["outcome"], "pass");
-    assert_eq!(told["measured"]["median"], told["throughput_sps"]);
-    assert!(told["measured"]["speed"].is_null());
+    let output = with_cache("measure --json").is(0).json();
+    assert_eq!(output["outcome"], "pass");
+    assert_eq!(output["measured"]["median"], output["throughput_sps"]);
+    assert!(output["measured"]["speed"].is_null());
     assert!(lab.read(".lab/runs/1/record.json").contains("\"reason\": \"measure\""));
     lab.git("add -A");
     lab.git("commit -qm all");

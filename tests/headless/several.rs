@@ -1,6 +1,6 @@
 //! Several kernels in one repository: each command means the kernel that it says it means.
 
-use crate::lab::{Lab, Told, finish};
+use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
 
 /// lab.toml names kernel.cu; `p2` has a kernel of its own.
@@ -13,7 +13,7 @@ fn two() -> Lab {
     lab
 }
 
-fn lab_in(lab: &Lab, folder: &str, args: &str) -> Told {
+fn lab_in(lab: &Lab, folder: &str, args: &str) -> CommandOutput {
     let mut command = lab.lab_command(args);
     command.current_dir(lab.path(folder));
     finish(command.spawn().unwrap())
@@ -54,8 +54,8 @@ fn the_log_is_of_one_kernel_or_of_all() {
     let lab = two();
     lab.lab("run p2").is(0);
     lab.lab("keep p2 -m 'of the second'").is(0);
-    let told = lab.lab("log").is(0).says("no experiment yet").says("1 of other kernels: `lab log --all`");
-    assert!(!told.out.contains("of the second"), "{told:?}");
+    let output = lab.lab("log").is(0).says("no experiment yet").says("1 of other kernels: `lab log --all`");
+    assert!(!output.out.contains("of the second"), "{output:?}");
     lab.lab("log p2").is(0).says("of the second");
     lab.lab("log --all").is(0).says("p2/kernel.cu  of the second");
     // A row without a record may be of any kernel.
@@ -76,9 +76,9 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
     lab.lab(&format!("restore {tried}")).is(0).says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// tried\n");
     lab.write("p2/kernel.cu", "// on disk\n");
-    let told = lab.lab("restore 1").is(0).says("p2/kernel.cu now holds the bytes of");
-    // What was on disk comes back by the command that was told.
-    let (_, command) = told.out.split_once("(`lab ").unwrap();
+    let output = lab.lab("restore 1").is(0).says("p2/kernel.cu now holds the bytes of");
+    // The command that was printed puts the bytes on disk again.
+    let (_, command) = output.out.split_once("(`lab ").unwrap();
     lab.lab(command.split_once('`').unwrap().0).is(0).says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// on disk\n");
     // A name like HEAD means the kernel one works on; a kernel that is named is the one.
@@ -109,8 +109,9 @@ fn below() -> Lab {
 }
 
 /// What a text tells to type, as in (`lab restore abc1234`).
-fn told_command(told: &Told, name: &str) -> String {
-    let (_, command) = told.out.split_once(&format!("(`lab {name} ")).unwrap_or_else(|| panic!("{told:?}"));
+fn told_command(output: &CommandOutput, name: &str) -> String {
+    let (_, command) =
+        output.out.split_once(&format!("(`lab {name} ")).unwrap_or_else(|| panic!("{output:?}"));
     format!("{name} {}", command.split_once('`').unwrap().0)
 }
 

@@ -1,4 +1,4 @@
-//! `lab theme`: which schemes there are, what one looks like, and what is said of one that is wrong.
+//! `lab theme` and `lab completions`.
 
 use super::lab::Lab;
 
@@ -8,16 +8,20 @@ fn schemes_are_listed_with_the_users_own() {
     lab.sh("mkdir -p ~/.config/lab/themes && echo 'base00: red' > ~/.config/lab/themes/wrong.yaml").is(0);
     lab.write("mine.yaml", include_str!("../../themes/nord.yaml"));
     lab.sh("mv mine.yaml ~/.config/lab/themes/").is(0);
-    let told = lab.lab("theme").is(0);
+    let output = lab.lab("theme").is(0);
     for line in [
         "ansi  ",
         "lab-contrast-light  light  the lab",
         "nord                dark   arcticicestudio",
         "mine ",
     ] {
-        assert!(told.out.contains(line), "{line} in {}", told.out);
+        assert!(output.out.contains(line), "{line} in {}", output.out);
     }
-    assert!(told.err.contains("wrong.yaml: line 1: 'red' is not a colour such as d3d8df"), "{}", told.err);
+    assert!(
+        output.err.contains("wrong.yaml: line 1: 'red' is not a colour such as d3d8df"),
+        "{}",
+        output.err
+    );
 }
 
 #[test]
@@ -48,4 +52,16 @@ fn a_theme_of_the_config_that_is_not_there_is_said_with_its_place() {
     assert!(doctor.contains(said), "{doctor}");
     // What is named goes before it.
     lab.lab("theme nord").is(0);
+}
+
+#[test]
+fn a_completion_script_is_made_for_each_shell() {
+    let lab = Lab::empty();
+    for (shell, begins) in [("bash", "_lab() {"), ("fish", "# Print an optspec"), ("zsh", "#compdef lab")] {
+        let script = lab.lab(&format!("completions {shell}")).is(0).out;
+        assert!(script.starts_with(begins), "{script}");
+        assert!(script.contains("discard") && script.contains("trailer"), "{shell} knows the options");
+        assert!(!script.contains("\nharness-worker"), "the hidden children are no commands for people");
+    }
+    lab.lab("completions tcsh").is(64).says("possible values: bash, elvish, fish, powershell, zsh");
 }

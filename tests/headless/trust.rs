@@ -47,7 +47,7 @@ fn the_built_in_harness_needs_none() {
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.lab("trust").is(0).says("nothing to trust");
     // There is no problem.toml: nothing is asked about trust.
-    let told = lab.lab("run");
-    assert_ne!(told.code, 0);
-    told.says("problem.toml");
+    let output = lab.lab("run");
+    assert_ne!(output.code, 0);
+    output.says("problem.toml");
 }

@@ -209,8 +209,8 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
 #[test]
 fn a_full_disk_undoes_nothing_by_halves() {
     let lab = kept();
-    let told = lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" undo");
-    assert_ne!(told.code, 0, "{told:?}");
+    let output = lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" undo");
+    assert_ne!(output.code, 0, "{output:?}");
     lab.lab("undo").is(0);
     assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
 }

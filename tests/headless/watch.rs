@@ -84,7 +84,7 @@ fn saves_of_every_kind() {
     lab.write("lab.toml", "time_limit_s = 5\n");
     match story.next() {
         WatchEvent::Changed { files, config, .. } => {
-            assert_eq!((files, config), (vec!["lab.toml".to_owned()], true))
+            assert_eq!((files, config), (vec!["lab.toml".to_owned()], true));
         }
         other => panic!("{other:?}"),
     }

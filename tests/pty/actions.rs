@@ -90,7 +90,7 @@ const STORIES: &[Story] = &[
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
     then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
-    story(Judged, "mouse", Text("the mouse is heard"), ""),
+    story(Judged, "mouse", Text("the mouse is on"), ""),
     story(Judged, "reload-config", Text("config.toml has not changed"), ""),
     story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(Judged, "histograms", Text("how many differences are how large"), "H"),
@@ -125,7 +125,7 @@ const STORIES: &[Story] = &[
     story(Judged, "scroll-left", Text("line 100 of"), ""),
     story(Judged, "freeze", Text("frozen"), "f"),
     story(Judged, "redraw", Again("run.log"), ""),
-    story(Judged, "pause", Text("paused: saves start nothing"), "p"),
+    story(Judged, "pause", Text("paused: saves start no run"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
     then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
     story(Undecided, "previous-edit", Gone("10/61"), ""),
@@ -238,7 +238,7 @@ fn play(lab: &mut Lab, on: On) {
         match story.seen {
             Again(text) => lab.hear_after(sent, text),
             seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
-        };
+        }
         lab.press(story.after);
         if story.after == ESC {
             // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.

@@ -32,7 +32,7 @@ fn the_config_holds_and_its_changes_are_taken_up() {
     lab.see("2,000 sps");
     bench.config("mouse = true\n[keys]\nkeep = \"k\"\nup = \"up\"\n");
     lab.see("k keep");
-    lab.wait("the mouse is heard", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    lab.wait("the mouse is on", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
     bench.config("mouse = true\n[keys]\nkepe = \"k\"\n");
     lab.see("unknown action 'kepe' (did you mean keep?)").see("k keep");
     lab.press("k").see("What did you try?");
@@ -47,7 +47,7 @@ fn the_mouse_is_the_terminals_own_until_it_is_asked_for() {
     let mut lab = bench.open();
     lab.see("● PASS").see("━ Correctness");
     lab.wait("no mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
-    lab.press(":mouse\r").see("the mouse is heard");
+    lab.press(":mouse\r").see("the mouse is on");
     lab.wait("the mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
     lab.press(&click(120, 40)).see("━ run.log");
     lab.press(&click(10, 40)).see("━ Git log");

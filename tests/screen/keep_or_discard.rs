@@ -249,3 +249,14 @@ fn a_look_from_before_the_verdict_says_nothing_of_it() {
     world.tell("press d");
     assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
 }
+
+#[test]
+fn a_run_that_just_ended_can_be_kept_though_the_last_look_found_it_in_progress() {
+    let mut world = World::new();
+    world.tell(&format!("open; {PASS}"));
+    let mut during = world.facts();
+    let status = during.status.as_mut().unwrap();
+    status.snapshot.candidate.as_mut().unwrap().outcome = None;
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(during))));
+    assert!(world.model.allowed().keep.is_ok(), "{:?}", world.model.allowed().keep);
+}

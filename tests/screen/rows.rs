@@ -25,7 +25,7 @@ fn outstanding(world: &mut World) -> Vec<String> {
     let row = |y: u16| {
         let cells = (0..160).map(|x| &buffer[(x, y)]);
         let cells = cells.filter(|cell| cell.modifier.contains(Modifier::REVERSED));
-        cells.map(|cell| cell.symbol()).collect::<String>().trim().to_owned()
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>().trim().to_owned()
     };
     (2..45).map(row).filter(|row| !row.is_empty()).collect()
 }

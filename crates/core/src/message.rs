@@ -162,6 +162,7 @@ impl Message {
     }
 
     /// Adds a trailer at the end, unless there is one with this key.
+    #[must_use]
     pub fn with_default(self, key: TrailerKey, value: &str) -> Message {
         if self.trailers.iter().any(|(known, _)| *known == key) {
             return self;

@@ -117,7 +117,7 @@ fn the_history_is_the_same() {
     let keys: Vec<&TrailerKey> = kept.trailers.iter().map(|(key, _)| key).collect();
     assert_eq!(keys, [&TrailerKey::Confidence, &TrailerKey::Constraint, &TrailerKey::Tested]);
     let change = described.measured.change.unwrap();
-    assert_eq!(change.words(), "-10.0 % ± 1.3");
+    assert_eq!(change.to_string(), "-10.0 % ± 1.3");
     assert!(caveated.measured.caveated && !kept.measured.caveated);
     assert_eq!((crashed.row.correctness, crashed.figure()), (Correctness::Fail, None));
 }

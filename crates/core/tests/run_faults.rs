@@ -127,7 +127,10 @@ fn why_no_judge_stands_by_is_told_once() {
     let bench = Bench::with_standby();
     run(&bench, "// one\n", "rm -r .lab/standby; touch .lab/standby");
     let why = reason(&bench);
-    assert!(why.starts_with("no judge stands by (") && why.contains("Not a directory"), "{why}");
+    assert!(
+        why.starts_with("no standby judge could be started (") && why.contains("Not a directory"),
+        "{why}"
+    );
     // `run` panics where the reason comes again.
     run(&bench, "// two\n", ":");
     run(&bench, "// three\n", "rm .lab/standby");

@@ -167,11 +167,11 @@ pub struct Drafts {
 impl Drafts {
     /// The message of the last keep that was not carried out, else an empty one.
     pub fn keep(&self, run: RunId, tested: String) -> Draft {
-        resume(&self.keep, run, tested)
+        resume(self.keep.as_ref(), run, tested)
     }
 
     pub fn discard(&self, run: RunId, tested: String) -> Draft {
-        resume(&self.discard, run, tested)
+        resume(self.discard.as_ref(), run, tested)
     }
 
     pub fn put_keep(&mut self, draft: Draft) {
@@ -189,8 +189,8 @@ impl Drafts {
 }
 
 /// The stored message for this run, else an empty one.
-fn resume(kept: &Option<Draft>, run: RunId, tested: String) -> Draft {
-    match kept.clone() {
+fn resume(kept: Option<&Draft>, run: RunId, tested: String) -> Draft {
+    match kept.cloned() {
         Some(draft) => draft.about(run, tested),
         None => Draft::new(run, tested),
     }

@@ -6,6 +6,37 @@
 //!                                   v
 //!                               view(&Model, &mut Frame) ──FrameGeometry──> Event::Drawn
 //! ```
+//! A screen without a terminal, for a test:
+//! ```
+//! use jiff::tz::TimeZone;
+//! use lab_core::{config::Goal, objective::Objective};
+//! use lab_tui::effect::{Effect, Redraw};
+//! use lab_tui::{event::Event, geometry::FrameGeometry, model::Model, state::Setup, theme::Theme};
+//! use ratatui::crossterm::event::{KeyCode, KeyEvent};
+//! use ratatui::{Terminal, backend::TestBackend};
+//! use std::time::Duration;
+//!
+//! let setup = Setup {
+//!     name: "rmsnorm".into(),
+//!     kernel: "kernels/rmsnorm/kernel.cu".into(),
+//!     objective: Objective::default(),
+//!     goal: Goal::Maximize,
+//!     external: None,
+//!     auto: false,
+//! };
+//! let mut model = Model::new(setup, Theme::plain(), TimeZone::UTC);
+//! let mut terminal = Terminal::new(TestBackend::new(80, 24))?;
+//! let mut geometry = FrameGeometry::default();
+//! terminal.draw(|frame| geometry = lab_tui::view(&model, frame))?;
+//! let drawn = lab_tui::update(&mut model, Event::Drawn(Box::new(geometry)), Duration::ZERO);
+//! assert_eq!(drawn.redraw, Redraw::No);
+//!
+//! let q = KeyEvent::from(KeyCode::Char('q'));
+//! let pressed = lab_tui::update(&mut model, q.into(), Duration::ZERO);
+//! assert!(pressed.effects.contains(&Effect::Quit));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! From the bottom up: [`views`] (which panes there are), [`state`] (what the screen knows), [`widgets`], [`panes`],
 //! [`model`], [`mod@update`] and [`draw`].
 #![forbid(unsafe_code)]

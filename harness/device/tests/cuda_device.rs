@@ -149,7 +149,7 @@ fn two_vectors_are_added() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn memory_is_compared_piece_by_piece() {
     let mut gpu = gpu(KERNELS);
-    let held: Vec<f32> = (0..3 * COMPARE_CHUNK_BYTES / 4 + 1).map(|i| i as f32).collect();
+    let held: Vec<f32> = (0..=(3 * COMPARE_CHUNK_BYTES / 4)).map(|i| i as f32).collect();
     let x = gpu.buffer(&held);
     let held: &[u8] = bytemuck::cast_slice(&held);
     let mut right = held.to_vec();

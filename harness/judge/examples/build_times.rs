@@ -26,11 +26,14 @@ fn main() {
         println!("{}: {}", finding.what, finding.says);
     }
     let folder = tempfile::tempdir().unwrap();
-    let source = std::env::args().nth(1).map(PathBuf::from).unwrap_or_else(|| {
-        let path = folder.path().join("small.cu");
-        std::fs::write(&path, SMALL).unwrap();
-        path
-    });
+    let source = std::env::args().nth(1).map_or_else(
+        || {
+            let path = folder.path().join("small.cu");
+            std::fs::write(&path, SMALL).unwrap();
+            path
+        },
+        PathBuf::from,
+    );
     println!("source: {}", source.display());
 
     let here = timed("initialise the driver", cuda::available);

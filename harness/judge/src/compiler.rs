@@ -39,6 +39,24 @@ enum CompilerReply {
 
 type CompilerAnswer = Result<CompilerReply, DeviceError>;
 
+/// What the judge waits for: decides how a failure is described.
+#[derive(Clone, Copy)]
+enum Operation {
+    Open,
+    WarmUp,
+    Build,
+}
+
+impl Operation {
+    fn describe(self) -> &'static str {
+        match self {
+            Operation::Open => "loading the compiler",
+            Operation::WarmUp => "preparing the compiler for the build",
+            Operation::Build => "the build",
+        }
+    }
+}
+
 /// The judge's client for a compiler process.
 pub struct Compiler {
     connection: Connection,
@@ -76,11 +94,11 @@ impl Compiler {
     /// Waits until the compiler is loaded, and returns its name and version.
     pub fn version(&mut self) -> Result<&str, Stop> {
         if let Some(asked) = self.opening.take() {
-            let number = asked.map_err(|e| self.failed(e, PREPARE_LIMIT))?;
-            match self.answer(number, PREPARE_LIMIT)? {
+            let number = asked.map_err(|e| self.failed(e, Operation::Open))?;
+            match self.answer(number, Operation::Open)? {
                 CompilerReply::Opened(version) => self.version = version,
                 CompilerReply::WarmedUp | CompilerReply::Built(_) => {
-                    return Err(self.failed(wrong_kind(), PREPARE_LIMIT));
+                    return Err(self.failed(wrong_kind(), Operation::Open));
                 }
             }
         }
@@ -92,17 +110,17 @@ impl Compiler {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::WarmUp(request.clone());
         let number = self.connection.ask(&request, &[], PREPARE_LIMIT);
-        self.warming_up = Some(number.map_err(|e| self.failed(e, PREPARE_LIMIT))?);
+        self.warming_up = Some(number.map_err(|e| self.failed(e, Operation::WarmUp))?);
         Ok(())
     }
 
     fn wait_for_warm_up(&mut self) -> Result<(), Stop> {
         self.version()?;
         let Some(number) = self.warming_up.take() else { return Ok(()) };
-        match self.answer(number, PREPARE_LIMIT)? {
+        match self.answer(number, Operation::WarmUp)? {
             CompilerReply::WarmedUp => Ok(()),
             CompilerReply::Opened(_) | CompilerReply::Built(_) => {
-                Err(self.failed(wrong_kind(), PREPARE_LIMIT))
+                Err(self.failed(wrong_kind(), Operation::WarmUp))
             }
         }
     }
@@ -111,32 +129,40 @@ impl Compiler {
     /// limit, and [`Stop::Lab`] if there is no compiler.
     pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
         self.wait_for_warm_up()?;
-        let limit = self.time_limit;
         let request = CompilerRequest::Build(request.clone());
         let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
-        let number = asked.map_err(|e| self.failed(e, PREPARE_LIMIT))?;
-        match self.answer(number, limit)? {
+        let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
+        match self.answer(number, Operation::Build)? {
             CompilerReply::Built(built) => Ok(built),
-            CompilerReply::Opened(_) | CompilerReply::WarmedUp => Err(self.failed(wrong_kind(), limit)),
+            CompilerReply::Opened(_) | CompilerReply::WarmedUp => {
+                Err(self.failed(wrong_kind(), Operation::Build))
+            }
         }
     }
 
-    fn answer(&mut self, number: u64, limit: Duration) -> Result<CompilerReply, Stop> {
-        let answer = self.connection.answer::<CompilerAnswer>(number, 0, limit);
-        let (answer, _) = answer.map_err(|e| self.failed(e, limit))?;
+    fn limit(&self, operation: Operation) -> Duration {
+        match operation {
+            Operation::Open | Operation::WarmUp => PREPARE_LIMIT,
+            Operation::Build => self.time_limit,
+        }
+    }
+
+    fn answer(&mut self, number: u64, operation: Operation) -> Result<CompilerReply, Stop> {
+        let answer = self.connection.answer::<CompilerAnswer>(number, 0, self.limit(operation));
+        let (answer, _) = answer.map_err(|e| self.failed(e, operation))?;
         answer.map_err(|error| Stop::Lab(error.to_string()))
     }
 
     /// Turns a failure of the connection into the reason to stop. The process is of no use after it.
-    fn failed(&mut self, error: FrameError, limit: Duration) -> Stop {
+    fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
         match error {
             FrameError::Closed => {
                 Stop::Crash(format!("the compiler process {}", self.connection.describe_end()))
             }
             FrameError::TimedOut => {
                 self.connection.end();
-                let limit = limit.as_secs_f64();
-                Stop::Crash(format!("the build did not end within {limit} s: the compiler was ended"))
+                let (what, limit) = (operation.describe(), self.limit(operation).as_secs_f64());
+                Stop::Crash(format!("{what} did not end within {limit} s: the compiler was ended"))
             }
             FrameError::Invalid(what) => {
                 self.connection.end();

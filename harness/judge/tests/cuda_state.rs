@@ -91,27 +91,27 @@ fn the_probe_builds_without_a_gpu() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_state_is_read_while_a_kernel_runs() {
     let (mut worker, module, _kept) = gpu();
-    let watch = TelemetryMonitor::open(worker.info()).unwrap();
+    let monitor = TelemetryMonitor::open(worker.info()).unwrap();
     let out = worker.buffer("out", 4).unwrap();
     let shape = [2 * worker.info().sms, 1024];
     let args = [LaunchArg::Buffer(out), word(0.5f32.to_bits()), word(200_000)];
-    watch.start();
+    monitor.start();
     let mut busy = 0.0;
     while busy < 0.5 {
         busy += launch(&mut worker, module, "probe_fma", &args, shape);
     }
-    let course = watch.finish().unwrap().unwrap();
-    for (key, value) in course.lines() {
+    let summary = monitor.finish().unwrap().unwrap();
+    for (key, value) in summary.lines() {
         say(&format!("{key}: {value}"));
     }
-    for caveat in course.caveats() {
+    for caveat in summary.caveats() {
         say(&format!("caveat: {caveat}"));
     }
-    let clock = course.sm_clock.unwrap();
-    assert!((500.0..4000.0).contains(&clock.median) && clock.low <= clock.high, "{course:?}");
-    assert!((15.0..110.0).contains(&course.temperature.unwrap().median), "{course:?}");
-    assert!(course.power.unwrap().high > 30.0, "{course:?}");
-    assert!(course.memory_clock.is_some(), "{course:?}");
+    let clock = summary.sm_clock.unwrap();
+    assert!((500.0..4000.0).contains(&clock.median) && clock.low <= clock.high, "{summary:?}");
+    assert!((15.0..110.0).contains(&summary.temperature.unwrap().median), "{summary:?}");
+    assert!(summary.power.unwrap().high > 30.0, "{summary:?}");
+    assert!(summary.memory_clock.is_some(), "{summary:?}");
 }
 
 #[test]

@@ -307,7 +307,7 @@ impl World {
     fn ask(&mut self, request: RepositoryRequest) {
         match request {
             RepositoryRequest::Look => {
-                self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))))
+                self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))));
             }
             RepositoryRequest::Log(run) => self.load_log(run),
             RepositoryRequest::Keep { run, message } => self.keep(run, &message),

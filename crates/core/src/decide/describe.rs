@@ -33,7 +33,7 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
-    let Some(experiment) = find(project, &locked, commit)? else {
+    let Some(experiment) = find(project, &locked, commit) else {
         return no(format!("'{commit}' is the commit of no experiment: `lab log --all` lists them"));
     };
     let Experiment { row, run, emulated, .. } = experiment;
@@ -46,7 +46,7 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
 }
 
 /// The newest experiment that a commit holds.
-fn find(project: &Project, locked: &Locked, name: &str) -> Result<Option<Experiment>> {
+fn find(project: &Project, locked: &Locked, name: &str) -> Option<Experiment> {
     let known = repo::resolve(&locked.repo, name).map(|(id, _)| id);
     let mut experiments = history::read_once(&locked.repo, project).experiments;
     let wanted = |e: &Experiment| match &known {
@@ -55,7 +55,7 @@ fn find(project: &Project, locked: &Locked, name: &str) -> Result<Option<Experim
         Err(_) => name.len() >= 4 && e.row.commit.starts_with(name),
     };
     let at = experiments.iter().rposition(wanted);
-    Ok(at.map(|at| experiments.swap_remove(at)))
+    at.map(|at| experiments.swap_remove(at))
 }
 
 /// Every step; each may be done already. `row` is the row as it was before.

@@ -1,4 +1,4 @@
-//! Replaces a file in one step: whoever reads the file meanwhile sees all of its old bytes or all of its new bytes, also
+//! Replaces a file in one step: a reader sees all of the old bytes or all of the new bytes, also
 //! where this process is killed halfway.
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};

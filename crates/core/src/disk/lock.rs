@@ -9,7 +9,7 @@ use std::path::Path;
 /// Opens the file at `path` as `how` says and waits for its lock. Dropping the file releases the lock.
 ///
 /// Another process may replace the file while this one waits. Its lock would then protect nothing, so the file is opened
-/// and locked anew.
+/// and locked again.
 pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
     loop {
         let file = how.open(path)?;

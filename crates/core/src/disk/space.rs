@@ -16,7 +16,7 @@ pub fn explain(error: Error, what: &str) -> Error {
         anyhow!("the disk is full, and {what}: make room on the disk, then try again")
     } else if text.contains(LATE) {
         anyhow!(
-            "git did not write what it said it wrote, and {what}. Is the disk full? Make room on it, then try again"
+            "git reported an object that it did not write, and {what}. Is the disk full? Make room on it, then try again"
         )
     } else {
         error

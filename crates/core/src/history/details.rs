@@ -165,7 +165,7 @@ mod tests {
         let keys = [key.clone(), key];
         Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3 }
             .ratio()
-            .map(|c| c.words())
+            .map(|c| c.to_string())
     }
 
     #[test]

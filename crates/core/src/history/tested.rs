@@ -36,7 +36,7 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         let ends = measure.low.zip(measure.high);
         let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));
         parts.push(format!("{} {unit}{}", plain(measure.value), ends.unwrap_or_default()));
-        parts.extend(verdict.change.map(|change| format!("{} vs {}", change.words(), change.against())));
+        parts.extend(verdict.change.map(|change| format!("{change} vs {}", change.against())));
         parts.extend(beside_best(record, measure.value, history, config.goal));
     }
     if verdict.emulated {
@@ -117,7 +117,7 @@ mod tests {
             emulated: false,
             decided: None,
             trailers: Vec::new(),
-            measured: Default::default(),
+            measured: crate::run::experiment::Measured::default(),
         }
     }
 

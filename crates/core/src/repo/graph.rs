@@ -81,7 +81,7 @@ impl Graph {
             repo,
         };
         for tip in labels.keys() {
-            graph.meet(*tip)?;
+            graph.meet(*tip);
         }
         let mut tips: Vec<(i64, Oid)> = graph.known.iter().map(|(id, node)| (node.time, *id)).collect();
         tips.sort_unstable_by(|a, b| b.cmp(a));
@@ -157,7 +157,7 @@ impl Graph {
         let Some(node) = self.known.get_mut(&id).filter(|node| !node.is_looked_at) else { return Ok(()) };
         node.is_looked_at = true;
         for parent in node.parents.clone() {
-            self.meet(parent)?;
+            self.meet(parent);
             if let Some(of) = self.known.get_mut(&parent) {
                 of.children += 1;
             }
@@ -166,16 +166,15 @@ impl Graph {
     }
 
     /// Adds a commit to the known ones. A shallow clone may lack it: then it is left out.
-    fn meet(&mut self, id: Oid) -> Result<()> {
+    fn meet(&mut self, id: Oid) {
         if self.known.contains_key(&id) || self.shown.contains(&id) {
-            return Ok(());
+            return;
         }
-        let Ok(commit) = self.repo.git.find_commit(id) else { return Ok(()) };
+        let Ok(commit) = self.repo.git.find_commit(id) else { return };
         let time = commit.time().seconds();
         let parents = commit.parent_ids().collect();
         self.known.insert(id, Node { parents, time, children: 0, is_looked_at: false });
         self.ahead.push((time, id));
-        Ok(())
     }
 }
 

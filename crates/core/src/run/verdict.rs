@@ -406,7 +406,7 @@ mod tests {
     fn a_comparison_in_turns_is_told_with_its_word_and_its_ends() {
         let log = "throughput_sps: 10\nspeed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n";
         let passed = judged(&format!("{log}correctness: pass"), Ending::Exited(0), false);
-        assert_eq!(passed.change.expect("a change").words(), "faster +2.1 % (+1.9 … +2.4)");
+        assert_eq!(passed.change.expect("a change").to_string(), "faster +2.1 % (+1.9 … +2.4)");
         let failed = judged(&format!("{log}correctness: fail"), Ending::Exited(1), false);
         assert_eq!(failed.change, None);
         let taken_back = format!("{log}speed_ratio: nan\nspeed: none\ncorrectness: pass");

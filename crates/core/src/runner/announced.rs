@@ -24,7 +24,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Folders inside a run's folder that exist only while the run goes on: the files to judge, and the incumbent's files.
+/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, and the incumbent's
+/// files.
 const TREE: &str = "tree";
 const INCUMBENT: &str = "incumbent";
 
@@ -36,7 +37,8 @@ pub(super) struct Announced<'a> {
     store: RunStore,
     repo: Repo,
     record: Record,
-    /// Holds run.log, locked until the run ends. Other processes see from the lock that the run goes on.
+    /// Holds run.log, locked until the run ends. Other processes see from the lock that the run is in
+    /// progress.
     follow: Follow,
     /// Failures that cost the user something but leave the verdict valid.
     caveats: Vec<String>,
@@ -83,7 +85,7 @@ impl<'a> Announced<'a> {
         let (project, id, began) = (self.project, self.id(), Instant::now());
         let ready = standby.map(|judge| judge.take_over(project, self.spec, &self.inputs, control));
         let ready = ready.transpose().unwrap_or_else(|error| {
-            let why = format!("the judge on standby failed ({error:#}): this run started its own");
+            let why = format!("the standby judge failed ({error:#}): this run started its own");
             tell(RunEvent::NoStandby { why });
             None
         });
@@ -188,7 +190,7 @@ impl<'a> Announced<'a> {
         let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
         match self.incumbent_figure() {
             Ok(incumbent) => {
-                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held))
+                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held));
             }
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
@@ -198,7 +200,7 @@ impl<'a> Announced<'a> {
     /// HEAD does not hold the kernel or nobody measured it. An error is git's.
     fn incumbent_figure(&self) -> Result<Option<Measure>> {
         let (project, candidate) = (self.project, &self.record);
-        // Opened anew: the run may have taken minutes, in which somebody moved the repository away.
+        // The repository is opened again: the run may have taken minutes, and somebody may have moved the repository.
         let repo = Repo::open(project)?;
         let Some(blob) = repo::incumbent(&repo, project)? else { return Ok(None) };
         let same = |r: &Record| {
@@ -218,7 +220,7 @@ impl<'a> Announced<'a> {
             let report = r.report();
             report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };
-        // Run numbers begin anew in another clone: this number means this run only among the local records.
+        // Each clone counts its runs from 1: this number means this run only among the local records.
         let near = |b: &RunSummary| {
             b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
         };

@@ -1,4 +1,4 @@
-//! What the runner tells about a run.
+//! The runner's events.
 
 use crate::run::record::Record;
 use crate::run::{Reason, RunId, RunStart};

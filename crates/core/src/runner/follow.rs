@@ -57,8 +57,8 @@ impl Follow {
     pub fn take(&mut self, bytes: &[u8]) {
         self.log.write(bytes);
         for part in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LINE_LIMIT.saturating_sub(self.line.len());
-            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            let free = LINE_LIMIT.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(free)]);
             if part.ends_with(b"\n") {
                 self.end_line();
             }
@@ -137,7 +137,7 @@ impl Follow {
                 self.report_grew = true;
             }
         }
-        if raw.iter().any(|b| b.is_ascii_graphic()) && !(result && is_figure(&raw)) {
+        if raw.iter().any(u8::is_ascii_graphic) && !(result && is_figure(&raw)) {
             self.last_words.clone_from(&raw);
         }
         if self.pending.len() == BATCH_LINES {
@@ -183,8 +183,8 @@ struct Log {
 
 impl Log {
     fn write(&mut self, bytes: &[u8]) {
-        let room = usize::try_from(self.limit.saturating_sub(self.seen)).unwrap_or(usize::MAX);
-        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        let free = usize::try_from(self.limit.saturating_sub(self.seen)).unwrap_or(usize::MAX);
+        let (head, rest) = bytes.split_at(bytes.len().min(free));
         self.seen += bytes.len() as u64;
         if self.failed.is_none() {
             self.failed = self.file.write_all(head).err();

@@ -228,7 +228,9 @@ impl Thread<'_> {
         let spec = self.shared.spec(Reason::Saved);
         let inputs = self.latest.of(&project, &spec)?;
         Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
-            let why = format!("no judge stands by ({error:#}): each run starts its own, which takes longer");
+            let why = format!(
+                "no standby judge could be started ({error:#}): each run starts its own, which takes longer"
+            );
             self.tell(RunEvent::NoStandby { why });
             None
         })

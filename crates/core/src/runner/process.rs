@@ -61,7 +61,7 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
 }
 
 /// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
-/// fails is said in the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
+/// fails is written into the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
 pub fn follow(
     running: Running,
     limits: Limits,

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_changes_is_read_anew_and_one_that_is_gone_is_forgotten() {
+    fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let mut index = RunIndex::of(temp.path());
         let store = index.store.clone();
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(index.newest().count(), NEWEST + 4);
         assert_eq!(index.newest().next().map(|b| b.id.0), Some(NEWEST as u64 + 4));
 
-        // A new index object starts from the index, and finds out what is another by now.
+        // A new object starts from the index on disk, and finds what changed since.
         ended(&store, RunId(2), "b");
         fs::write(temp.path().join("decide.lock"), "2\n").expect("what a decision says of it");
         fs::remove_dir_all(store.folder(RunId(1))).expect("removed");

@@ -92,7 +92,7 @@ impl<'a> Dialog<'a> {
                 spans.push(Span::styled("  emulated", theme.warn()));
             }
             if let Some(change) = verdict.change {
-                spans.push(Span::raw(format!("  {} vs {}", change.words(), change.against())));
+                spans.push(Span::raw(format!("  {change} vs {}", change.against())));
             }
         } else {
             spans.push(Span::raw(format!("  {}", printable(&verdict.why))));

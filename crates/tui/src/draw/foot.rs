@@ -161,9 +161,9 @@ impl<'a> Foot<'a> {
             Action::Freeze => self.focus == Pane::Log,
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
-        let heard = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
+        let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
         let mut shown: Vec<Offer> =
-            heard.map(|binding| Offer { binding, usable: (self.usable)(binding.action) }).collect();
+            listed.map(|binding| Offer { binding, usable: (self.usable)(binding.action) }).collect();
         // The view's own actions come first, except in Bench.
         if self.view != View::Bench {
             shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);

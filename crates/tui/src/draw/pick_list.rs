@@ -58,8 +58,8 @@ fn offer_rows<'a>(
 ) -> impl Fn(usize, usize) -> Line<'static> + use<'a> {
     let (theme, keymap, view) = (dialog.theme(), &dialog.appearance.keymap, dialog.view);
     let key = move |action: Action| {
-        let heard = keymap.key_in(KeyScope::In(view), action);
-        if heard.is_empty() { keymap.key(action) } else { heard }
+        let own = keymap.key_in(KeyScope::In(view), action);
+        if own.is_empty() { keymap.key(action) } else { own }
     };
     let key_columns = offers.iter().map(|o| width(&key(o.binding.action))).max().unwrap_or(0).max(3);
     let name_columns = offers.iter().map(|o| width(o.binding.name)).max().unwrap_or(0);

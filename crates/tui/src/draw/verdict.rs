@@ -228,7 +228,7 @@ impl<'a> Banner<'a> {
             Span::styled(format!("{ends} {}", format::unit(&self.setup.objective)), theme.quiet()),
         ];
         if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
-            line.push(Span::styled(format!("  {}", change.words()), self.change_style(&change)));
+            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
         }
         Some(line)
     }
@@ -353,7 +353,7 @@ impl<'a> Banner<'a> {
             None => line.push(Span::styled(format!("no {}", self.setup.objective), theme.warn())),
         }
         if let Some(change) = verdict.change {
-            line.push(Span::styled(format!("  {}", change.words()), self.change_style(&change)));
+            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
             // A kept kernel is the incumbent now; its change is against the one that it replaced.
             let against = match (last.decided == Some(Status::Keep), change.speed) {
                 (true, _) => format!(" vs {} before", change.against()),

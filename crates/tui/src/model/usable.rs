@@ -157,9 +157,9 @@ impl Model {
         // end knows no verdict.
         let looked_at = snapshot.candidate.take();
         snapshot.candidate = self.runs.last.as_ref().map(|last| {
-            let known = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
-            let known = known.unwrap_or_else(|| Candidate::from(&*last.record));
-            Candidate { decided: last.decided, ..known }
+            let candidate = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
+            let candidate = candidate.unwrap_or_else(|| Candidate::from(&*last.record));
+            Candidate { decided: last.decided, ..candidate }
         });
         snapshot.running = match &self.runs.running {
             Running::No => None,

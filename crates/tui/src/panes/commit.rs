@@ -165,7 +165,7 @@ fn discarded_line(experiment: Option<&Experiment>, details: &CommitDetails) -> S
     let own = experiment.filter(|e| !e.is_kept() && details.id.starts_with(&e.row.commit));
     let Some(experiment) = own else { return String::new() };
     let status = experiment.row.status;
-    let run = experiment.run.map(|run| format!("run {run} ")).unwrap_or_else(|| "it ".to_owned());
+    let run = experiment.run.map_or_else(|| "it ".to_owned(), |run| format!("run {run} "));
     let on = details.parents.first().map_or("nothing", |id| short(id));
     format!("{} {}: {run}was tried on {on}; no branch holds it", mark(status), status.word())
 }

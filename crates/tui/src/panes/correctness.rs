@@ -150,7 +150,7 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     {
         out.extend(check::lines(checked, columns, theme));
     }
-    // The errors of `lab check` are found in a build that succeeded.
+    // The errors of `lab check` are messages in a build that succeeded.
     let has_errors =
         !check::is_check(report) && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
     out.extend(evidence::build(report, build_failed || has_errors, theme));
@@ -181,12 +181,12 @@ fn reason_rows(text: &str, columns: usize) -> Vec<String> {
 /// The compiler's messages. Those of a failed build are shown in full, errors first; of a build that succeeded each takes
 /// one line.
 fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let mut found: Vec<&Diagnostic> = report.diagnostics().iter().collect();
+    let mut messages: Vec<&Diagnostic> = report.diagnostics().iter().collect();
     // The sort is stable: a note stays behind the error that it explains.
-    found.sort_by_key(|d| failed && d.severity == Severity::Warning);
-    let left_out = found.len().saturating_sub(DIAGNOSTICS);
+    messages.sort_by_key(|d| failed && d.severity == Severity::Warning);
+    let left_out = messages.len().saturating_sub(DIAGNOSTICS);
     let mut out = Vec::new();
-    for diagnostic in found.into_iter().take(DIAGNOSTICS) {
+    for diagnostic in messages.into_iter().take(DIAGNOSTICS) {
         let (sign, style) = match diagnostic.severity {
             Severity::Error => ("✗", theme.bad()),
             Severity::Warning => ("!", theme.warn()),

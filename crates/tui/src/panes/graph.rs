@@ -158,9 +158,7 @@ impl Ways {
         let Ways { up, down, left, right } = self;
         let (line, plain) = match (up, down, left, right) {
             (false, false, false, false) => (" ", " "),
-            (true, true, false, false) | (true, false, false, false) | (false, true, false, false) => {
-                ("│", "|")
-            }
+            (true | false, true, false, false) | (true, false, false, false) => ("│", "|"),
             (false, false, _, _) => ("─", "-"),
             (true, true, true, false) => ("┤", "|"),
             (true, true, false, true) => ("├", "|"),

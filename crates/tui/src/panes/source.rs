@@ -61,8 +61,8 @@ fn missing(state: &SourceState) -> Option<String> {
     let Some(source) = state.source() else { return Some("reading …".to_owned()) };
     let of = |base: &Result<_, String>| match base {
         Err(why) => Some(format!("there is nothing to compare with: {why}")),
-        Ok(_) if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
-        Ok(_) => None,
+        Ok(()) if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
+        Ok(()) => None,
     };
     match (&source.present, state.mode) {
         (Err(why), _) => Some(why.clone()),

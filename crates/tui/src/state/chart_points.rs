@@ -105,8 +105,8 @@ impl ChartPoints {
 
     /// The best up to this experiment, itself included.
     pub fn best(&self, at: usize) -> Option<f64> {
-        let known = self.best.partition_point(|(x, _)| *x <= place(at));
-        known.checked_sub(1).and_then(|last| self.best.get(last)).map(|(_, best)| *best)
+        let count = self.best.partition_point(|(x, _)| *x <= place(at));
+        count.checked_sub(1).and_then(|last| self.best.get(last)).map(|(_, best)| *best)
     }
 
     /// The best at the first of these experiments, and wherever it changes among them.

@@ -36,12 +36,12 @@ impl DeviceHistory {
     }
 
     /// Takes a reading; false where it is of a GPU that is no longer watched.
-    pub fn take(&mut self, heard: DeviceReading, now: Now) -> bool {
-        if self.watched.as_ref() != Some(&heard.uuid) {
+    pub fn take(&mut self, reading: DeviceReading, now: Now) -> bool {
+        if self.watched.as_ref() != Some(&reading.uuid) {
             return false;
         }
-        self.slowdown_c = heard.slowdown_c;
-        match heard.reading {
+        self.slowdown_c = reading.slowdown_c;
+        match reading.reading {
             Ok(reading) => {
                 self.absent = None;
                 self.readings.push_back((now, reading));

@@ -202,14 +202,14 @@ mod tests {
 
     #[test]
     fn the_error_of_an_unknown_name_suggests_the_nearest_and_lists_all() {
-        let error = Catalogue::built_in().find("solarised-dark").expect_err("there is none").to_owned();
+        let error = Catalogue::built_in().find("solarised-dark").expect_err("there is none").clone();
         assert!(
             error.starts_with(
                 "there is no theme 'solarised-dark' (did you mean solarized-dark?): choose one of ansi, lab-dark,"
             ),
             "{error}"
         );
-        let error = Catalogue::built_in().find("\u{1b}[2J").expect_err("there is none").to_owned();
+        let error = Catalogue::built_in().find("\u{1b}[2J").expect_err("there is none").clone();
         assert!(!error.contains('\u{1b}') && !error.contains("did you mean"), "{error}");
     }
 

@@ -284,7 +284,7 @@ impl Model {
 fn rule_description(record: &Record) -> String {
     let verdict = record.verdict.as_ref();
     match verdict.and_then(|v| v.change).filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass)) {
-        Some(change) => format!("auto: {} vs {}", change.words(), change.against()),
+        Some(change) => format!("auto: {change} vs {}", change.against()),
         None => format!("auto: {}", verdict.map_or("", |v| v.why.as_str())),
     }
 }

@@ -129,7 +129,7 @@ impl Model {
             }
             WatchEvent::Changed { inputs, .. } => {
                 let fingerprint = inputs.fingerprint.clone();
-                let known = match (&self.runs.running, &self.runs.last) {
+                let is_judged = match (&self.runs.running, &self.runs.last) {
                     (Running::Live(live), _) => live.start.fingerprint == fingerprint,
                     (Running::No, Some(last)) => last.start.fingerprint == fingerprint,
                     _ => false,
@@ -137,7 +137,7 @@ impl Model {
                 self.set_present(Ok(fingerprint));
                 // No run begins while a decision is carried out; the look after it takes care of this save.
                 self.decision.saved_meanwhile |= self.decision.in_progress.is_some() && !self.runs.paused;
-                if known || self.runs.paused || self.decision.in_progress.is_some() {
+                if is_judged || self.runs.paused || self.decision.in_progress.is_some() {
                     return vec![Effect::Refresh];
                 }
                 self.start_on(Reason::Saved, Some(inputs))

@@ -94,6 +94,7 @@ impl Pane {
 
     /// The pane whose rows a search goes through while this one has the focus. Correctness is a digest of run.log and
     /// Throughput a chart: a search there goes through run.log.
+    #[must_use]
     pub fn text(self) -> Pane {
         match self {
             Pane::Correctness | Pane::History => Pane::Log,

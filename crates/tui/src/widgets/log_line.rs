@@ -18,11 +18,11 @@ pub fn paint<'a>(
     theme: &Theme,
 ) -> Vec<Span<'a>> {
     let text = &line.text;
-    let found = find_all(text, needle);
-    if !found.is_empty() {
+    let matches = find_all(text, needle);
+    if !matches.is_empty() {
         let mut spans = Vec::new();
         let mut at = 0;
-        for range in found {
+        for range in matches {
             spans.push(Span::styled(&text[at..range.start], base(line, theme)));
             spans.push(Span::styled(&text[range.clone()], theme.search_match()));
             at = range.end;

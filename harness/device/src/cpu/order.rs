@@ -19,7 +19,7 @@ pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
 pub fn choose(mask: u32, order: ExecutionOrder, random: &mut u64) -> u32 {
     match order {
         ExecutionOrder::Forward => mask.trailing_zeros(),
-        ExecutionOrder::Reverse => 31 - mask.leading_zeros(),
+        ExecutionOrder::Reverse => mask.ilog2(),
         ExecutionOrder::Shuffled(_) => {
             *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let skip = (mix(*random) % u64::from(mask.count_ones())) as usize;

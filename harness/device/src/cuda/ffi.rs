@@ -6,7 +6,10 @@
 //! constants come from cudarc; the program passes its enums to the driver and never receives one.
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
-use cudarc::driver::sys::*;
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
+    CUmodule, CUresult, CUstream, CUuuid,
+};
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;

@@ -26,7 +26,7 @@ impl NvmlTelemetry {
         // A device handle borrows the library, which is used as long as the process lives.
         let nvml: &'static Nvml = Box::leak(Box::new(load()?));
         let device =
-            nvml.device_by_uuid(uuid).map_err(|e| format!("NVML does not know the device {uuid}: {}", e))?;
+            nvml.device_by_uuid(uuid).map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
         Ok(NvmlTelemetry { device, opened: now(), busy: BTreeMap::new() })
     }
 
@@ -108,7 +108,7 @@ fn throttle_reasons(reasons: ThrottleReasons) -> Vec<ThrottleReason> {
 fn load() -> Result<Nvml, String> {
     Nvml::init().map_err(|error| match error {
         NvmlError::LibloadingError(_) => "libnvidia-ml.so.1 was not found".to_owned(),
-        other => format!("NVML does not start: {}", other),
+        other => format!("NVML does not start: {other}"),
     })
 }
 

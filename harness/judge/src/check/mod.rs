@@ -212,7 +212,7 @@ fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Res
         let name = tool.name();
         match place {
             Some(SourceLine { file, line }) => {
-                out.text(&format!("{file}({line}): error: [{name}] {what}"))?
+                out.text(&format!("{file}({line}): error: [{name}] {what}"))?;
             }
             None => out.text(&format!("error: [{name}] {what} (the tool names no source line)"))?,
         }
@@ -221,4 +221,19 @@ fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Res
         out.text(&format!("{} further findings of {} are not shown", findings.len() - SHOWN, tool.name()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn findings_that_cannot_be_read_are_an_error_and_missing_ones_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read_if_there(&folder.path().join("missing")).unwrap(), b"");
+        // A folder can be opened and not read, for root too.
+        assert!(read_if_there(folder.path()).is_err_and(|stop| stop.to_string().contains("cannot be read")));
+        assert!(races::read(folder.path(), Path::new("image")).is_err());
+    }
 }

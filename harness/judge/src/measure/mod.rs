@@ -67,7 +67,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 
 fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { (sorted[half - 1] + sorted[half]) / 2.0 }
+    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }
 
 /// The largest `k` for which the k-th smallest and the k-th largest of `n` numbers (counted from 0) enclose the

@@ -147,10 +147,10 @@ mod tests {
         }
     }
 
-    fn lines(watch: &TelemetryMonitor) -> String {
+    fn lines(monitor: &TelemetryMonitor) -> String {
         let (reader, writer) = io::pipe().unwrap();
         let mut out = Writer::new(writer);
-        watch.write(&mut out).unwrap();
+        monitor.write(&mut out).unwrap();
         drop(out);
         io::read_to_string(reader).unwrap()
     }
@@ -158,12 +158,12 @@ mod tests {
     #[test]
     fn the_state_is_read_from_start_to_finish_and_not_before() {
         let (tell, readings) = channel();
-        let watch = TelemetryMonitor::with(move || Ok(Some(Box::new(Warming(tell, 40))))).unwrap();
-        assert_eq!(watch.finish(), Ok(None));
-        watch.start();
+        let monitor = TelemetryMonitor::with(move || Ok(Some(Box::new(Warming(tell, 40))))).unwrap();
+        assert_eq!(monitor.finish(), Ok(None));
+        monitor.start();
         assert_eq!(readings.recv_timeout(Duration::from_secs(20)), Ok(41), "nothing was read before");
         readings.recv_timeout(Duration::from_secs(20)).unwrap();
-        let text = lines(&watch);
+        let text = lines(&monitor);
         assert!(text.starts_with("temperature_c: 4"), "{text}");
         assert!(text.contains(" low=41 high=4"), "{text}");
     }

@@ -27,7 +27,7 @@ fn the_committed_kernel_passes() {
     judged.expect_in("device", "cpu (emulated").expect_in("launch", " block=256x1x1 shared_bytes=0");
     judged.expect_in("out_of_bounds", "0 limit=0").expect_in("y_unwritten", "0 limit=0");
     let gates = judged.report.gates();
-    assert!(gates.len() >= 6 && gates.iter().all(|g| g.passes()), "{}", judged.log);
+    assert!(gates.len() >= 6 && gates.iter().all(lab_protocol::report::Gate::passes), "{}", judged.log);
     assert!(judged.report.measure("throughput_sps").unwrap().value > 0.0);
     assert!(judged.report.measure("kernel_us").unwrap().value > 0.0);
     let series = judged.report.series("y_error").unwrap();

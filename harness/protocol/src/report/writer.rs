@@ -59,6 +59,7 @@ impl Writer {
     }
 
     /// The same writer with the seconds since the start of the run in its `stage:` lines.
+    #[must_use]
     pub fn timed(self, clock: Clock) -> Self {
         Writer { clock: Some(clock), ..self }
     }

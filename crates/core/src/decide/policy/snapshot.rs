@@ -112,7 +112,7 @@ impl From<&Record> for Candidate {
             inputs: record.inputs.clone(),
             outcome: verdict.map(|v| v.outcome),
             word: verdict.map_or("", |v| v.word()),
-            unmeasured: verdict.and_then(|v| v.unmeasured()),
+            unmeasured: verdict.and_then(crate::run::verdict::Verdict::unmeasured),
             decided: record.decision.as_ref().filter(|d| d.commit.is_some()).map(|d| d.status),
             held_out: record.held_out.as_ref().map(|h| (h.outcome, h.why.clone())),
         }

@@ -3,6 +3,7 @@
 use crate::objective::Objective;
 use lab_protocol::report::{Measure, Report, Speed};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The change of the objective against the incumbent's, on the same device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,24 +46,26 @@ impl Change {
         quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread, interval: None, speed: None })
     }
 
-    /// The change as text: `faster +2.1 % (+1.9 … +2.4)`; against a recorded figure `+3.1 % ± 0.3`.
-    pub fn words(&self) -> String {
+    /// What the candidate was compared with.
+    pub fn against(&self) -> &'static str {
+        if self.interval.is_some() { "incumbent" } else { "incumbent's record" }
+    }
+}
+
+/// `faster +2.1 % (+1.9 … +2.4)`; against a recorded figure `+3.1 % ± 0.3`.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |ratio: f64| ratio * 100.0;
         let ratio = percent(self.ratio);
         let Some((low, high)) = self.interval else {
             let spread = self.spread.map_or_else(String::new, |s| format!(" ± {:.1}", percent(s)));
-            return format!("{ratio:+.1} %{spread}");
+            return write!(f, "{ratio:+.1} %{spread}");
         };
         let (low, high) = (percent(low), percent(high));
         // Close ends need a further digit, to differ from the middle.
         let digits = if high - low < 0.2 { 2 } else { 1 };
         let speed = self.speed.map_or_else(String::new, |speed| format!("{} ", speed.word()));
-        format!("{speed}{ratio:+.digits$} % ({low:+.digits$} … {high:+.digits$})")
-    }
-
-    /// What the candidate was compared with.
-    pub fn against(&self) -> &'static str {
-        if self.interval.is_some() { "incumbent" } else { "incumbent's record" }
+        write!(f, "{speed}{ratio:+.digits$} % ({low:+.digits$} … {high:+.digits$})")
     }
 }
 
@@ -84,20 +87,20 @@ mod tests {
     fn a_time_shrinks_where_a_speed_grows() {
         let report = Report::read("speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n");
         let change = Change::in_turns(&report, &Objective::KernelTime).expect("a change");
-        assert_eq!(change.words(), "faster -2.1 % (-2.3 … -1.9)");
+        assert_eq!(change.to_string(), "faster -2.1 % (-2.3 … -1.9)");
         assert_eq!(Change::in_turns(&report, &"gbps".into()), None);
     }
 
     #[test]
     fn the_record_of_an_older_lab_is_read() {
         let old: Change = serde_json::from_str(r#"{"ratio": 0.031, "spread": 0.003}"#).expect("read");
-        assert_eq!((old.words().as_str(), old.speed), ("+3.1 % ± 0.3", None));
+        assert_eq!((old.to_string().as_str(), old.speed), ("+3.1 % ± 0.3", None));
     }
 
     #[test]
     fn close_ends_get_a_further_digit() {
         let change =
             Change { ratio: 2e-4, spread: None, interval: Some((-3e-4, 7e-4)), speed: Some(Speed::Same) };
-        assert_eq!(change.words(), "same +0.02 % (-0.03 … +0.07)");
+        assert_eq!(change.to_string(), "same +0.02 % (-0.03 … +0.07)");
     }
 }

@@ -111,7 +111,7 @@ fn head(
     ));
     out.extend(table.plain(
         "vs incumbent",
-        cells_of(|e| e.measured.change.map(|change| change.words()).unwrap_or_default()),
+        cells_of(|e| e.measured.change.map(|change| change.to_string()).unwrap_or_default()),
     ));
     out
 }
@@ -129,7 +129,7 @@ fn measure(experiment: &Experiment) -> String {
 fn ratio(both: &Compared, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let (text, style) = match both.ratio() {
         Ok(change) => {
-            let mut out = vec![Line::styled(change.words(), theme.strong())];
+            let mut out = vec![Line::styled(change.to_string(), theme.strong())];
             let text = "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.";
             out.extend(wrap(text, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
             return out;

@@ -140,7 +140,7 @@ fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Opt
         spans.push(Span::raw(format!("  {} µs", format::count(experiment.row.kernel_us))));
     }
     if let Some(change) = &measured.change {
-        spans.push(Span::raw(format!("  {} vs {}", change.words(), change.against())));
+        spans.push(Span::raw(format!("  {change} vs {}", change.against())));
     }
     if experiment.emulated {
         spans.push(Span::styled("  emulated: the times say nothing about a GPU", theme.warn()));

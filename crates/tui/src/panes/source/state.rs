@@ -260,7 +260,7 @@ impl SourceState {
         match self.mode {
             SourceMode::File => self.jump(number.saturating_sub(1)),
             SourceMode::Unified | SourceMode::Split => {
-                self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX))
+                self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
             }
         }
     }

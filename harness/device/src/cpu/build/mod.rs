@@ -28,7 +28,7 @@ impl Builder for HostCompiler {
         // several machines may share a cache folder. The variables: the compiler looks for headers in their
         // folders.
         let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
-        format!("{} {:?} {folders:?} {}", self.version, self.command, instruction_sets())
+        format!("{} {} {folders:?} {}", self.version, self.command.display(), instruction_sets())
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {

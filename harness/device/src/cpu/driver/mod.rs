@@ -30,7 +30,7 @@ pub struct CpuDriver {
 
 impl CpuDriver {
     pub fn open() -> Result<CpuDriver, DeviceError> {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
         crate::cpu::signal::install();
         let info = DeviceInfo {

@@ -175,7 +175,7 @@ impl<'s> Pass<'s> {
     fn directive(&mut self, token: Token) {
         let text = token.text(self.source);
         let body = text[1..].trim_start();
-        let word: String = body.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+        let word: String = body.chars().take_while(char::is_ascii_alphabetic).collect();
         match word.as_str() {
             "if" | "ifdef" | "ifndef" => self.conditions.push((self.scopes.clone(), self.pending.clone())),
             "else" | "elif" => {

@@ -254,8 +254,8 @@ fn atomics_add_up_over_blocks() {
     for order in ORDERS {
         let out = bench.run_over(&[0; 9], "atomics", &shape(16, 64), &x, order).unwrap();
         let sum: i32 = x.iter().sum();
-        let pair =
-            half::f16::from_f32(16.0).to_bits() as i32 | (half::f16::from_f32(32.0).to_bits() as i32) << 16;
+        let pair = i32::from(half::f16::from_f32(16.0).to_bits())
+            | i32::from(half::f16::from_f32(32.0).to_bits()) << 16;
         assert_eq!(out, [16 * sum, 63, 0xffff, 8.0f32.to_bits() as i32, 77, 9, 48, pair, -15]);
     }
 }

@@ -81,7 +81,7 @@ impl Problem for Script {
     fn use_held_out_inputs(&mut self, _: u64) -> Result<(), Stop> {
         Ok(())
     }
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "script"
     }
     fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {

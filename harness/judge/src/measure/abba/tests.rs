@@ -192,7 +192,7 @@ proptest! {
         let at = |turn: f64| (each * turn).exp();
         let block = AbbaBlock { a: [at(0.0), at(3.0)], b: [at(1.0) / ratio, at(2.0) / ratio] };
         let [first, second] = block.log_ratios();
-        prop_assert!(((first + second) / 2.0 - ratio.ln()).abs() < 1e-9);
+        prop_assert!((f64::midpoint(first, second) - ratio.ln()).abs() < 1e-9);
     }
 
     /// Swapping the two kernels swaps the verdict.

@@ -92,7 +92,7 @@ impl CaseLauncher {
             return Ok(self);
         }
         self.scratch = scratch;
-        let bytes: usize = self.case().tensors.iter().map(|tensor| tensor.bytes()).sum();
+        let bytes: usize = self.case().tensors.iter().map(super::spec::CaseTensor::bytes).sum();
         let l2_bytes = worker.info().l2_bytes;
         if l2_bytes == 0 || (bytes as u64) < 2 * l2_bytes {
             self.copies.push(self.buffers(worker, sets)?);

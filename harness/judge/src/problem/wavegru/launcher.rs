@@ -159,7 +159,7 @@ impl ModelLauncher {
     ) -> Result<SampledOutput, Stop> {
         let (_, tokens) = self.time(worker, run, order)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
-        let mut broken = self.breaches(worker)?;
+        let mut broken = Self::breaches(worker)?;
         broken.descriptions.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
         broken
             .descriptions
@@ -193,7 +193,7 @@ impl ModelLauncher {
             teacher_prob: read(worker, self.teacher_prob)?,
             h0: read(worker, self.h0)?,
             h1: read(worker, self.h1)?,
-            broken: self.breaches(worker)?,
+            broken: Self::breaches(worker)?,
         };
         let mut broken = taught.broken;
         broken
@@ -268,7 +268,7 @@ impl ModelLauncher {
     }
 
     /// The rules that the launches so far broke.
-    pub fn breaches(&self, worker: &mut Worker) -> Result<BrokenRules, Stop> {
+    pub fn breaches(worker: &mut Worker) -> Result<BrokenRules, Stop> {
         let mut broken = BrokenRules::default();
         worker.breaches()?.iter().for_each(|breach| broken.add(breach));
         Ok(broken)

@@ -63,7 +63,7 @@ impl Timed for WaveGruTiming {
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        let broken = self.launcher.breaches(worker)?;
+        let broken = ModelLauncher::breaches(worker)?;
         let Some(words) = broken.descriptions.first() else { return Ok(Correctness::Pass) };
         out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
         out.count_gate("inputs_changed", broken.inputs_changed, 0)?;

@@ -109,7 +109,7 @@ impl Weights {
         let tensors = std::thread::scope(|scope| {
             let drawing: Vec<_> =
                 (1..).zip(recipes(hidden)).map(|(stream, r)| scope.spawn(move || draw(stream, r))).collect();
-            let drawn = drawing.into_iter().map(|thread| thread.join());
+            let drawn = drawing.into_iter().map(std::thread::ScopedJoinHandle::join);
             drawn.map(|t| t.expect("drawing numbers does not panic")).collect()
         });
         Weights { hidden, tensors }
