@@ -11,7 +11,8 @@
 //   }
 //
 // The body runs once on the device, before the launch, as a kernel of one thread. It reads `dims` (LabDims: the
-// problem's named dimensions) and `device` (LabDevice). It sets `launch` (LabShape); all extents are 1 at first.
+// problem's named dimensions) and `device` (LabDevice). It sets `launch` (LabShape). Every extent of grid and block
+// that the body does not set is 1.
 //
 // # The helpers
 // The helpers below give the same results on both devices. kernels/README.md has an overview.
@@ -123,10 +124,10 @@ __device__ inline T lab_poll(const T* address) {
 #endif
 }
 
-// Tagged words. A tagged word holds a float (low half) and the number of its exchange, the epoch (high half), in one
-// 8-byte access. A reader that sees the tag has the value; no fence, flag or reset is needed. Memory starts as zeros,
-// so epochs begin at 1. Write a word again only after all its readers have read it. If two words are used alternately,
-// the exchange in between guarantees that.
+// Tagged words. A tagged word is 8 bytes, stored and loaded in one access. Its low half is a float. Its high half is
+// the tag: the epoch, which is the number of the exchange. A reader that sees the tag also has the value, so no fence,
+// flag or reset is needed. Memory starts as zeros, so epochs begin at 1. Write a word again only after all its readers
+// have read it. If a kernel uses two words alternately, the exchange in between guarantees this.
 __device__ inline void lab_store_tagged(unsigned long long* word, float value, unsigned epoch) {
     *static_cast<volatile unsigned long long*>(word) =
         static_cast<unsigned long long>(epoch) << 32 | __float_as_uint(value);
@@ -182,9 +183,10 @@ __device__ inline void lab_load_tagged(const unsigned long long* words, int apar
 #endif
 }
 
-// Marked values. A marked value is an f32 whose lowest bit is the mark. It has half the bytes of a tagged word and costs
-// half a unit in the last place on average. The mark changes with each value that is written to a word. Memory starts
-// as zeros, so the first mark is 1. Write a word again only after all its readers have read it, as with tagged words.
+// Marked values. A marked value is an f32 whose lowest bit is the mark. It has half the bytes of a tagged word. Its
+// error is half a unit in the last place on average. Each value that is written to a word has another mark than the
+// value before. Memory starts as zeros, so the first mark is 1. Write a word again only after all its readers have read
+// it, as with tagged words.
 __device__ inline float lab_marked(float value, unsigned mark) {
     return __uint_as_float((__float_as_uint(value) & ~1u) | (mark & 1u));
 }
