@@ -298,7 +298,7 @@ impl<'a> Day<'a> {
         self.lab.press("R").see("Restore?");
         // The words alone may be those of the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
-            on_disk(bench) == wanted && screen.contents().contains("is now that of")
+            on_disk(bench) == wanted && screen.contents().contains("now has the bytes of")
         });
         self.books.replaced.insert(before);
     }
