@@ -55,7 +55,7 @@ fn a_wrong_config_changes_nothing_and_is_said() {
 #[test]
 fn the_palette_performs_what_is_chosen() {
     let mut world = world("press :; type pause");
-    see(&mut world, "Stop watching the kernel");
+    see(&mut world, "Pause watching");
     world.tell("press enter");
     assert!(world.model.runs.paused && world.model.overlays.is_empty());
     // By the letters of its name, and with the keys of a list.
