@@ -105,6 +105,11 @@ pub trait Driver {
     }
     /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has too little.
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+    /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as compute-sanitizer reports the first
+    /// access behind it. [`Driver::alloc`] may take whole pages, of which every byte is accessible.
+    fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.alloc(bytes)
+    }
     /// Frees an allocation. `address` is its start.
     fn free(&mut self, address: u64) -> Result<(), DeviceError>;
     /// Copies `bytes` to the device. Fails where they do not fit into the allocation.

@@ -71,7 +71,8 @@ impl Memory {
         };
         let whole =
             whole.ok_or_else(|| DeviceError::Driver(format!("{name}: {bytes} bytes are too many")))?;
-        let buffer = Buffer { base: driver.alloc(whole)?, canary: self.canary, name, bytes, sealed: None };
+        let base = if self.canary == 0 { driver.alloc_exact(whole)? } else { driver.alloc(whole)? };
+        let buffer = Buffer { base, canary: self.canary, name, bytes, sealed: None };
         if self.poisons {
             fill(driver, &buffer, POISON)?;
         }

@@ -5,7 +5,7 @@ use crate::cuda::devices::check;
 use crate::cuda::ffi;
 use std::collections::BTreeMap;
 
-/// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. An allocation
+/// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. A usual allocation
 /// takes whole pages, so no other allocation lies behind it, and `Driver::wipe_padding` can wipe the rest of its
 /// last page.
 const PAGE: usize = 2 << 20;
@@ -16,19 +16,29 @@ pub struct Allocations(BTreeMap<u64, Allocation>);
 
 /// Both sizes are in bytes.
 struct Allocation {
-    /// What was asked for, rounded up to a multiple of 4.
+    /// What was asked for; of whole pages, rounded up to a multiple of 4.
     used: usize,
-    /// Whole pages.
+    /// What the driver was asked for: whole pages, or as much as `used`.
     allocated: usize,
 }
 
 impl Allocations {
-    /// Allocates memory in the context that is current.
-    pub fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        let mut address = 0;
+    /// Allocates whole pages in the context that is current.
+    pub fn alloc_pages(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let allocated = bytes.max(1).checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
+        self.alloc(bytes, Allocation { used: bytes.next_multiple_of(4), allocated })
+    }
+
+    /// Allocates no more than `bytes` bytes in the context that is current. compute-sanitizer takes the size that the
+    /// driver was asked for as the end of an allocation.
+    pub fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.alloc(bytes, Allocation { used: bytes, allocated: bytes.max(1) })
+    }
+
+    fn alloc(&mut self, bytes: usize, allocation: Allocation) -> Result<u64, DeviceError> {
+        let mut address = 0;
         // SAFETY: `address` is a live integer to write to.
-        let code = unsafe { ffi::cuMemAlloc_v2(&mut address, allocated) };
+        let code = unsafe { ffi::cuMemAlloc_v2(&mut address, allocation.allocated) };
         if code == ffi::CUDA_ERROR_OUT_OF_MEMORY {
             let (mut free, mut total) = (0, 0);
             // SAFETY: both are live integers to write to. Where the call fails they stay 0.
@@ -37,7 +47,7 @@ impl Allocations {
             check(code, &format!("get {} MiB ({} of {} MiB are free)", mib(bytes), mib(free), mib(total)))?;
         }
         check(code, &format!("get {bytes} bytes of device memory"))?;
-        self.0.insert(address, Allocation { used: bytes.next_multiple_of(4), allocated });
+        self.0.insert(address, allocation);
         Ok(address)
     }
 

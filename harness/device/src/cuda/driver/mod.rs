@@ -148,7 +148,11 @@ impl Driver for CudaDriver {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.allocations.alloc(bytes)
+        self.allocations.alloc_pages(bytes)
+    }
+
+    fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.allocations.alloc_exact(bytes)
     }
 
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
