@@ -8,6 +8,7 @@ mod support;
 mod toy;
 
 use lab_judge::JudgeOptions;
+use lab_protocol::report::Severity;
 use lab_protocol::{Exit, Target};
 use std::path::{Path, PathBuf};
 use support::{Folder, options, run};
@@ -27,7 +28,7 @@ fn on_a_gpu(body: &str, wanted: &[&str]) {
     let tool = |message: &str| message.split(']').next().unwrap().trim_start_matches('[').to_owned();
     let diagnostics = judged.report.diagnostics().iter();
     let mut found: Vec<String> = diagnostics
-        .filter(|d| d.file == "kernel.cu")
+        .filter(|d| d.file == "kernel.cu" && d.severity == Severity::Error)
         .map(|d| format!("{}:{}", tool(&d.message), d.line))
         .collect();
     found.dedup();
