@@ -43,7 +43,10 @@ fn on_a_gpu_each_tool_names_the_line_of_its_mistake() {
     on_a_gpu(&format!("{SHARED}\ns[t] = x[i];\ny[i] = s[63 - t];"), &["racecheck:6"]);
     on_a_gpu(&format!("{SHARED}\ns[t] = x[i];\ny[i + 1] = 1;"), &["memcheck:7"]);
     on_a_gpu(&format!("{SHARED}\ns[t] = 0;\ny[i] += x[i];"), &["initcheck:7"]);
-    on_a_gpu(&format!("{SHARED}\ny[i] = x[i];\nif (t < 40) __syncthreads();"), &["synccheck:7"]);
+    // The read after the barrier is volatile: the compiler drops a barrier that nothing follows.
+    let body =
+        format!("{SHARED}\ns[t] = x[i];\nif (t < 40) __syncthreads();\ny[i] = ((volatile float*)s)[t];");
+    on_a_gpu(&body, &["synccheck:7"]);
 }
 
 #[test]
