@@ -1,0 +1,188 @@
+//! Building one unit: the preprocessor, the scan of its result, then the compiler.
+
+use super::HostCompiler;
+use super::preprocessed::host_code::HostCheck;
+use super::preprocessed::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue};
+use crate::api::DeviceError;
+use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// What one unit is built with.
+pub struct Unit<'b> {
+    pub compiler: &'b HostCompiler,
+    /// The build's folder, which holds the unit's files.
+    pub folder: &'b Path,
+    /// The folder of the cpu device's headers.
+    pub headers: &'b Path,
+    /// The options that the precompiled header was made with.
+    pub flags: Vec<OsString>,
+    /// The options for headers: the precompiled one, and the folders.
+    pub includes: Vec<OsString>,
+    /// The user's own options.
+    pub options: Vec<OsString>,
+}
+
+/// Why a unit was not built.
+pub enum UnitError {
+    /// The build's folder cannot be written.
+    Io(io::Error),
+    /// The compiler cannot be run.
+    Compiler(DeviceError),
+}
+
+impl From<io::Error> for UnitError {
+    fn from(error: io::Error) -> Self {
+        UnitError::Io(error)
+    }
+}
+
+impl From<DeviceError> for UnitError {
+    fn from(error: DeviceError) -> Self {
+        UnitError::Compiler(error)
+    }
+}
+
+/// The result of a step: what the compiler printed, and whether it succeeded.
+pub struct Compiled {
+    pub log: String,
+    pub built: bool,
+}
+
+impl Compiled {
+    fn of(output: &Output) -> Compiled {
+        Compiled { log: String::from_utf8_lossy(&output.stderr).into_owned(), built: output.status.success() }
+    }
+}
+
+impl Unit<'_> {
+    /// Compiles a rewritten source to `target`, as a shared object, or as an object file with `object`.
+    pub fn compile(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
+        let Some(text) = self.preprocess(source)? else {
+            // The compiler says what is wrong, with the columns of the source.
+            let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
+            if compiled.built {
+                compiled.log += "error: the preprocessor failed on this source, and the compiler did not.\n";
+                compiled.built = false;
+            }
+            return Ok(compiled);
+        };
+        let declarations = declarations(&text);
+        let registrations = entries::registrations(&text, &declarations);
+        let check = HostCheck::new(&text, &declarations);
+        let (unit, preprocessed) = if text.holds_word(SHARED) {
+            match without_words(&text) {
+                Ok(rest) => (self.write("expanded.ii", &format!("{rest}\n{registrations}"))?, true),
+                Err(log) => return Ok(Compiled { log, built: false }),
+            }
+        } else {
+            (self.write("kernel.cpp", &format!("{source}\n{registrations}"))?, false)
+        };
+        std::thread::scope(|scope| {
+            let checking = check.as_ref().map(|check| scope.spawn(move || self.host_code(check)));
+            let mut compiled = self.to_image(&unit, preprocessed, target, object)?;
+            let found =
+                checking.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {
+                compiled.log += &errors;
+                compiled.built = false;
+            }
+            Ok(compiled)
+        })
+    }
+
+    /// Returns the preprocessed text with CUDA's words marked. `None` where the source has errors.
+    fn preprocess(&self, source: &str) -> Result<Option<Preprocessed>, UnitError> {
+        let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
+        let target = self.folder.join("scanned.ii");
+        let mut arguments = self.with_options();
+        arguments.push("-E".into());
+        if !self.compiler.clang {
+            // Without this option the text of all headers would be in the result.
+            arguments.push("-fpch-preprocess".into());
+        }
+        arguments.extend(["-x".into(), "c++".into(), path.into(), "-o".into(), target.clone().into()]);
+        if !self.compiler.run(&arguments)?.status.success() {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(target)?).into_owned();
+        Ok(Some(Preprocessed::read(text, self.headers)))
+    }
+
+    /// Compiles and links. `preprocessed` says that the preprocessor has done its work.
+    fn to_image(
+        &self,
+        unit: &Path,
+        preprocessed: bool,
+        target: &Path,
+        object: bool,
+    ) -> Result<Compiled, UnitError> {
+        let mut arguments = self.with_options();
+        arguments.push(if object { "-c" } else { "-shared" }.into());
+        arguments.extend(self.language(preprocessed));
+        arguments.extend([unit.into(), "-o".into(), target.into()]);
+        Ok(Compiled::of(&self.compiler.run(&arguments)?))
+    }
+
+    /// Returns the errors of device code that uses host code.
+    fn host_code(&self, check: &HostCheck) -> Result<String, UnitError> {
+        let path = self.write("checked.ii", &check.text())?;
+        let mut arguments = self.flags.clone();
+        if self.compiler.clang {
+            arguments.extend(self.includes.iter().take(2).cloned());
+        }
+        arguments.extend(["-fsyntax-only", "-w"].map(OsString::from));
+        arguments.extend(self.language(true));
+        arguments.push(path.into());
+        let output = self.compiler.run(&arguments)?;
+        Ok(check.errors(&String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn with_options(&self) -> Vec<OsString> {
+        self.flags.iter().chain(&self.includes).chain(&self.options).cloned().collect()
+    }
+
+    fn language(&self, preprocessed: bool) -> Vec<OsString> {
+        let options: &[&str] = match (preprocessed, self.compiler.clang) {
+            (false, _) => &["-x", "c++"],
+            (true, false) => &["-fpreprocessed", "-x", "c++"],
+            (true, true) => &["-x", "c++-cpp-output"],
+        };
+        options.iter().map(OsString::from).collect()
+    }
+
+    fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+/// Returns the preprocessed text without CUDA's words, for a source whose macros declare shared memory: only here these
+/// declarations can be rewritten. The error is the build's log.
+fn without_words(text: &Preprocessed) -> Result<String, String> {
+    let rewritten = rewrite_preprocessed(&text.text, SHARED);
+    let line_start = |line: usize| {
+        text.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
+    };
+    let refusals =
+        rewritten.refusals.iter().map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
+    let log: String =
+        refusals.map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n")).collect();
+    if !log.is_empty() {
+        return Err(log);
+    }
+    let mut edits: Vec<Edit> =
+        rewritten.edits.into_iter().filter(|edit| !text.is_foreign(edit.start)).collect();
+    for (at, token) in text.tokens.iter().enumerate() {
+        let plain = match text.word(at) {
+            DEVICE | HOST => "",
+            GLOBAL => "__attribute__((used))",
+            _ => continue,
+        };
+        edits.push(Edit { start: token.start, end: token.end, text: plain.into() });
+    }
+    Ok(apply(&text.text, edits))
+}
