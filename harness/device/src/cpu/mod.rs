@@ -36,8 +36,9 @@
 //! thread (`signal`).
 //!
 //! # Differences from a GPU
-//! - A thread that has returned is missed at `__syncthreads`. Some GPUs let the others pass; a kernel that relies
-//!   on that is wrong. Lanes that have returned do not count in the mask of a warp intrinsic, as on a GPU.
+//! - As on a GPU, `__syncthreads` and the warp intrinsics do not wait for threads that have returned (CUDA C++
+//!   Programming Guide: "all non-exited threads"). The value of a lane that has returned is undefined on a GPU; here
+//!   it is a NaN pattern. The grid's barrier waits for all threads.
 //! - Nothing interrupts a thread. A loop that waits for memory must poll through an atomic, `__ldcg`, `__ldcv`,
 //!   `__nanosleep`, `clock64`, `cuda::atomic_ref` or `lab_cpu_poll`, which let other threads run. A plain
 //!   `volatile` load never does, so such a loop ends only when the judge ends the process at its time limit.
