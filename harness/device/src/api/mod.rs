@@ -10,6 +10,6 @@ pub use build::{BuildRequest, Builder, Built, Image};
 pub use driver::{
     Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape,
 };
-pub use error::DeviceError;
+pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
 pub use telemetry::Telemetry;

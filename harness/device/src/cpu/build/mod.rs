@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use unit::{Unit, UnitError};
+use unit::{SHARED_OBJECT, Unit, UnitError};
 
 impl Builder for HostCompiler {
     fn version(&self) -> String {
@@ -78,7 +78,9 @@ impl Builder for HostCompiler {
             UnitError::Compiler(error) => error,
         })?;
         if link_later && compiled.built {
-            let output = self.run(&["-shared".into(), object.into(), "-o".into(), image.clone().into()])?;
+            let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
+            link.extend([object.into(), "-o".into(), image.clone().into()]);
+            let output = self.run(&link)?;
             compiled.log += &String::from_utf8_lossy(&output.stderr);
             compiled.built = output.status.success();
         }

@@ -1,8 +1,10 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
-use super::HostCompiler;
 use super::preprocessed::host_code::HostCheck;
-use super::preprocessed::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue};
+use super::preprocessed::{
+    DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
+};
+use super::{ADDRESS_SANITIZER, HostCompiler};
 use crate::api::DeviceError;
 use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
 use std::ffi::OsString;
@@ -24,6 +26,9 @@ pub struct Unit<'b> {
     /// The user's own options.
     pub options: Vec<OsString>,
 }
+
+/// The options for a shared object. A function without a definition is an error of the build, as with NVRTC.
+pub const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
 
 /// Why a unit was not built.
 pub enum UnitError {
@@ -83,6 +88,9 @@ impl Unit<'_> {
         std::thread::scope(|scope| {
             let checking = check.as_ref().map(|check| scope.spawn(move || self.host_code(check)));
             let mut compiled = self.to_image(&unit, preprocessed, target, object)?;
+            if !compiled.built {
+                compiled.log = undefined_named(&compiled.log, &text, &declarations);
+            }
             let found =
                 checking.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {
@@ -120,7 +128,11 @@ impl Unit<'_> {
         object: bool,
     ) -> Result<Compiled, UnitError> {
         let mut arguments = self.with_options();
-        arguments.push(if object { "-c" } else { "-shared" }.into());
+        // clang leaves its AddressSanitizer to the program that loads the object.
+        let is_asan = |flag: &OsString| flag == ADDRESS_SANITIZER;
+        let shared =
+            if self.compiler.clang && self.flags.iter().any(is_asan) { &["-shared"] } else { SHARED_OBJECT };
+        arguments.extend(if object { &["-c"] } else { shared }.iter().map(OsString::from));
         arguments.extend(self.language(preprocessed));
         arguments.extend([unit.into(), "-o".into(), target.into()]);
         Ok(Compiled::of(&self.compiler.run(&arguments)?))
@@ -157,6 +169,34 @@ impl Unit<'_> {
         let path = self.folder.join(name);
         std::fs::write(&path, text)?;
         Ok(path)
+    }
+}
+
+/// Replaces the linker's messages about functions that nothing defines by compiler messages at their declarations.
+fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration]) -> String {
+    let is_linkers = |line: &&str| {
+        line.contains("undefined reference to `")
+            || line.contains(": in function `")
+            || line.starts_with("collect2: ")
+    };
+    let mut missing: Vec<&str> = Vec::new();
+    for line in log.lines() {
+        let name = line.split_once("undefined reference to `").map(|(_, name)| name.trim_end_matches('\''));
+        missing.extend(name.filter(|name| !missing.contains(name)));
+    }
+    let place = |symbol: &str| {
+        let name = symbol.split(['(', '<']).next().unwrap_or(symbol).rsplit("::").next().unwrap_or(symbol);
+        let found = declarations.iter().find(|d| d.name == name && d.body.is_none())?;
+        let (file, line) = text.place(text.tokens[found.first].start);
+        Some(format!("{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"))
+    };
+    let places: Option<Vec<String>> = missing.iter().map(|symbol| place(symbol)).collect();
+    match places.filter(|places| !places.is_empty()) {
+        Some(places) => {
+            let others = log.lines().filter(|line| !is_linkers(line)).map(|line| format!("{line}\n"));
+            others.chain(places).collect()
+        }
+        None => log.to_owned(),
     }
 }
 

@@ -172,6 +172,17 @@ fn impossible_launches_are_refused() {
 }
 
 #[test]
+fn an_image_that_cannot_be_loaded_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("kernel.so");
+    std::fs::write(&image, "no image").unwrap();
+    let error = open().unwrap().load(&image).unwrap_err().to_string();
+    let cause =
+        format!("cannot load the built kernel {0}: dlopen failed: {0}: file too short", image.display());
+    assert!(error.starts_with(&cause), "{error}");
+}
+
+#[test]
 fn an_address_outside_an_allocation_is_refused() {
     let mut device = open().unwrap();
     let at = device.alloc(64).unwrap();

@@ -244,6 +244,15 @@ int main() { return int(host::cube(1)); }
 }
 
 #[test]
+fn a_function_that_nothing_defines_is_an_error_at_its_declaration() {
+    let log = refused(
+        "namespace parts {\n__device__ float missing(float);\n}\nextern \"C\" __global__ void f(float* x) { x[0] = parts::missing(x[1]); }\n",
+    );
+    let wanted = "kernels/t/kernel.cu:2: error: 'parts::missing(float)' is used, but nothing defines it\n";
+    assert_eq!(log, wanted);
+}
+
+#[test]
 fn a_source_with_a_nul_byte_is_an_error_at_its_line() {
     let log = refused("extern \"C\" __global__ void f(int* out) {}\n// \0\n");
     assert_eq!(log, "kernels/t/kernel.cu:2: error: the source holds a NUL byte. Remove it.\n");
