@@ -1,5 +1,6 @@
 //! Holding memory and launching kernels: [`Driver`], which each device implements, and its types.
 
+use crate::api::digest::digest;
 use crate::api::error::DeviceError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -77,6 +78,19 @@ pub enum ExecutionOrder {
     Shuffled(u64),
 }
 
+/// One launch of [`Driver::replay`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The kernel.
+    pub entry: Entry,
+    /// How it is launched.
+    pub shape: Shape,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The order of its blocks and threads on the cpu device.
+    pub order: ExecutionOrder,
+}
+
 /// One argument of a kernel, as the bytes of its parameter. A pointer has 8 bytes.
 pub type Arg = Vec<u8>;
 
@@ -147,4 +161,38 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
+    /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
+    /// one's end. A CUDA device runs them as one graph, so that the host's launches take no part of the time; the cpu
+    /// device returns the sum of their times.
+    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+        let mut seconds = 0.0;
+        for step in steps {
+            seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;
+        }
+        Ok(seconds)
+    }
+    /// Loads the image of [`cuda::TOOLS`](crate::cuda::TOOLS), with which a CUDA device computes digests itself. Other
+    /// devices need none.
+    fn use_tools(&mut self, _image: &Path) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    /// Returns the [`digest`] of each range of device memory, which is given as its address and its bytes.
+    fn digests(&mut self, ranges: &[(u64, usize)], key: u64) -> Result<Vec<u64>, DeviceError> {
+        digests_by_download(self, ranges, key)
+    }
+}
+
+/// Computes the digests on the host.
+pub fn digests_by_download<D: Driver + ?Sized>(
+    driver: &mut D,
+    ranges: &[(u64, usize)],
+    key: u64,
+) -> Result<Vec<u64>, DeviceError> {
+    let mut digests = Vec::with_capacity(ranges.len());
+    for (address, length) in ranges {
+        let mut bytes = vec![0; *length];
+        driver.download(*address, &mut bytes)?;
+        digests.push(digest(&bytes, key));
+    }
+    Ok(digests)
 }

@@ -95,6 +95,11 @@ impl Memory {
         Ok(self.get(id)?.address())
     }
 
+    /// Address and bytes of each buffer.
+    pub fn ranges(&mut self, ids: &[BufferId]) -> Result<Vec<(u64, usize)>, DeviceError> {
+        ids.iter().map(|id| self.get(*id).map(|buffer| (buffer.address(), buffer.bytes))).collect()
+    }
+
     /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
     pub fn write(&mut self, driver: &mut dyn Driver, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;

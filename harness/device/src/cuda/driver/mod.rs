@@ -4,17 +4,22 @@
 
 mod arguments;
 mod cubin;
+mod digests;
 mod kernel;
 mod memory;
 mod open;
 mod refusal;
+mod replay;
 mod staging;
 
 use super::devices::check;
 use super::ffi;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape};
+use crate::api::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape, Step, digests_by_download,
+};
 use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
+use digests::Tools;
 use kernel::Kernel;
 use memory::Allocations;
 use refusal::DeviceLimits;
@@ -43,6 +48,8 @@ pub struct CudaDriver {
     allocations: Allocations,
     /// `None` only before the context is open, and after it is closed.
     staging: Option<Staging>,
+    /// `None` until [`Driver::use_tools`].
+    tools: Option<Tools>,
 }
 
 impl CudaDriver {
@@ -253,6 +260,21 @@ impl Driver for CudaDriver {
             check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
         }
         Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+        self.replay_graph(steps)
+    }
+
+    fn use_tools(&mut self, image: &Path) -> Result<(), DeviceError> {
+        self.load_tools(image)
+    }
+
+    fn digests(&mut self, ranges: &[(u64, usize)], key: u64) -> Result<Vec<u64>, DeviceError> {
+        match self.digests_by_kernel(ranges, key)? {
+            Some(digests) => Ok(digests),
+            None => digests_by_download(self, ranges, key),
+        }
     }
 }
 
