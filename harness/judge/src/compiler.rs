@@ -6,7 +6,7 @@ use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
-use crate::process::{child_exit, lifetime};
+use crate::process::{child_exit, lifetime, limits};
 use lab_device::build_cache::CachedBuilder;
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
@@ -197,6 +197,7 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
+    limits::limit_compiler(lab_device::resolve(target));
     let mut builder = match lab_device::builder(target) {
         Ok(builder) => CachedBuilder::new(builder),
         Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),

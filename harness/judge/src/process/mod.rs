@@ -11,6 +11,7 @@ pub mod exec_wrapper;
 mod forwarded_stream;
 pub mod framing;
 pub mod lifetime;
+pub mod limits;
 mod output;
 pub mod rpc;
 

@@ -2,6 +2,7 @@
 //! build a shared object from them, with precompiled headers.
 
 mod compiler;
+mod limits;
 mod preprocessed;
 mod sanitizer;
 mod sources;
@@ -67,6 +68,7 @@ impl Builder for HostCompiler {
             flags: self.flags(sanitizer),
             includes: self.include_options(request, folder, &headers),
             options: own_options(request),
+            shown_as: &request.shown_as,
         };
         // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the
         // module keeps the entry points in `lab_cpu/races.h`.

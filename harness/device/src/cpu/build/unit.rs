@@ -1,5 +1,6 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
+use super::limits;
 use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
     DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
@@ -10,7 +11,6 @@ use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 /// What one unit is built with.
 pub struct Unit<'b> {
@@ -25,6 +25,8 @@ pub struct Unit<'b> {
     pub includes: Vec<OsString>,
     /// The user's own options.
     pub options: Vec<OsString>,
+    /// The path that diagnostics show for the source.
+    pub shown_as: &'b str,
 }
 
 /// The options for a shared object. A function without a definition is an error of the build, as with NVRTC.
@@ -50,29 +52,28 @@ impl From<DeviceError> for UnitError {
     }
 }
 
+/// The result of the preprocessor.
+enum Preprocessing {
+    Done(Preprocessed),
+    /// The log of the build.
+    LimitReached(String),
+    /// The source has errors.
+    Failed,
+}
+
 /// The result of a step: what the compiler printed, and whether it succeeded.
 pub struct Compiled {
     pub log: String,
     pub built: bool,
 }
 
-impl Compiled {
-    fn of(output: &Output) -> Compiled {
-        Compiled { log: String::from_utf8_lossy(&output.stderr).into_owned(), built: output.status.success() }
-    }
-}
-
 impl Unit<'_> {
     /// Compiles a rewritten source to `target`, as a shared object, or as an object file with `object`.
     pub fn compile(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
-        let Some(text) = self.preprocess(source)? else {
-            // The compiler says what is wrong, with the columns of the source.
-            let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
-            if compiled.built {
-                compiled.log += "error: the preprocessor failed on this source, and the compiler did not.\n";
-                compiled.built = false;
-            }
-            return Ok(compiled);
+        let text = match self.preprocess(source)? {
+            Preprocessing::Done(text) => text,
+            Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
+            Preprocessing::Failed => return self.without_scan(source, target, object),
         };
         let declarations = declarations(&text);
         let registrations = entries::registrations(&text, &declarations);
@@ -101,8 +102,19 @@ impl Unit<'_> {
         })
     }
 
-    /// Returns the preprocessed text with CUDA's words marked. `None` where the source has errors.
-    fn preprocess(&self, source: &str) -> Result<Option<Preprocessed>, UnitError> {
+    /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
+    fn without_scan(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
+        let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
+        if compiled.built {
+            let shown_as = self.shown_as;
+            compiled.log += &format!("{shown_as}:1: error: the preprocessor failed on this source\n");
+            compiled.built = false;
+        }
+        Ok(compiled)
+    }
+
+    /// Preprocesses a source, with CUDA's words marked.
+    fn preprocess(&self, source: &str) -> Result<Preprocessing, UnitError> {
         let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
         let target = self.folder.join("scanned.ii");
         let mut arguments = self.with_options();
@@ -112,11 +124,14 @@ impl Unit<'_> {
             arguments.push("-fpch-preprocess".into());
         }
         arguments.extend(["-x".into(), "c++".into(), path.into(), "-o".into(), target.clone().into()]);
-        if !self.compiler.run(&arguments)?.status.success() {
-            return Ok(None);
+        let output = self.compiler.run(&arguments)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let reached = limits::reached(&said, self.shown_as);
+            return Ok(reached.map_or(Preprocessing::Failed, Preprocessing::LimitReached));
         }
         let text = String::from_utf8_lossy(&std::fs::read(target)?).into_owned();
-        Ok(Some(Preprocessed::read(text, self.headers)))
+        Ok(Preprocessing::Done(Preprocessed::read(text, self.headers)))
     }
 
     /// Compiles and links. `preprocessed` says that the preprocessor has done its work.
@@ -135,7 +150,14 @@ impl Unit<'_> {
         arguments.extend(if object { &["-c"] } else { shared }.iter().map(OsString::from));
         arguments.extend(self.language(preprocessed));
         arguments.extend([unit.into(), "-o".into(), target.into()]);
-        Ok(Compiled::of(&self.compiler.run(&arguments)?))
+        let output = self.compiler.run(&arguments)?;
+        let mut log = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success()
+            && let Some(reached) = limits::reached(&log, self.shown_as)
+        {
+            log = reached;
+        }
+        Ok(Compiled { log, built: output.status.success() })
     }
 
     /// Returns the errors of device code that uses host code.
