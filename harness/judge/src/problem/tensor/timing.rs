@@ -134,9 +134,8 @@ impl Timed for TensorTiming {
             self.compare(worker, at, out)?;
         }
         for breach in worker.breaches()? {
-            let Some(launcher) = self.launchers.iter().find(|launcher| launcher.owns(&breach)) else {
-                continue;
-            };
+            let owner = self.launchers.iter().find(|launcher| launcher.owns(&breach));
+            let Some(launcher) = owner.or(self.launchers.first()) else { continue };
             let input = matches!(breach, Breach::InputChanged { .. });
             self.tally.breach(launcher.case(), "timed launches", &launcher.describe(&breach), input, out)?;
         }
