@@ -13,7 +13,7 @@ pub use digest::mix;
 pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};
 pub use driver::{
     Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, POISONS, Shape,
-    is_poison,
+    Step, is_poison,
 };
 pub use error::DeviceError;
 pub use finding::Finding;

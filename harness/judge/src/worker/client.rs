@@ -199,11 +199,30 @@ impl Worker {
     /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is found. The patterns take turns,
     /// and chance selects the first one: the pattern says nothing about the launch that follows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        let pattern = self.next_pattern(buffer);
+        self.request(&WorkerRequest::Fill { buffer, pattern }).map(drop)
+    }
+
+    /// [`Worker::poison`] for several buffers.
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let chosen: Vec<(BufferId, u32)> =
+            buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect();
+        for pattern in POISONS {
+            let buffers: Vec<BufferId> =
+                chosen.iter().filter(|(_, chosen)| *chosen == pattern).map(|(buffer, _)| *buffer).collect();
+            if !buffers.is_empty() {
+                self.request(&WorkerRequest::FillAll { buffers, pattern })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_pattern(&mut self, buffer: BufferId) -> u32 {
         let chance = || RandomState::new().hash_one(buffer) as usize % POISONS.len();
         let next = self.next_poison.entry(buffer).or_insert_with(chance);
         let pattern = POISONS[*next];
         *next = (*next + 1) % POISONS.len();
-        self.request(&WorkerRequest::Fill { buffer, pattern }).map(drop)
+        pattern
     }
 
     /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache is there afterwards.
@@ -236,6 +255,25 @@ impl Worker {
                 Ok(seconds)
             }
             _ => Err(self.link.invalid_answer("no time of a launch")),
+        }
+    }
+
+    /// Launches these one after the other, without the host in between. Returns the seconds from the first one's begin to
+    /// the last one's end. All together may take as long as one launch.
+    pub fn replay(&mut self, launches: Vec<Launch>) -> Result<f64, Stop> {
+        match self.link.call(&WorkerRequest::Replay(launches), Operation::Launch, &[], 0)?.0 {
+            WorkerReply::Replayed { seconds } => Ok(seconds),
+            _ => Err(self.link.invalid_answer("no time of a replay")),
+        }
+    }
+
+    /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only digests of
+    /// workers on the same device can be compared.
+    pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
+        let count = buffers.len();
+        match self.request(&WorkerRequest::Digests { buffers, key })? {
+            WorkerReply::Digests(digests) if digests.len() == count => Ok(digests),
+            _ => Err(self.link.invalid_answer("no digests")),
         }
     }
 

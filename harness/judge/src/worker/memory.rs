@@ -25,6 +25,8 @@ pub struct Memory {
     guards: Option<Guards>,
     /// Breaches that were found before the judge asked for them.
     found: Vec<Breach>,
+    /// Whether there was a launch since the last check.
+    launched: bool,
 }
 
 /// What guard zones hold, and how content is compared.
@@ -88,7 +90,7 @@ impl Memory {
     /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is filled with poison:
     /// the tool finds accesses out of bounds and reads of unwritten memory better than guard zones and poison do.
     pub fn under_tool() -> Memory {
-        Memory { buffers: BTreeMap::new(), next: 0, guards: None, found: Vec::new() }
+        Memory { buffers: BTreeMap::new(), next: 0, guards: None, found: Vec::new(), launched: false }
     }
 
     pub fn allocate(
@@ -127,6 +129,11 @@ impl Memory {
         driver.free(base)
     }
 
+    /// A launch follows.
+    pub fn expect_launch(&mut self) {
+        self.launched = true;
+    }
+
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
     pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
         let buffer = self.get(id)?;
@@ -134,6 +141,32 @@ impl Memory {
             buffer.open();
         }
         Ok(buffer.address())
+    }
+
+    /// The digest of each buffer under a key that the kernel does not know. A device that computes no digests gives
+    /// others than one that does.
+    pub fn digests(
+        &mut self,
+        driver: &mut dyn Driver,
+        ids: &[BufferId],
+        key: u64,
+    ) -> Result<Vec<u64>, DeviceError> {
+        let mut ranges = Vec::with_capacity(ids.len());
+        for id in ids {
+            ranges.push(self.get(*id)?.ranges()[1]);
+        }
+        if let Some(digests) = driver.digests(&ranges, key)? {
+            return Ok(digests);
+        }
+        let mut digests = Vec::with_capacity(ids.len());
+        for id in ids {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&key.to_le_bytes()).update(&self.read(driver, *id)?);
+            let first =
+                hasher.finalize().as_bytes().first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+            digests.push(first);
+        }
+        Ok(digests)
     }
 
     /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
@@ -215,13 +248,14 @@ impl Memory {
 
     /// As [`Memory::breaches`], and keeps what it finds for the next call of that.
     pub fn check(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
-        let Some(guards) = &self.guards else { return Ok(()) };
+        let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else { return Ok(()) };
         let ranges: Vec<MemoryRange> = self.buffers.values().flat_map(Buffer::ranges).collect();
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
         for buffer in self.buffers.values_mut() {
             let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
             buffer.check(driver, guards, now, &mut self.found)?;
         }
+        self.launched = false;
         Ok(())
     }
 
