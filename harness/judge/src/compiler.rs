@@ -4,12 +4,13 @@
 
 use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
+use crate::process::child_exit;
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
-use crate::process::{child_exit, lifetime};
 use lab_device::build_cache::CachedBuilder;
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
+use lab_system::lifetime;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixStream;
