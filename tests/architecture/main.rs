@@ -17,10 +17,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The lab's own crates, the folder of each, and which of the others each may use.
-const CRATES: [(&str, &str, &[&str]); 6] = [
-    ("lab-protocol", "harness/protocol", &[]),
+const CRATES: [(&str, &str, &[&str]); 7] = [
+    ("lab-stats", "harness/stats", &[]),
+    ("lab-protocol", "harness/protocol", &["lab-stats"]),
     ("lab-device", "harness/device", &["lab-protocol"]),
-    ("lab-judge", "harness/judge", &["lab-device", "lab-protocol"]),
+    ("lab-judge", "harness/judge", &["lab-device", "lab-protocol", "lab-stats"]),
     ("lab-core", "crates/core", &["lab-protocol"]),
     ("lab-tui", "crates/tui", &["lab-core", "lab-protocol"]),
     ("lab", ".", &["lab-core", "lab-device", "lab-judge", "lab-protocol", "lab-tui"]),
