@@ -1,6 +1,5 @@
 //! Holding memory and launching kernels: [`Driver`], which each device implements, and its types.
 
-use crate::api::digest::digest;
 use crate::api::error::DeviceError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -171,28 +170,4 @@ pub trait Driver {
         }
         Ok(seconds)
     }
-    /// Loads the image of [`cuda::TOOLS`](crate::cuda::TOOLS), with which a CUDA device computes digests itself. Other
-    /// devices need none.
-    fn use_tools(&mut self, _image: &Path) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    /// Returns the [`digest`] of each range of device memory, which is given as its address and its bytes.
-    fn digests(&mut self, ranges: &[(u64, usize)], key: u64) -> Result<Vec<u64>, DeviceError> {
-        digests_by_download(self, ranges, key)
-    }
-}
-
-/// Computes the digests on the host.
-pub fn digests_by_download<D: Driver + ?Sized>(
-    driver: &mut D,
-    ranges: &[(u64, usize)],
-    key: u64,
-) -> Result<Vec<u64>, DeviceError> {
-    let mut digests = Vec::with_capacity(ranges.len());
-    for (address, length) in ranges {
-        let mut bytes = vec![0; *length];
-        driver.download(*address, &mut bytes)?;
-        digests.push(digest(&bytes, key));
-    }
-    Ok(digests)
 }

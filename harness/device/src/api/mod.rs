@@ -1,15 +1,12 @@
 //! The traits that both devices implement, and the types of their methods.
 
 mod build;
-mod digest;
 mod driver;
 mod error;
 mod finding;
 mod telemetry;
 
 pub use build::{BuildRequest, Builder, Built, Image};
-pub use digest::digest;
-pub(crate) use driver::digests_by_download;
 pub use driver::{
     Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape, Step,
 };

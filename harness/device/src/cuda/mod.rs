@@ -20,9 +20,6 @@ pub use findings::findings;
 use crate::api::{Builder, DeviceError, Driver, Telemetry};
 use toolkit::{SearchEnvironment, Toolkit};
 
-/// The source of the lab's own kernels; see [`Driver::use_tools`].
-pub const TOOLS: &str = include_str!("tools.cu");
-
 /// Whether this machine has a CUDA driver and at least one device.
 pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())

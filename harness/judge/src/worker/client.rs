@@ -238,12 +238,8 @@ impl Worker {
         self.request(&WorkerRequest::FillAll { buffers, pattern: POISON }).map(drop)
     }
 
-    /// Loads the image of the lab's own kernels, with which a GPU computes digests itself.
-    pub fn use_tools(&mut self, image: &Path) -> Result<(), Stop> {
-        self.request(&WorkerRequest::UseTools { image: image.to_owned() }).map(drop)
-    }
-
-    /// Returns the [`digest`](lab_device::digest) of each of these buffers.
+    /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only digests of
+    /// workers on the same device can be compared.
     pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
         let count = buffers.len();
         match self.request(&WorkerRequest::Digests { buffers, key })? {

@@ -36,8 +36,6 @@ pub enum WorkerRequest {
     Replay(Vec<Launch>),
     /// Fills several buffers with a repeated 32-bit pattern.
     FillAll { buffers: Vec<BufferId>, pattern: u32 },
-    /// Loads the image of the lab's own kernels.
-    UseTools { image: PathBuf },
     /// Asks for the digest of each buffer.
     Digests { buffers: Vec<BufferId>, key: u64 },
     /// Asks for the rules that launches have broken.

@@ -135,13 +135,8 @@ impl OpenDevice {
                 }
                 WorkerReply::Done
             }
-            WorkerRequest::UseTools { image } => {
-                driver.use_tools(&image)?;
-                WorkerReply::Done
-            }
             WorkerRequest::Digests { buffers, key } => {
-                let ranges = self.memory.ranges(&buffers)?;
-                WorkerReply::Digests(driver.digests(&ranges, key)?)
+                WorkerReply::Digests(self.memory.digests(driver, &buffers, key)?)
             }
             WorkerRequest::Launch(launch) => self.launch(&launch)?,
             WorkerRequest::Breaches => WorkerReply::Breaches(self.memory.breaches(driver)?),

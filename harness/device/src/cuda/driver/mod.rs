@@ -4,7 +4,6 @@
 
 mod arguments;
 mod cubin;
-mod digests;
 mod kernel;
 mod memory;
 mod open;
@@ -14,12 +13,9 @@ mod staging;
 
 use super::devices::check;
 use super::ffi;
-use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape, Step, digests_by_download,
-};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape, Step};
 use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
-use digests::Tools;
 use kernel::Kernel;
 use memory::Allocations;
 use refusal::DeviceLimits;
@@ -48,8 +44,6 @@ pub struct CudaDriver {
     allocations: Allocations,
     /// `None` only before the context is open, and after it is closed.
     staging: Option<Staging>,
-    /// `None` until [`Driver::use_tools`].
-    tools: Option<Tools>,
 }
 
 impl CudaDriver {
@@ -264,17 +258,6 @@ impl Driver for CudaDriver {
 
     fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
         self.replay_graph(steps)
-    }
-
-    fn use_tools(&mut self, image: &Path) -> Result<(), DeviceError> {
-        self.load_tools(image)
-    }
-
-    fn digests(&mut self, ranges: &[(u64, usize)], key: u64) -> Result<Vec<u64>, DeviceError> {
-        match self.digests_by_kernel(ranges, key)? {
-            Some(digests) => Ok(digests),
-            None => digests_by_download(self, ranges, key),
-        }
     }
 }
 

@@ -44,7 +44,6 @@ impl CudaDriver {
             next_module: 0,
             allocations: Allocations::default(),
             staging: None,
-            tools: None,
         };
         // SAFETY: the context was retained above. The other pointers are to live handles to write to.
         unsafe {
