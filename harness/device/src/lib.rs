@@ -54,7 +54,7 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape,
+    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape, Step,
 };
 
 use lab_protocol::Target;

@@ -73,7 +73,7 @@ pub fn run(
             builder.warm_up(&needs)?;
         }
         env.prepare(problem, &mut builder, out, &mut worker)?;
-        env.draw_ahead(problem, &mut builder, out, start)?;
+        env.draw_ahead(problem, &mut builder, out, &mut worker, start)?;
         if problem.can_set_up_early() {
             let _access = env.access.wait_while_idle(|| start.received());
             if !start.received() {
@@ -106,7 +106,8 @@ pub fn run(
         let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
         verdict = sealed.check_again(held_out, verdict, out)?;
         if verdict == Correctness::Pass && !device.emulated && !held_out.times_them {
-            timed_problem = Some(sealed.open_to_time(out)?);
+            let (problem, of_workloads) = sealed.check_workloads(out)?;
+            (timed_problem, verdict) = (Some(problem), of_workloads);
         }
     }
     let problem = timed_problem.as_deref_mut().unwrap_or(problem);
@@ -152,9 +153,7 @@ impl SealedCheck<'_, '_> {
             out.line("seed", self.env.seed)?;
             let mut problem = problem::open(&self.env.options.folder)?;
             problem.use_held_out_inputs(self.env.seed, 1)?;
-            self.env.prepare(&mut *problem, self.builder, out, self.worker)?;
-            out.stage(Stage::Verify)?;
-            verdict = self.env.verify(&mut *problem, self.builder, out, self.worker, self.module)?;
+            verdict = self.check(&mut *problem, out)?;
             done += 1;
         }
         if !held_out.times_them {
@@ -163,13 +162,20 @@ impl SealedCheck<'_, '_> {
         Ok(verdict)
     }
 
-    /// Opens the problem with the workloads of a save, whose values are drawn anew.
-    fn open_to_time(&mut self, out: &mut Writer) -> Result<Box<dyn Problem>, Stop> {
+    /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
+    /// are to use them.
+    fn check_workloads(&mut self, out: &mut Writer) -> Result<(Box<dyn Problem>, Correctness), Stop> {
         self.env.seed = random_seed();
         out.line("seed", self.env.seed)?;
         let mut problem = problem::open(&self.env.options.folder)?;
-        self.env.prepare(&mut *problem, self.builder, out, self.worker)?;
-        Ok(problem)
+        let verdict = self.check(&mut *problem, out)?;
+        Ok((problem, verdict))
+    }
+
+    fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {
+        self.env.prepare(problem, self.builder, out, self.worker)?;
+        out.stage(Stage::Verify)?;
+        self.env.verify(problem, self.builder, out, self.worker, self.module)
     }
 }
 
@@ -226,6 +232,7 @@ impl RunEnvironment<'_> {
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
         out: &mut Writer,
+        worker: &mut Worker,
         start: &mut StartSignal,
     ) -> Result<(), Stop> {
         let mut access = None;
@@ -234,7 +241,7 @@ impl RunEnvironment<'_> {
             access = self.access.wait_while_idle(|| start.received());
             !start.received()
         };
-        self.with_context(builder, out, |cx| problem.draw_ahead(cx, &mut is_idle))
+        self.with_context(builder, out, |cx| problem.draw_ahead(cx, worker, &mut is_idle))
     }
 
     /// Builds the candidate. Meanwhile the incumbent runs for a short while: that raises the GPU's clocks and gives a fresh

@@ -50,11 +50,12 @@ pub trait Problem {
     /// Selects inputs that no run has launched, for a check that must pass `sealed` sets of them. [`Problem::prepare`]
     /// makes them, [`Problem::verify`] checks them. Called before every other method, or not at all.
     fn use_held_out_inputs(&mut self, seed: u64, sealed: usize) -> Result<HeldOutUse, Stop>;
-    /// Prepares on standby what the checks need, as long as `is_idle` returns true. Only a judge on standby calls it,
-    /// after [`Problem::prepare`].
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a
+    /// judge on standby calls it, after [`Problem::prepare`].
     fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
+        _worker: &mut Worker,
         _nobody_waits: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
         Ok(())
@@ -115,8 +116,8 @@ pub trait Problem {
 pub struct HeldOutUse {
     /// How many sets of inputs one [`Problem::verify`] covers. For more, the judge opens the problem again.
     pub sets_in_a_check: usize,
-    /// Whether timed launches use sealed inputs of the same check. Otherwise the judge opens the problem anew to time
-    /// the kernel: its workloads then get new values.
+    /// Whether timed launches use sealed inputs of the same check. Otherwise the judge opens the problem anew, to
+    /// check and time its workloads with new values.
     pub times_them: bool,
 }
 
@@ -166,6 +167,11 @@ pub trait Timed {
     /// between two kernels. `None` if every kernel needs a worker of its own.
     fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
+    }
+    /// Returns whether a kernel that [`Timed::in_same_worker`] sets up may have inputs before this one had them, because
+    /// nothing that it leaves behind can help this one.
+    fn shares_inputs(&self) -> bool {
+        false
     }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
