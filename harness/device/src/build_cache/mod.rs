@@ -132,10 +132,7 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
 }
 
 fn write_record(folder: &Path, key: &str, record: &CacheRecord) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, record)?;
-    file.persist(record_path(folder, key))?;
-    Ok(())
+    lab_system::atomic_file::replace_in_cache(&record_path(folder, key), &serde_json::to_vec(record)?)
 }
 
 fn record_path(folder: &Path, key: &str) -> PathBuf {
