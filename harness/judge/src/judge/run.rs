@@ -96,6 +96,7 @@ pub fn run(
     let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
     let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
     let image = builder.write_build(built, out)?;
+    KernelBuilder::write_caveats(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
