@@ -87,6 +87,12 @@ fn folder() -> PathBuf {
     if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
 }
 
+/// The folder of a problem: here, or among the problems of the repository.
+fn problem_folder(name: &str) -> PathBuf {
+    let own = folder().join(name);
+    if own.is_dir() { own } else { folder().join("../../../../kernels").join(name) }
+}
+
 /// Every kernel of one of the folders, in the order of their names.
 pub fn cases(kind: &str) -> Vec<Case> {
     let mut paths: Vec<PathBuf> =
@@ -131,7 +137,8 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
     if !is_judged {
         return Err("it does not say how it must be judged".into());
     }
-    let plain = folder().join(&case.problem).join("plain.cu");
+    let files = ["plain.cu", "kernel.cu"].map(|name| problem_folder(&case.problem).join(name));
+    let plain = files.iter().find(|path| path.is_file()).ok_or("its problem has no kernel")?;
     let plain = std::fs::read_to_string(plain).map_err(|e| e.to_string())?;
     case.source = edited(&plain, edits)?;
     Ok(case)
@@ -164,7 +171,7 @@ fn edited(plain: &str, edits: &str) -> Result<String, String> {
 
 /// A temporary problem folder with this kernel.
 fn problem(case: &Case) -> tempfile::TempDir {
-    let folder_of = folder().join(&case.problem);
+    let folder_of = problem_folder(&case.problem);
     let temporary = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(folder_of).unwrap() {
         let path = entry.unwrap().path();
