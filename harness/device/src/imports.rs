@@ -27,7 +27,7 @@ const ALLOCATORS: [&str; 12] = [
 /// ```
 pub fn allocators(image: &[u8]) -> Vec<&'static str> {
     let imports = undefined_symbols(image).unwrap_or_default();
-    let is_called = |name: &&str| imports.iter().any(|import| *import == name.as_bytes());
+    let is_called = |name: &&str| imports.contains(&name.as_bytes());
     ALLOCATORS.into_iter().filter(is_called).collect()
 }
 
