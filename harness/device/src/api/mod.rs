@@ -15,6 +15,6 @@ pub use driver::{
     Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, POISONS, Shape,
     Step, is_poison,
 };
-pub use error::DeviceError;
+pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
 pub use telemetry::Telemetry;
