@@ -5,7 +5,7 @@ use lab_protocol::Exit;
 
 const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
 
-const PROBLEM: &str = r#"
+pub const PROBLEM: &str = r#"
 kind = "wavegru"
 hidden = 256
 steps = 48
