@@ -152,7 +152,7 @@ impl Measuring<'_> {
             }
             if number > 0 && self.times.candidate.len() == before {
                 return Err(Stop::Problem(
-                    "run_seeds in problem.toml has too few seeds to time a kernel: add seeds".into(),
+                    "problem.toml has too few inputs to time a kernel: raise timed_launches".into(),
                 ));
             }
             // The old worker ends before the new one starts, so that it holds no device memory.
@@ -203,11 +203,8 @@ impl Measuring<'_> {
                 return Ok(TurnOutcome::Continue);
             }
         }
-        if self.worth_another_worker(self.half_width(timed)) {
-            Ok(TurnOutcome::Continue)
-        } else {
-            self.finish(cx, timed)
-        }
+        let another = timed.timed.fits_further_workers() && self.worth_another_worker(self.half_width(timed));
+        if another { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
     }
 
     /// Whether to start another worker, which takes long. On save only if there are too few pairs for a verdict, or if a pair

@@ -6,7 +6,7 @@ use super::*;
 use crate::measure::plan::Trials;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
-use crate::problem::{BuildNeeds, in_digits};
+use crate::problem::{BuildNeeds, HeldOutUse, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::report::{Measure, Report, Speed};
@@ -78,8 +78,8 @@ struct Scripted {
 }
 
 impl Problem for Script {
-    fn use_held_out_inputs(&mut self, _: u64) -> Result<(), Stop> {
-        Ok(())
+    fn use_held_out_inputs(&mut self, _: u64, _: usize) -> Result<HeldOutUse, Stop> {
+        Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
     fn name(&self) -> &'static str {
         "script"
@@ -181,6 +181,7 @@ fn measured_on(
         figures,
         cache_dir: Path::new("/nowhere"),
         seed: 1,
+        seed_is_fixed: true,
         out: &mut out,
         spawn_worker: &mut worker,
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
