@@ -93,6 +93,10 @@ pub trait Problem {
     /// left. Called before all other methods; after it only [`Problem::build_needs`] and
     /// [`Problem::launch_for_check`] are called.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// [`Problem::shrink_for_check`] for the race detector beside a run on the cpu device, which has less time than `lab check`.
+    fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        self.shrink_for_check(device)
+    }
     /// Makes every launch once, without looking at the results. Outputs are not written before the launch.
     fn launch_for_check(
         &mut self,

@@ -37,6 +37,8 @@ enum Expected {
     },
     /// `stopped:` contains these words.
     Crash(String),
+    /// The kernel does not build, and run.log contains these words.
+    NoBuild(String),
 }
 
 impl Expected {
@@ -44,13 +46,16 @@ impl Expected {
         if let Some(words) = text.strip_prefix("crash") {
             return Ok(Expected::Crash(words.trim_start_matches(':').trim().to_owned()));
         }
+        if let Some(words) = text.strip_prefix("no build") {
+            return Ok(Expected::NoBuild(words.trim_start_matches(':').trim().to_owned()));
+        }
         match text.strip_prefix("fail by ") {
             Some(gates) => {
                 let (gates, alone) = gates.strip_suffix(" alone").map_or((gates, false), |g| (g, true));
                 Ok(Expected::Fail { gates: gates.split(", ").map(str::to_owned).collect(), alone })
             }
             None if text == "pass" => Ok(Expected::Pass),
-            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS")),
+            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS")),
         }
     }
 
@@ -62,6 +67,7 @@ impl Expected {
             Expected::Pass => Exit::Passed,
             Expected::Fail { .. } => Exit::Wrong,
             Expected::Crash(_) => Exit::Crashed,
+            Expected::NoBuild(_) => Exit::NotBuilt,
         };
         if judged.exit != exit {
             return Some(format!("ended as {:?}, not as {exit:?}", judged.exit));
@@ -75,6 +81,9 @@ impl Expected {
             }
             Expected::Crash(words) if !judged.report.value("stopped").unwrap_or("").contains(words) => {
                 Some(format!("stopped for another reason than '{words}'"))
+            }
+            Expected::NoBuild(words) if !judged.log.contains(words.as_str()) => {
+                Some(format!("does not build for another reason than '{words}'"))
             }
             _ => None,
         }
@@ -166,7 +175,8 @@ fn edited(plain: &str, edits: &str) -> Result<String, String> {
         };
         lines.splice(at..at + old.len(), new);
     }
-    Ok(lines.join("\n") + "\n")
+    // The files of this folder are text.
+    Ok((lines.join("\n") + "\n").replace("{nul}", "\0"))
 }
 
 /// A temporary problem folder with this kernel.
