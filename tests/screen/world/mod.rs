@@ -330,7 +330,11 @@ impl World {
     fn changed(&self) -> Event {
         Event::Watch(WatchEvent::Changed {
             files: vec![KERNEL.into()],
-            inputs: Arc::new(Inputs { sources: Vec::new(), fingerprint: Fingerprint(self.disk.clone()) }),
+            inputs: Arc::new(Inputs {
+                sources: Vec::new(),
+                fingerprint: Fingerprint(self.disk.clone()),
+                outside: Vec::new(),
+            }),
             config: false,
         })
     }

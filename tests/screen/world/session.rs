@@ -142,7 +142,7 @@ impl World {
                 self.head = self.head_before.pop().unwrap();
                 self.commits.retain(|c| c.id != commit);
             }
-            Word::Keep => {}
+            Word::Keep | Word::Rules => {}
             Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
         }
         self.history.retain(|e| e.run != Some(run));
