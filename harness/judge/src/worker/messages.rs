@@ -26,12 +26,20 @@ pub enum WorkerRequest {
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.
     Fill { buffer: BufferId, pattern: u32 },
+    /// As `Fill`, and nothing that was in the L2 cache is there afterwards.
+    FlushCache { buffer: BufferId, pattern: u32 },
     /// Declares the content of a buffer an input.
     Seal { buffer: BufferId },
     /// Frees a buffer.
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
+    /// Launches these one after the other, without the host in between, and waits.
+    Replay(Vec<Launch>),
+    /// Fills several buffers with a repeated 32-bit pattern.
+    FillAll { buffers: Vec<BufferId>, pattern: u32 },
+    /// Asks for the digest of each buffer.
+    Digests { buffers: Vec<BufferId>, key: u64 },
     /// Asks for the rules that launches have broken.
     Breaches,
 }
@@ -49,6 +57,10 @@ pub enum WorkerReply {
         shape: Shape,
         occupancy: Option<Occupancy>,
     },
+    Replayed {
+        seconds: f64,
+    },
+    Digests(Vec<u64>),
     Breaches(Vec<Breach>),
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Log;
+use crate::text::is_visible;
 use proptest::prelude::*;
 use std::io;
 
@@ -75,6 +76,26 @@ proptest! {
         prop_assert_eq!(Report::read(&log).entries().count(), 0);
         // Nor if a reader takes a carriage return for the end of a line.
         prop_assert_eq!(Report::read(&log.replace('\r', "\n")).entries().count(), 0);
+    }
+
+    #[test]
+    fn a_log_holds_only_what_a_terminal_shows(
+        key in "\\PC{0,10}|\\x1b\\[2J",
+        text in any::<String>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let log = printed(|out| {
+            out.line(&key, &text)?;
+            out.caveat(&text)?;
+            out.gate_at("y_error", 1.0, 2.0, Some(&text))?;
+            out.text(&text)?;
+            out.kernel_output(&bytes)?;
+            out.text(&String::from_utf8_lossy(&bytes))
+        });
+        prop_assert!(log.chars().all(|c| matches!(c, '\t' | '\n') || is_visible(c)), "{log:?}");
+        // Each text takes as many lines as it has, and each value one.
+        let lines = |text: &str| text.lines().count();
+        prop_assert_eq!(lines(&log), 4 + lines(&text) + lines(&String::from_utf8_lossy(&bytes)));
     }
 
     #[test]

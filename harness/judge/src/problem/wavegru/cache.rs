@@ -4,8 +4,8 @@
 //! it holds. A file that is damaged or of another version counts as missing.
 
 use super::reference::{ReferenceOutput, SamplingParams, StartState, VERSION};
-use crate::atomic_file;
 use bytemuck::{NoUninit, Pod};
+use lab_system::atomic_file;
 use std::path::{Path, PathBuf};
 
 /// A digest of everything that determines a reference.
@@ -81,7 +81,7 @@ pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> st
     put(&mut bytes, &[reference.min_p_changed]);
     let digest = blake3::hash(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    atomic_file::replace(path, &bytes)
+    atomic_file::replace_in_cache(path, &bytes)
 }
 
 fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
