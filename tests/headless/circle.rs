@@ -18,10 +18,13 @@ fn the_circle() {
     lab.lab("discard -m 'too early'")
         .is(1)
         .says("HEAD does not hold kernel.cu, so there is nothing to put back");
-    lab.lab("keep -m 'the baseline'").is(0).says("keep run 1");
+    lab.lab("keep -m 'the baseline'")
+        .is(0)
+        .says("keep run 1")
+        .says("this first keep also commits the rules of the problem: lab.toml");
     assert_eq!(lab.git("log --format=%s"), "the baseline\n");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// the first\n");
-    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\n");
+    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\nlab.toml\n");
     assert!(lab.git("notes --ref=lab show HEAD").contains("\"throughput_sps\""));
 
     lab.write("kernel.cu", "// the second\n");
@@ -65,11 +68,7 @@ fn the_circle() {
     assert_eq!(lab.read("kernel.cu"), "// the third\n");
     lab.lab("restore HEAD").is(0);
     lab.lab("restore HEAD").is(0).says("already");
-    assert_eq!(
-        lab.git("status --porcelain"),
-        "?? harness.py\n?? lab.toml\n",
-        "the lab's own files are not in the way"
-    );
+    assert_eq!(lab.git("status --porcelain"), "?? harness.py\n", "the lab's own files are not in the way");
 }
 
 #[test]

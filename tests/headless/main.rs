@@ -18,6 +18,7 @@ mod held_out;
 mod lab;
 mod measure;
 mod processes;
+mod rules;
 mod runner;
 mod several;
 mod source;

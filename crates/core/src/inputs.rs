@@ -11,10 +11,10 @@ pub(crate) use includes::{Include, includes};
 use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
+use includes::IncludeDirs;
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
-use includes::IncludeDirs;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a file. Nobody writes a larger kernel by hand.
@@ -68,7 +68,9 @@ impl fmt::Display for OutsideInclude {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutsideInclude { file, include, is_macro } = self;
         match is_macro {
-            true => write!(f, "{file} includes a file by the macro {include}, so lab cannot see which file it is"),
+            true => {
+                write!(f, "{file} includes a file by the macro {include}, so lab cannot see which file it is")
+            }
             false => write!(f, "{file} includes {include}, which is outside of the repository"),
         }
     }
@@ -143,7 +145,8 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     set.add(&project.kernel, Some(kernel), Role::Kernel, false);
     set.follow_includes(0, Role::Include);
     // The built-in harness reads these two files: a missing one is an input too.
-    let judged = ["problem.toml", "reference.cu"].into_iter().map(str::to_owned).filter(|_| !project.external());
+    let judged =
+        ["problem.toml", "reference.cu"].into_iter().map(str::to_owned).filter(|_| !project.external());
     let rules = set.sources.len();
     for name in judged.chain(rule_files(&project.problem_dir)) {
         set.add(&project.problem_dir.join(name), None, Role::Rule, false);
@@ -169,7 +172,8 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
 pub(crate) fn is_rule(name: &str) -> bool {
     let extension = name.strip_prefix("reference.");
     name == "problem.toml"
-        || extension.is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+        || extension
+            .is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
 }
 
 /// The names of the files in a folder that say how its kernel is judged, sorted.

@@ -105,7 +105,8 @@ fn compare_config(
     let held = held_config(repo, project)?;
     let source = inputs.sources.iter().find(|source| source.role == Role::Config);
     let present = source.and_then(|source| source.bytes.as_deref()).map_or_else(Config::default, |bytes| {
-        Config::parse(&String::from_utf8_lossy(bytes), config::FILE).unwrap_or_else(|_| project.config.clone())
+        Config::parse(&String::from_utf8_lossy(bytes), config::FILE)
+            .unwrap_or_else(|_| project.config.clone())
     });
     let keys = match &held {
         Some((_, Some(held))) => present.judging_differences(held),
@@ -129,7 +130,8 @@ fn compare_config(
 /// The lab.toml that HEAD holds for this kernel, and its keys if they can be read. It is the nearest one, looked for as on
 /// disk; a nearer one that is on disk too belongs to commands that are given in its folder.
 fn held_config(repo: &Repo, project: &Project) -> Result<Option<(String, Option<Config>)>> {
-    let start = if project.problem_dir.starts_with(&project.home) { &project.problem_dir } else { &project.home };
+    let start =
+        if project.problem_dir.starts_with(&project.home) { &project.problem_dir } else { &project.home };
     for folder in start.ancestors().take_while(|above| above.starts_with(&project.root)) {
         let file: PathBuf = folder.join(config::FILE);
         let is_nearer = folder != project.home && folder.starts_with(&project.home);

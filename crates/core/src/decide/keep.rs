@@ -51,14 +51,20 @@ pub fn keep(
     let rules = rule_files(inputs, &rules);
     let message = &with_sealed(message, &record);
     write_decision(&locked, &mut record, Status::Keep, message)?;
-    let committed =
-        match repo::commit_kernel(&locked.repo, project, &bytes, &record.start.blob, &rules, &message.render()) {
-            Ok(committed) => committed,
-            Err(error) => {
-                withdraw_decision(&locked, &mut record);
-                return Err(space::explain(error, "nothing was kept").into());
-            }
-        };
+    let committed = match repo::commit_kernel(
+        &locked.repo,
+        project,
+        &bytes,
+        &record.start.blob,
+        &rules,
+        &message.render(),
+    ) {
+        Ok(committed) => committed,
+        Err(error) => {
+            withdraw_decision(&locked, &mut record);
+            return Err(space::explain(error, "nothing was kept").into());
+        }
+    };
     if let Some(decision) = &mut record.decision {
         decision.made = Some(!committed.already);
     }

@@ -7,7 +7,6 @@
 //!
 //! The events stand in `.lab/refusals.jsonl` and in the records of their runs: deleting one of the two forgets nothing.
 
-use crate::disk::lock;
 use crate::inputs::{Inputs, tokens};
 use crate::project::Project;
 use crate::run::RunId;
@@ -17,6 +16,7 @@ use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use lab_system::file_lock;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -93,7 +93,7 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
     };
     let (path, line) = (path(project), serde_json::to_string(&event)?);
     let append = || {
-        let mut file = lock::wait(&path, OpenOptions::new().append(true).create(true))?;
+        let mut file = file_lock::wait(&path, OpenOptions::new().append(true).create(true))?;
         // A line that was only half written must not swallow this one.
         file.write_all(format!("\n{line}\n").as_bytes())?;
         file.sync_data()
@@ -119,7 +119,8 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
     let mut events = Vec::new();
     for summary in index.newest() {
         let Some(held_out) = &summary.held_out else { continue };
-        let is_kept = summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());
+        let is_kept =
+            summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());
         let passed = held_out.outcome == Outcome::Pass;
         let older = if passed && is_kept { AFTER_A_REFUSAL } else { 1 };
         events.push(Event {
@@ -154,7 +155,9 @@ mod tests {
     #[test]
     fn a_refusal_holds_for_its_kernel_until_eight_runs_are_passed_and_for_its_source_for_good() {
         let refused = event(1, "a", "bad", false, 0);
-        let asks = |events: &[Event], kernel: &str, tokens: &str| is_refused(events, &event(99, kernel, tokens, false, 0));
+        let asks = |events: &[Event], kernel: &str, tokens: &str| {
+            is_refused(events, &event(99, kernel, tokens, false, 0))
+        };
         assert!(!asks(&[], "a", "bad"));
         let once = std::slice::from_ref(&refused);
         assert!(asks(once, "a", "bad"), "the same bytes");

@@ -32,16 +32,18 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     let rules = rules::compare(&locked.repo, project, &inputs)?;
     let files = files(&inputs, &rules);
     if files.is_empty() {
-        return no(format!("the rules of {} are as in HEAD: there is nothing to commit", project.kernel_name));
+        return no(format!(
+            "the rules of {} are as in HEAD: there is nothing to commit",
+            project.kernel_name
+        ));
     }
     if let Some(obstacle) = repo::obstacle(&locked.repo) {
         return Err(NotAllowed::Git(obstacle).into());
     }
     let description = message.subject().trim_start_matches(PREFIX).to_owned();
     let what: Vec<String> = rules.changed.iter().map(ToString::to_string).chain(rules.first).collect();
-    let commit_message =
-        Message::new(&format!("{PREFIX}{description}"), message.trailers().iter().cloned())
-            .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
+    let commit_message = Message::new(&format!("{PREFIX}{description}"), message.trailers().iter().cloned())
+        .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
     let intent = Intent::Rules {
         head: repo::head(&locked.repo)?.commit,
         subject: commit_message.subject().to_owned(),

@@ -44,7 +44,8 @@ pub fn snapshot(
 fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<Present> {
     let mut uncommitted_includes = Vec::new();
     let inside = |path: &Path| project.relative(path).is_some();
-    for include in inputs.sources.iter().filter(|source| source.role == Role::Include && inside(&source.path)) {
+    for include in inputs.sources.iter().filter(|source| source.role == Role::Include && inside(&source.path))
+    {
         if !repo::in_head(repo, &include.file.path, include.bytes.as_deref())? {
             uncommitted_includes.push(include.file.path.clone());
         }

@@ -145,14 +145,17 @@ mod tests {
         ] {
             assert_eq!(includes(source.as_bytes()), [wanted], "{source}");
         }
-        for source in ["//#include \"no.h\"", "#included \"no.h\"", "#include \"\"", "#define include \"no.h\""] {
+        for source in
+            ["//#include \"no.h\"", "#included \"no.h\"", "#include \"\"", "#define include \"no.h\""]
+        {
             assert_eq!(includes(source.as_bytes()), [], "{source}");
         }
     }
 
     #[test]
     fn include_folders_are_read_from_the_compilers_options() {
-        let options = "-O3 -Icommon -I /opt/a --include-path=b -isystem c -include pre.h -DX=1 -isystem/d -iquote=e";
+        let options =
+            "-O3 -Icommon -I /opt/a --include-path=b -isystem c -include pre.h -DX=1 -isystem/d -iquote=e";
         let options: Vec<String> = options.split(' ').map(str::to_owned).collect();
         let found = IncludeDirs::of(&options, Path::new("/r"));
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();

@@ -73,7 +73,12 @@ mod tests {
         ] {
             assert_eq!(hash(same.as_bytes()), hash(source.as_bytes()), "{same}");
         }
-        for other in ["inta = b/2; char* s = \"// no comment\";", "int a = b/2; char* s = \"//no comment\";", "int a = b/3;", ""] {
+        for other in [
+            "inta = b/2; char* s = \"// no comment\";",
+            "int a = b/2; char* s = \"//no comment\";",
+            "int a = b/3;",
+            "",
+        ] {
             assert_ne!(hash(other.as_bytes()), hash(source.as_bytes()), "{other}");
         }
     }

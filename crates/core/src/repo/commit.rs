@@ -107,8 +107,7 @@ fn commit_entries(repo: &Repo, project: &Project, entries: &[Entry], message: &s
         Some(why) => commit_by_git(git, project, entries, message, why)?,
         None => commit_by_library(git, head.as_ref(), entries, message)?,
     };
-    let read_back =
-        |entry: &Entry| verify_write::read_back(repo, "HEAD", commit, &entry.name, entry.blob);
+    let read_back = |entry: &Entry| verify_write::read_back(repo, "HEAD", commit, &entry.name, entry.blob);
     if let Err(error) = entries.iter().try_for_each(read_back) {
         // The branch must not stay at a commit that cannot be read.
         if git.refname_to_id("HEAD").ok() == Some(commit) {

@@ -6,7 +6,13 @@ use git2::Oid;
 
 /// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name` (`None`: no file). It opens the repository
 /// anew: what this handle remembers proves nothing.
-pub(super) fn read_back(repo: &Repo, reference: &str, commit: Oid, name: &str, blob: impl Into<Option<Oid>>) -> Result<()> {
+pub(super) fn read_back(
+    repo: &Repo,
+    reference: &str,
+    commit: Oid,
+    name: &str,
+    blob: impl Into<Option<Oid>>,
+) -> Result<()> {
     let blob = blob.into();
     let git = repo.anew()?.git;
     let read = || -> Result<()> {

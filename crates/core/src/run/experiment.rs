@@ -175,7 +175,8 @@ impl From<&Verdict> for Measured {
 impl Experiment {
     /// The objective, if it counts: the result was correct and no crash.
     pub fn figure(&self) -> Option<f64> {
-        let counts = matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed();
+        let counts =
+            matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed();
         Some(self.row.throughput_sps).filter(|_| counts)
     }
 

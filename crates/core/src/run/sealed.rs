@@ -39,11 +39,16 @@ pub fn contradiction(claimed: &Speeds, sealed: &Speeds, goal: Goal) -> Option<St
     }
     let (claim, found) = (claimed.objective?, sealed.objective?);
     let is_worse = match goal {
-        Goal::Maximize => found.high.unwrap_or(found.value) < claim.low.unwrap_or(claim.value) * (1.0 - BETWEEN_PROCESSES),
-        Goal::Minimize => found.low.unwrap_or(found.value) > claim.high.unwrap_or(claim.value) * (1.0 + BETWEEN_PROCESSES),
+        Goal::Maximize => {
+            found.high.unwrap_or(found.value) < claim.low.unwrap_or(claim.value) * (1.0 - BETWEEN_PROCESSES)
+        }
+        Goal::Minimize => {
+            found.low.unwrap_or(found.value) > claim.high.unwrap_or(claim.value) * (1.0 + BETWEEN_PROCESSES)
+        }
     };
     let figure = |measure: &Measure| figures::figure(measure.value);
-    is_worse.then(|| format!("the run measured {}, on sealed inputs it is {}", figure(&claim), figure(&found)))
+    is_worse
+        .then(|| format!("the run measured {}, on sealed inputs it is {}", figure(&claim), figure(&found)))
 }
 
 /// `1.021 (1.019 … 1.023)`
@@ -93,7 +98,11 @@ mod tests {
             // A ratio of speeds has one direction, whatever the objective is.
             assert_eq!(contradiction(&claim, &sealed, Goal::Minimize), why);
         }
-        let why = contradiction(&turns(Faster, 188.0, 187.0, 189.0), &turns(Slower, 0.7, 0.69, 0.71), Goal::Maximize);
+        let why = contradiction(
+            &turns(Faster, 188.0, 187.0, 189.0),
+            &turns(Slower, 0.7, 0.69, 0.71),
+            Goal::Maximize,
+        );
         assert_eq!(
             why.as_deref(),
             Some(
@@ -116,10 +125,17 @@ mod tests {
             (alone(100.0, 99.0, 101.0), Speeds::default(), Goal::Maximize, false),
             (Speeds::default(), alone(100.0, 99.0, 101.0), Goal::Maximize, false),
         ] {
-            assert_eq!(contradiction(&claim, &sealed, goal).is_some(), refused, "{claim:?} {sealed:?} {goal:?}");
+            assert_eq!(
+                contradiction(&claim, &sealed, goal).is_some(),
+                refused,
+                "{claim:?} {sealed:?} {goal:?}"
+            );
         }
         // Only one of the two was timed in turns: their figures are compared.
-        let claim = Speeds { comparison: turns(Speed::Faster, 2.0, 1.9, 2.1).comparison, ..alone(100.0, 99.0, 101.0) };
+        let claim = Speeds {
+            comparison: turns(Speed::Faster, 2.0, 1.9, 2.1).comparison,
+            ..alone(100.0, 99.0, 101.0)
+        };
         assert!(contradiction(&claim, &alone(100.0, 99.0, 101.0), Goal::Maximize).is_none());
         assert!(contradiction(&claim, &alone(50.0, 49.0, 51.0), Goal::Maximize).is_some());
     }

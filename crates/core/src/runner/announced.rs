@@ -135,7 +135,8 @@ impl<'a> Announced<'a> {
         }
         self.compare_with_recorded(&mut verdict);
         for outside in &self.inputs.outside {
-            self.caveats.push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
+            self.caveats
+                .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
         }
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);

@@ -48,7 +48,8 @@ pub fn check(
     let store = RunStore::new(&project.lab_dir);
     let log = store.log(record.start.id);
     let folder = store.folder(record.start.id).join("held-out");
-    let checked = Check { project, repo, record, inputs, log: &log, folder: &folder }.run(sealed_runs, context);
+    let checked =
+        Check { project, repo, record, inputs, log: &log, folder: &folder }.run(sealed_runs, context);
     let _ = fs::remove_dir_all(&folder);
     checked
 }
@@ -88,7 +89,9 @@ impl Check<'_> {
             };
             if verdict.outcome != Outcome::Pass {
                 if let Some(why) = no_fault_of_the_kernel(ending, report) {
-                    bail!("the held-out check could not run: {why}. That says nothing about the kernel: keep again");
+                    bail!(
+                        "the held-out check could not run: {why}. That says nothing about the kernel: keep again"
+                    );
                 }
                 let why = format!("{}, {}", verdict.why, where_it_failed(report));
                 return Ok(Some(came_to(verdict.outcome, why, passed)));
@@ -111,7 +114,11 @@ impl Check<'_> {
             );
             passed = wanted.min(passed.saturating_add(used));
             if passed == wanted {
-                return Ok(Some(HeldOut { measured, caveats, ..came_to(Outcome::Pass, String::new(), passed) }));
+                return Ok(Some(HeldOut {
+                    measured,
+                    caveats,
+                    ..came_to(Outcome::Pass, String::new(), passed)
+                }));
             }
         }
     }
@@ -151,7 +158,9 @@ impl Check<'_> {
         let ending = match started {
             Ok(running) => {
                 let limits = spec::limits(project);
-                process::follow(running, limits, context.control, &mut follow, |batch| (context.tell)(id, batch))
+                process::follow(running, limits, context.control, &mut follow, |batch| {
+                    (context.tell)(id, batch)
+                })
             }
             Err(error) => {
                 follow.say(&format!("the harness could not be started: {error}"));
@@ -238,7 +247,11 @@ mod tests {
         for (ending, log, is_kernels) in [
             (exited(1), "correctness: fail", true),
             (exited(0), "x_diff: 2 limit=1\ncorrectness: pass", true),
-            (exited(3), "stopped: the kernel crashed: its process was ended by SIGSEGV (an illegal access)", true),
+            (
+                exited(3),
+                "stopped: the kernel crashed: its process was ended by SIGSEGV (an illegal access)",
+                true,
+            ),
             (exited(3), "stopped: the kernel did not end within 60 s: it hangs, or is far too slow", true),
             (Ending::Flooded, "", true),
             (exited(3), "stopped: the kernel crashed: its process was ended by SIGKILL (killed)", false),

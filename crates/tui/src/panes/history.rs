@@ -199,7 +199,8 @@ fn draw_chart(
         .into_iter()
         .collect();
     let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
-    let is_wrong = !matches!(status, Status::Crash | Status::Rules) && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
+    let is_wrong = !matches!(status, Status::Crash | Status::Rules)
+        && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
 
     let counted =

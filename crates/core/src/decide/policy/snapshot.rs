@@ -3,10 +3,10 @@
 use super::{Newer, NotAllowed};
 use crate::inputs::{self, OutsideInclude};
 use crate::repo::{Obstacle, short};
+use crate::rules::Rules;
 use crate::run::experiment::Status;
 use crate::run::record::{InputFile, Record};
 use crate::run::verdict::Outcome;
-use crate::rules::Rules;
 use crate::run::{Fingerprint, RunId};
 
 /// Everything that the rules look at.

@@ -194,7 +194,8 @@ fn each_thing_that_forbids_a_keep_is_named() {
         "tile.cuh is not committed | a/tile.cuh is not as in HEAD, and an experiment changes kernels/a/kernel.cu \
          alone: commit it yourself first, or put its text into the kernel",
     );
-    let outside = |include: &str, is_macro| OutsideInclude { file: KERNEL.into(), include: include.into(), is_macro };
+    let outside =
+        |include: &str, is_macro| OutsideInclude { file: KERNEL.into(), include: include.into(), is_macro };
     keep_is(
         &with(|s| present(s, |p| p.outside = vec![outside("/abs/x.h", false)])),
         "x.h is outside of the repository | kernels/a/kernel.cu includes /abs/x.h, which is outside of the repository: \
@@ -224,7 +225,8 @@ fn each_thing_that_forbids_a_keep_is_named() {
 #[test]
 fn a_keep_takes_no_change_of_the_rules_along() {
     let changed = |changes: &[(&str, RuleDifference)]| {
-        let changes = changes.iter().map(|(path, what)| RuleChange { path: (*path).into(), what: what.clone() });
+        let changes =
+            changes.iter().map(|(path, what)| RuleChange { path: (*path).into(), what: what.clone() });
         with(|s| present(s, |p| p.rules.changed = changes.collect()))
     };
     let remedy = "and a keep takes no change of the rules along: put the file back, or commit the change on its own \
@@ -237,7 +239,10 @@ fn a_keep_takes_no_change_of_the_rules_along() {
             "problem.toml is not as in HEAD | a/problem.toml is not as in HEAD",
         ),
         (vec![("reference.cu", NotInHead)], "reference.cu is not as in HEAD | reference.cu is not in HEAD"),
-        (vec![("reference.cu", Gone)], "reference.cu is not as in HEAD | reference.cu is in HEAD and not on disk"),
+        (
+            vec![("reference.cu", Gone)],
+            "reference.cu is not as in HEAD | reference.cu is in HEAD and not on disk",
+        ),
         (
             vec![("lab.toml", keys.clone())],
             "lab.toml is not as in HEAD | lab.toml is not as in HEAD (compile.options, measure.same_within)",
