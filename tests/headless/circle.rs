@@ -322,3 +322,20 @@ fn doctor_has_a_remedy_for_everything() {
     let compiler = output.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
     assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{output:?}");
 }
+
+#[test]
+fn newer_bytes_are_discarded_also_after_a_verdict_on_the_incumbents_own() {
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    lab.lab("discard -m nothing").is(1).says("run 1 judged the incumbent's own bytes");
+    lab.write("kernel.cu", "// never judged\n");
+    lab.lab("discard -m newer")
+        .is(1)
+        .says("no verdict belongs to the present bytes of kernel.cu")
+        .says("--unjudged");
+    lab.lab("discard -m newer --unjudged").is(0).says("the bytes that were on disk are kept as");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// never judged\n");
+    assert!(!lab.path("results.tsv").exists());
+}

@@ -205,6 +205,8 @@ impl World {
         let present = Present {
             blob: Some(self.disk.clone()),
             files: self.inputs(&self.disk),
+            rules: self.keep_needs.0.clone(),
+            sealed_runs: self.keep_needs.1,
             ..Present::from(Fingerprint(self.disk.clone()))
         };
         let named = run.and_then(|run| self.judging().find(|r| r.start.id == run));

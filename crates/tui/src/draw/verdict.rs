@@ -433,7 +433,7 @@ impl<'a> Banner<'a> {
             let cancel = self.appearance.keymap.way(Action::Close);
             let inputs = match self.held_out.map_or(1, |checking| checking.sealed_runs) {
                 1 => "held-out inputs".to_owned(),
-                runs => format!("the inputs of {runs} sealed runs"),
+                runs => format!("{runs} sealed runs"),
             };
             let text = format!("  the gates on {inputs}, then the commit ({cancel} cancels)");
             line.push(Span::styled(text, theme.quiet()));
