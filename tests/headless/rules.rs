@@ -137,7 +137,11 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     // Taken back, the problem is as new as before.
     lab.lab("undo kernels/second").is(0);
     assert_eq!(lab.git("status --porcelain"), "?? kernels/second/\n");
+    // With a hook the git program makes the commit.
+    lab.script(".git/hooks/post-commit", "true");
     lab_with_cache(&lab, "keep kernels/second -m first").is(0);
+    assert_eq!(lab.git("status --porcelain"), "");
+    assert_eq!(lab.git("show --name-only --format=%s HEAD").lines().count(), 6);
 
     // From now on they are rules.
     lab.write("kernels/second/common.h", "// other\n");
@@ -146,6 +150,30 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     lab.lab("rules kernels/second").is(0).says("kernels/second/reference.cu is in HEAD and not on disk\n");
     lab.write("kernels/second/reference.py", "# another\n");
     lab.lab("rules kernels/second").is(0).says("kernels/second/reference.py is not in HEAD\n");
+    lab.lab("rules kernels/second -m python").is(0);
+    assert_eq!(
+        lab.git("show --name-status --format=%s HEAD"),
+        "rules: python\n\nD\tkernels/second/reference.cu\nA\tkernels/second/reference.py\n"
+    );
+    assert_eq!(lab.git("status --porcelain"), " M kernels/second/common.h\n", "nothing includes it any more");
+}
+
+#[test]
+fn rules_behind_a_link_are_compared_with_what_the_link_of_head_leads_to() {
+    let lab = rmsnorm();
+    fs::create_dir_all(lab.path("kernels/second")).unwrap();
+    fs::copy(lab.path(KERNEL), lab.path("kernels/second/kernel.cu")).unwrap();
+    for name in ["problem.toml", "reference.cu"] {
+        std::os::unix::fs::symlink(format!("../rmsnorm/{name}"), lab.path("kernels/second").join(name))
+            .unwrap();
+    }
+    fs::rename(lab.path("lab.toml"), lab.path("kernels/lab.toml")).unwrap();
+    std::os::unix::fs::symlink("kernels/lab.toml", lab.path("lab.toml")).unwrap();
+    lab.git("add -A");
+    lab.git("commit -qm second");
+    lab.lab("rules kernels/second").is(0).says("the rules of kernels/second/kernel.cu are as in HEAD");
+    lab.write(PROBLEM, lab.read(PROBLEM) + "# looser\n");
+    lab.lab("rules kernels/second").is(0).says("kernels/second/problem.toml is not as in HEAD\n");
 }
 
 #[test]

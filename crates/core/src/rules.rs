@@ -4,7 +4,7 @@
 //! They are compared with those in HEAD, which everybody gets who checks the commit out.
 
 use crate::config::{self, Config};
-use crate::inputs::{self, Inputs, Role};
+use crate::inputs::{self, Inputs, Role, Source};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use anyhow::Result;
@@ -69,7 +69,8 @@ pub fn compare(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Rules>
     for source in inputs.sources.iter().filter(|source| source.role == Role::Rule) {
         let path = &source.file.path;
         // A file outside of the repository is refused as an include.
-        if project.relative(&source.path).is_none() || repo::in_head(repo, path, source.bytes.as_deref())? {
+        let is_outside = project.relative(&source.path).is_none();
+        if is_outside || is_unreadable(source) || is_as_in_head(repo, path, source.bytes.as_deref())? {
             continue;
         }
         match (&source.bytes, repo::is_in_head(repo, path)?) {
@@ -80,12 +81,24 @@ pub fn compare(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Rules>
         }
     }
     for path in held {
-        if !inputs.sources.iter().any(|source| source.file.path == path) {
+        let is_input = inputs.sources.iter().any(|source| source.file.path == path);
+        if !is_input && !project.root.join(&path).exists() {
             rules.changed.push(RuleChange::new(path, RuleDifference::Gone));
         }
     }
     compare_config(repo, project, inputs, is_first, &mut rules)?;
     Ok(rules)
+}
+
+/// A file that is too large for an input, or cannot be read. No run reads it as one either.
+fn is_unreadable(source: &Source) -> bool {
+    source.bytes.is_none() && source.path.exists()
+}
+
+/// Whether HEAD holds these bytes at this path, also behind a link that HEAD holds.
+fn is_as_in_head(repo: &Repo, path: &str, bytes: Option<&[u8]>) -> Result<bool> {
+    let target = repo::behind_links(repo, path)?;
+    repo::in_head(repo, &target, bytes)
 }
 
 /// The files of the problem's rules that HEAD holds beside the kernel.
@@ -136,7 +149,7 @@ fn held_config(repo: &Repo, project: &Project) -> Result<Option<(String, Option<
         let file: PathBuf = folder.join(config::FILE);
         let is_nearer = folder != project.home && folder.starts_with(&project.home);
         let Some(path) = project.relative(&file).filter(|_| !(is_nearer && file.is_file())) else { continue };
-        if let Some(bytes) = repo::bytes_in_head(repo, &path)? {
+        if let Some(bytes) = repo::bytes_in_head(repo, &repo::behind_links(repo, &path)?)? {
             let text = String::from_utf8_lossy(&bytes);
             return Ok(Some((path.clone(), Config::parse(&text, &path).ok())));
         }

@@ -34,6 +34,7 @@ pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
+use crate::inputs;
 use crate::project::Project;
 use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
@@ -151,6 +152,29 @@ pub fn head_with_parent(repo: &Repo) -> Result<Option<(String, Option<String>, S
 /// Whether HEAD holds a file at this path.
 pub fn is_in_head(repo: &Repo, name: &str) -> Result<bool> {
     Ok(head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).is_some())
+}
+
+/// The path of the file that a path of HEAD means: that behind a link, or the path itself. Both are repository-relative. A
+/// link that leads out of the repository, or in a circle, stays itself.
+pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
+    const LINKS: usize = 16;
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(name.to_owned()) };
+    let mut path = name.to_owned();
+    for _ in 0..LINKS {
+        let Some((id, mode)) = blob_in(&commit, &path) else { break };
+        if mode != i32::from(git2::FileMode::Link) {
+            return Ok(path);
+        }
+        let target = String::from_utf8_lossy(repo.git.find_blob(id)?.content()).into_owned();
+        let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
+        // Below a folder that no path leaves: what would leave it is not below any more.
+        let next = inputs::plain(&Path::new("/").join(folder).join(target));
+        match next.strip_prefix("/").ok().and_then(Path::to_str) {
+            Some(next) => path = next.to_owned(),
+            None => break,
+        }
+    }
+    Ok(if blob_in(&commit, &path).is_some() { path } else { name.to_owned() })
 }
 
 /// The bytes that HEAD holds at this path, as git holds them; `None` if it holds no file there.

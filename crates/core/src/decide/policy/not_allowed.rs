@@ -1,5 +1,6 @@
 //! Why the rules do not allow an action.
 
+use crate::decide::refusals::AFTER_A_REFUSAL;
 use crate::inputs::OutsideInclude;
 use crate::repo::Obstacle;
 use crate::rules::RuleChange;
@@ -31,7 +32,10 @@ pub enum NotAllowed {
     Changed { run: RunId, files: Vec<String>, argument: String },
     #[error("run {run} was decided already ({}): save a change first", status.word())]
     Decided { run: RunId, status: Status },
-    #[error("keep refused: {why}: save a change first")]
+    #[error(
+        "keep refused: {why}: save a change first. The next keep of this kernel has to pass {} sealed runs",
+        AFTER_A_REFUSAL
+    )]
     HeldOut { why: String },
     #[error("{why}: let the harness print it, then `lab run{argument}`")]
     Unmeasured { why: String, argument: String },

@@ -182,7 +182,8 @@ fn each_thing_that_forbids_a_keep_is_named() {
     for outcome in [Outcome::Fail, Outcome::Crash, Outcome::Void] {
         keep_is(
             &run(|r| r.held_out = Some((outcome, "out is 2, its limit 1".into()))),
-            "failed the held-out check | keep refused: out is 2, its limit 1: save a change first",
+            "failed the held-out check | keep refused: out is 2, its limit 1: save a change first. The next keep of this \
+             kernel has to pass 8 sealed runs",
         );
     }
     keep_is(
