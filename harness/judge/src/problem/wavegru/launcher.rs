@@ -1,7 +1,7 @@
 //! The buffers of WaveGRU on one worker, and the two kinds of launch: sampling, and teacher-forced.
 
-use super::reference::SamplingParams;
-use super::seed_pool::ReferenceRun;
+use super::judged_runs::ReferenceRun;
+use super::run_inputs::RunInputs;
 use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
@@ -40,7 +40,7 @@ struct LabRun {
 pub struct ModelLauncher {
     module: ModuleId,
     hidden: usize,
-    sampling: SamplingParams,
+    steps: usize,
     weights: Vec<BufferId>,
     h0: BufferId,
     h1: BufferId,
@@ -122,14 +122,13 @@ impl ModelLauncher {
         module: ModuleId,
         weights: &[BufferId],
         hidden: usize,
-        sampling: SamplingParams,
+        steps: usize,
     ) -> Result<Self, Stop> {
         worker.require_entry(module, ENTRY)?;
-        let steps = sampling.steps;
         Ok(ModelLauncher {
             module,
             hidden,
-            sampling,
+            steps,
             weights: weights.to_vec(),
             h0: worker.buffer("h0", 4 * hidden)?,
             h1: worker.buffer("h1", 4 * hidden)?,
@@ -156,32 +155,35 @@ impl ModelLauncher {
         own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
+    /// Launches with sampling and checks what the kernel wrote, except against the reference.
     pub fn sample(
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
         order: ExecutionOrder,
     ) -> Result<SampledOutput, Stop> {
-        let (_, tokens) = self.time(worker, run, order)?;
-        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
-        let mut broken = Self::breaches(worker)?;
-        broken.descriptions.extend(unwritten("tokens", &tokens, |token| is_poison(token as u32)));
+        let (_, mut sampled) = self.time(worker, run, order)?;
+        sampled.broken = Self::breaches(worker)?;
+        let SampledOutput { tokens, h0, h1, broken } = &mut sampled;
+        broken.descriptions.extend(unwritten("tokens", tokens, |token| is_poison(token as u32)));
         broken
             .descriptions
-            .extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
-        Ok(SampledOutput { tokens, h0, h1, broken })
+            .extend([("h0", h0), ("h1", h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        Ok(sampled)
     }
 
-    /// Launches with sampling and returns the seconds and the tokens. [`ModelLauncher::breaches`] tells afterwards
+    /// Launches with sampling and returns the seconds and the outputs. [`ModelLauncher::breaches`] tells afterwards
     /// whether a launch broke a rule.
     pub fn time(
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
         order: ExecutionOrder,
-    ) -> Result<(f64, Vec<i32>), Stop> {
+    ) -> Result<(f64, SampledOutput), Stop> {
         let seconds = self.launch(worker, run, false, order)?;
-        Ok((seconds, read(worker, self.tokens)?))
+        let tokens = read(worker, self.tokens)?;
+        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
+        Ok((seconds, SampledOutput { tokens, h0, h1, broken: BrokenRules::default() }))
     }
 
     /// Launches teacher-forced with the expected tokens, which were not on the device before.
@@ -191,8 +193,6 @@ impl ModelLauncher {
         run: &ReferenceRun,
         order: ExecutionOrder,
     ) -> Result<TaughtOutput, Stop> {
-        worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-        worker.seal(self.forced)?;
         self.launch(worker, run, true, order)?;
         let taught = TaughtOutput {
             teacher_prob: read(worker, self.teacher_prob)?,
@@ -219,12 +219,11 @@ impl ModelLauncher {
         teacher: bool,
         order: ExecutionOrder,
     ) -> Result<(), Stop> {
-        if teacher {
-            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-        }
         self.launch(worker, run, teacher, order).map(drop)
     }
 
+    /// Fills every buffer but the weights and launches. What a buffer holds depends on the kind of this launch and not
+    /// on the launches before, so that a kernel does not find out which launches are only timed.
     fn launch(
         &self,
         worker: &mut Worker,
@@ -232,8 +231,14 @@ impl ModelLauncher {
         teacher: bool,
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
-        worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
+        worker.write(self.h0, bytemuck::cast_slice(&run.inputs.h0))?;
+        worker.write(self.h1, bytemuck::cast_slice(&run.inputs.h1))?;
+        if teacher {
+            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+            worker.seal(self.forced)?;
+        } else {
+            worker.poison(self.forced)?;
+        }
         worker.poison(self.tokens)?;
         worker.poison(self.teacher_prob)?;
         worker.clear(self.work)?;
@@ -248,8 +253,8 @@ impl ModelLauncher {
         args.extend(buffers(&[self.h0, self.h1]));
         args.push(forced);
         args.extend(buffers(&[self.tokens, self.teacher_prob, self.work]));
-        args.push(LaunchArg::Value(self.lab_run(run.start.seed)));
-        let dims = [self.hidden as u32, self.sampling.steps as u32, u32::from(teacher)];
+        args.push(LaunchArg::Value(lab_run(&run.inputs)));
+        let dims = [self.hidden as u32, self.steps as u32, u32::from(teacher)];
         worker.launch(&Launch {
             module: self.module,
             entry: ENTRY.into(),
@@ -259,25 +264,26 @@ impl ModelLauncher {
         })
     }
 
-    /// The bytes of `LabRun`.
-    fn lab_run(&self, seed: u64) -> Arg {
-        let words = [
-            self.sampling.steps as u32,
-            self.sampling.first_token as u32,
-            seed as u32,
-            (seed >> 32) as u32,
-            self.sampling.temperature.to_bits(),
-            self.sampling.min_p.to_bits(),
-        ];
-        bytemuck::cast_slice(&words).to_vec()
-    }
-
     /// The rules that the launches so far broke.
     pub fn breaches(worker: &mut Worker) -> Result<BrokenRules, Stop> {
         let mut broken = BrokenRules::default();
         worker.breaches()?.iter().for_each(|breach| broken.add(breach));
         Ok(broken)
     }
+}
+
+/// The bytes of `LabRun`.
+fn lab_run(inputs: &RunInputs) -> Arg {
+    let RunInputs { seed, sampling, .. } = inputs;
+    let words = [
+        sampling.steps as u32,
+        sampling.first_token as u32,
+        *seed as u32,
+        (*seed >> 32) as u32,
+        sampling.temperature.to_bits(),
+        sampling.min_p.to_bits(),
+    ];
+    bytemuck::cast_slice(&words).to_vec()
 }
 
 fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T>, Stop> {
