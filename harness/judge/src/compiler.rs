@@ -6,10 +6,11 @@ use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
-use crate::process::{child_exit, lifetime};
+use crate::process::{child_exit, limits};
 use lab_device::build_cache::CachedBuilder;
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
+use lab_system::lifetime;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixStream;
@@ -197,6 +198,7 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
+    limits::limit_compiler(lab_device::resolve(target));
     let mut builder = match lab_device::builder(target) {
         Ok(builder) => CachedBuilder::new(builder),
         Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),

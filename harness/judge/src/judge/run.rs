@@ -310,9 +310,8 @@ impl RunEnvironment<'_> {
         self.with_context(builder, out, |cx| {
             let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
-            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
-            self.telemetry.write(cx.out)?;
-            Ok(verdict)
+            let mut ended = |out: &mut Writer| self.telemetry.write(out);
+            measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
         })
     }
 }

@@ -64,7 +64,7 @@ fn one_wrong_token_fails_and_is_named() {
 fn an_unwritten_token_fails_and_is_named() {
     let log = judge(true, |memory, seen| {
         if seen.forced == 0 {
-            memory[seen.tokens + 4 * 20..][..16].copy_from_slice(&[0xff, 0x7f, 0xff, 0x7f].repeat(4));
+            memory[seen.tokens + 4 * 20..][..16].copy_from_slice(&lab_device::POISON.to_le_bytes().repeat(4));
         }
     });
     assert!(log.contains("\nfailure 2: tokens[20] was never written (4 of 24 cells were not)\n"), "{log}");

@@ -5,8 +5,8 @@
 
 use super::reference::{ReferenceOutput, VERSION};
 use super::run_inputs::RunInputs;
-use crate::atomic_file;
 use bytemuck::{NoUninit, Pod};
+use lab_system::atomic_file;
 use std::path::{Path, PathBuf};
 
 /// A digest of everything that determines a reference.
@@ -87,7 +87,7 @@ pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> st
     put(&mut bytes, &[reference.temperature_changed]);
     let digest = blake3::hash(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    atomic_file::replace(path, &bytes)
+    atomic_file::replace_in_cache(path, &bytes)
 }
 
 fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {

@@ -5,7 +5,7 @@ use super::run_inputs::RunInputs;
 use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::POISON;
+use lab_device::is_poison;
 use lab_device::{Arg, ExecutionOrder};
 
 /// The kernel's name.
@@ -81,6 +81,11 @@ impl BrokenRules {
             Breach::OutOfBounds { buffer, offset } => {
                 self.out_of_bounds += 1;
                 format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
+            }
+            Breach::StrayStore { buffer, offset } => {
+                self.out_of_bounds += 1;
+                let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
+                format!("the kernel changed {buffer}, which it was not given{place}")
             }
             Breach::InputChanged { buffer, offset } => {
                 self.inputs_changed += 1;
@@ -160,7 +165,7 @@ impl ModelLauncher {
         let (_, mut sampled) = self.time(worker, run, order)?;
         sampled.broken = Self::breaches(worker)?;
         let SampledOutput { tokens, h0, h1, broken } = &mut sampled;
-        broken.descriptions.extend(unwritten("tokens", tokens, |token| token as u32 == POISON));
+        broken.descriptions.extend(unwritten("tokens", tokens, |token| is_poison(token as u32)));
         broken
             .descriptions
             .extend([("h0", h0), ("h1", h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
@@ -198,7 +203,7 @@ impl ModelLauncher {
         let mut broken = taught.broken;
         broken
             .descriptions
-            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
+            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| is_poison(p.to_bits())));
         for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
         {
             broken.descriptions.extend(not_finite(name, values));
@@ -285,15 +290,15 @@ fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T
     Ok(bytemuck::pod_collect_to_vec(&worker.read(buffer)?))
 }
 
-fn unwritten<T: Copy>(name: &str, values: &[T], is_poison: impl Fn(T) -> bool) -> Option<String> {
-    let first = values.iter().position(|v| is_poison(*v))?;
-    let all = values.iter().filter(|v| is_poison(**v)).count();
+fn unwritten<T: Copy>(name: &str, values: &[T], is_unwritten: impl Fn(T) -> bool) -> Option<String> {
+    let first = values.iter().position(|v| is_unwritten(*v))?;
+    let all = values.iter().filter(|v| is_unwritten(**v)).count();
     Some(format!("{name}[{first}] was never written ({all} of {} cells were not)", values.len()))
 }
 
 fn not_finite(name: &str, values: &[f32]) -> Option<String> {
     // An unwritten cell is poison, which is a NaN. It is reported as unwritten.
-    let bad = |v: &f32| !v.is_finite() && v.to_bits() != POISON;
+    let bad = |v: &f32| !v.is_finite() && !is_poison(v.to_bits());
     let first = values.iter().position(bad)?;
     Some(format!("{name}[{first}] is {}", values[first]))
 }
