@@ -20,6 +20,8 @@ pub struct Case {
     /// Texts that must be in run.log; the second list only on a GPU.
     says: Vec<String>,
     says_on_cuda: Vec<String>,
+    /// Texts that must not be there.
+    never_says: Vec<String>,
     /// The only device on which the kernel runs; `None` is every device.
     device: Option<String>,
     limit: Duration,
@@ -122,6 +124,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         held_out: None,
         says: Vec::new(),
         says_on_cuda: Vec::new(),
+        never_says: Vec::new(),
         device: None,
         limit: Duration::from_secs(60),
         source: String::new(),
@@ -135,6 +138,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             ("held out", value) => case.held_out = Some(Expected::read(value)?),
             ("says", value) => case.says.push(value.to_owned()),
             ("says on cuda", value) => case.says_on_cuda.push(value.to_owned()),
+            ("never says", value) => case.never_says.push(value.to_owned()),
             ("problem", value) => case.problem = value.to_owned(),
             ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
             ("limit", value) => {
@@ -242,13 +246,19 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
             return whole(format!("does not say '{words}'"), &judged);
         }
     }
+    if let Some(words) = case.never_says.iter().find(|words| judged.log.contains(*words)) {
+        return whole(format!("says '{words}'"), &judged);
+    }
     if *expected != Expected::Pass {
         judged.expect_no_measure();
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
     if *expected == Expected::Pass {
         let held_out = support::run(JudgeOptions { held_out: true, ..options });
-        held_out.expect_no_measure();
+        // A GPU is timed on sealed runs too.
+        if on_cpu {
+            held_out.expect_no_measure();
+        }
         if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
             return whole(format!("held out: {why}"), &held_out);
         }
