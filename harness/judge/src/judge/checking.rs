@@ -2,7 +2,7 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output, cache_dir, start_compiler, start_worker};
+use super::processes::{arch, as_kernel_output, auto_caveat, cache_dir, start_compiler, start_worker};
 use crate::check::sanitizer::{REMEDY, Sanitizer};
 use crate::check::{self, ToolRun};
 use crate::compiler::Compiler;
@@ -35,6 +35,9 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     let compiler = start_compiler(options, target, sink)?;
     let device = start_worker(options, target, sink)?.ready()?.info().clone();
     out.line("device", &device.name)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
 
