@@ -4,9 +4,9 @@
 
 use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
-use crate::process::child_exit;
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc::{self, Connection};
+use crate::process::{child_exit, limits};
 use lab_device::build_cache::CachedBuilder;
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
@@ -198,6 +198,7 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
+    limits::limit_compiler(lab_device::resolve(target));
     let mut builder = match lab_device::builder(target) {
         Ok(builder) => CachedBuilder::new(builder),
         Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),

@@ -59,7 +59,8 @@ impl<'a> Announced<'a> {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
-        let follow = Follow::new(log, project.config.output_limit_mib << 20);
+        let follow =
+            Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config.measure);
         Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
     }
 

@@ -10,6 +10,7 @@ pub mod child;
 pub mod exec_wrapper;
 mod forwarded_stream;
 pub mod framing;
+pub mod limits;
 mod output;
 pub mod rpc;
 

@@ -74,23 +74,27 @@ impl TelemetryMonitor {
         }
     }
 
-    /// Stops reading, and writes the result lines and caveats.
-    pub fn write(&self, out: &mut Writer) -> Result<(), Stop> {
-        match self.finish() {
-            Ok(None) => {}
+    /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed the measurement, which
+    /// is what the caveats say. A measurement about which nothing is known counts as disturbed.
+    pub fn write(&self, out: &mut Writer) -> Result<bool, Stop> {
+        let caveats = match self.finish() {
+            Ok(None) => Vec::new(),
             Ok(Some(summary)) => {
                 for (key, value) in summary.lines() {
                     out.line(key, value)?;
                 }
-                for caveat in summary.caveats() {
-                    out.caveat(caveat)?;
-                }
+                summary.caveats()
             }
-            Err(why) => out.caveat(format_args!(
-                "the device's clocks, its temperature and other processes on it are unknown: {why}"
-            ))?,
+            Err(why) => {
+                vec![format!(
+                    "the device's clocks, its temperature and other processes on it are unknown: {why}"
+                )]
+            }
+        };
+        for caveat in &caveats {
+            out.caveat(caveat)?;
         }
-        Ok(())
+        Ok(!caveats.is_empty())
     }
 }
 
