@@ -80,6 +80,12 @@ pub fn resolve(target: Target) -> Target {
     }
 }
 
+/// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed: the driver's fault, and what to
+/// do. `None` for any other target, on a machine without a driver or a GPU, and where the driver works.
+pub fn why_not_cuda(target: Target) -> Option<String> {
+    (target == Target::Auto && resolve(target) == Target::Cpu).then(cuda::driver_fault).flatten()
+}
+
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.
 pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
     match resolve(target) {

@@ -95,7 +95,7 @@ impl World {
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
     }
 
-    pub(super) fn record(&self, key: &experiment::Key) -> Option<Record> {
+    pub(super) fn record(&self, key: &experiment::ExperimentKey) -> Option<Record> {
         self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
     }
 
