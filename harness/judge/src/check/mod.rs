@@ -18,7 +18,7 @@ use crate::worker::Worker;
 use lab_device::cpu;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
-use sanitizer::Sanitizer;
+use sanitizer::ComputeSanitizer;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
     let on_cpu = asan::library().and_then(|_| symbolize::program());
     let mut all = vec![finding("check, cpu", on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))))];
     if cuda {
-        let found = Sanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
+        let found = ComputeSanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
         all.push(finding("check, cuda", found.map(|s| s.path.display().to_string())));
     }
     all
@@ -86,7 +86,7 @@ pub struct ToolRun<'a> {
     tool: Tool,
     options: &'a JudgeOptions,
     image: &'a Path,
-    sanitizer: Option<&'a Sanitizer>,
+    sanitizer: Option<&'a ComputeSanitizer>,
     folder: tempfile::TempDir,
 }
 
@@ -96,7 +96,7 @@ impl<'a> ToolRun<'a> {
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
-        sanitizer: Option<&'a Sanitizer>,
+        sanitizer: Option<&'a ComputeSanitizer>,
     ) -> Result<Self, Stop> {
         let folder =
             tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;

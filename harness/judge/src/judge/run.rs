@@ -9,7 +9,7 @@ use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
 use super::probing;
-use super::processes::{arch, cache_dir, start_compiler, start_worker};
+use super::processes::{arch, auto_caveat, cache_dir, start_compiler, start_worker};
 use super::race_check::RaceCheck;
 use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
@@ -53,6 +53,9 @@ pub fn run(
     let mut builder =
         KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     write_device(&device, out)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
     out.line("compiler", builder.compiler.version()?)?;
     let seed = options.seed.unwrap_or_else(random_seed);
     out.line("seed", seed)?;
@@ -101,6 +104,7 @@ pub fn run(
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
     let image = builder.write_build(built, out)?;
+    KernelBuilder::write_caveats(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }

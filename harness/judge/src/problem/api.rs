@@ -177,6 +177,11 @@ pub trait Timed {
     fn shares_inputs(&self) -> bool {
         false
     }
+    /// Checks that the turn wrote nothing but its outputs. Called after each turn, so that a kernel which spoils what
+    /// another one in the same worker gets next is found before that one is judged. [`Timed::turn`] may do it itself.
+    fn check_memory(&mut self, _worker: &mut Worker, _out: &mut Writer) -> Result<Correctness, Stop> {
+        Ok(Correctness::Pass)
+    }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
