@@ -91,7 +91,8 @@ pub struct ToolRun<'a> {
 }
 
 impl<'a> ToolRun<'a> {
-    /// A tool that will watch a worker running `image`. `sanitizer` is needed for the tools of compute-sanitizer.
+    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `parent`. `sanitizer` is needed
+    /// for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
