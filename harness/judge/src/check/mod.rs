@@ -98,9 +98,11 @@ impl<'a> ToolRun<'a> {
         options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
+        parent: &Path,
     ) -> Result<Self, Stop> {
-        let folder =
-            tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;
+        let folder = tempfile::tempdir_in(parent).map_err(|e| {
+            Stop::Lab(format!("no temporary folder can be made in {}: {e}", parent.display()))
+        })?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
