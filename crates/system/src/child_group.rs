@@ -6,7 +6,6 @@
 //! every child in the list, and no process that reuses the id of a child.
 
 use crate::descendants::{self, Descendant};
-use crate::lifetime;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -133,7 +132,7 @@ fn kill_with_descendants(leader: Pid) {
 /// Kills the processes that were left to this process when their parents ended, if it adopts orphans. They lead groups or sessions
 /// of their own; this process's other children are in its own group.
 fn kill_orphans(groups: &[Pid]) {
-    if !lifetime::adopts_orphans() {
+    if !descendants::adopts_orphans() {
         return;
     }
     let own = getpgrp().as_raw_pid();

@@ -1,8 +1,10 @@
 //! The processes that a process has started, as `/proc` shows them: also those that have left its process group or session.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use std::collections::HashMap;
 use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A process that another one has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub struct Descendant {
 }
 
 /// Returns the processes below `root` that have not ended, parents before their children. A process whose parent has ended belongs
-/// to the next subreaper above it, and otherwise to none; see [`crate::lifetime::adopt_orphans`].
+/// to the next subreaper above it, and otherwise to none; see [`adopt_orphans`].
 pub fn of(root: Pid) -> Vec<Descendant> {
     let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -39,6 +41,21 @@ pub fn of(root: Pid) -> Vec<Descendant> {
     }
     found
 }
+
+/// Makes this process the parent of every process below it whose own parent has ended. So what a kernel or a compiler has started
+/// can be found below this process ([`of`]), and ends with it where a [`crate::child_group::ChildGroup`] is reaped.
+pub fn adopt_orphans() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
+    ADOPTS.store(true, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Whether this process has called [`adopt_orphans`].
+pub(crate) fn adopts_orphans() -> bool {
+    ADOPTS.load(Ordering::SeqCst)
+}
+
+static ADOPTS: AtomicBool = AtomicBool::new(false);
 
 /// Kills these processes. One that has ended already is left out.
 pub fn kill(processes: &[Descendant]) {

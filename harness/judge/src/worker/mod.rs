@@ -21,7 +21,7 @@ use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
 use lab_device::{Arg, DeviceError, Driver, ExecutionOrder};
 use lab_protocol::Target;
-use lab_system::lifetime;
+use lab_system::descendants;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -92,7 +92,7 @@ pub fn main() -> ExitCode {
 pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>) -> ExitCode {
     let served = exec_wrapper::exec_if_asked().map_err(FrameError::Io).and_then(|()| {
         // What the kernel starts stays below this process, so the judge finds it.
-        lifetime::adopt_orphans().map_err(FrameError::Io)?;
+        descendants::adopt_orphans().map_err(FrameError::Io)?;
         child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io).and_then(|s| serve(s, open))
     });
     child_exit("lab harness-worker", served)
