@@ -179,6 +179,11 @@ pub trait Driver {
     fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
         Ok(None)
     }
+    /// Overwrites the shared memory of every multiprocessor, where a launch could find what an earlier one left. The cpu
+    /// device poisons it when a block begins.
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
     /// Replaces the content of the L2 cache by writing a pattern to this memory, as [`Driver::fill`] does. Lines that a
     /// kernel asked to keep in the cache are let go first.
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {

@@ -14,8 +14,15 @@ use std::hash::{BuildHasher, RandomState};
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer. On a GPU the zone goes on to the end of the page.
-pub const BACK: usize = 256 << 10;
+/// Least bytes of the guard zone behind a buffer on a device with pages, where the zone goes on to the end of the page.
+const BACK_BEFORE_PAGE_END: usize = 256 << 10;
+
+/// Bytes of the guard zone behind a buffer on a device without pages.
+pub const BACK: usize = 2 << 20;
+
+/// Bytes of the guard zone behind a buffer that are compared after launches that were not given the buffer, on a device
+/// that computes no digests. What such a launch writes farther away lies behind a buffer that it was given.
+const NEAR: usize = 64 << 10;
 
 /// The buffers of a worker.
 pub struct Memory {
@@ -50,6 +57,8 @@ struct Buffer {
     /// The first word of the noise in the allocation.
     noise: u64,
     content: Content,
+    /// Whether a launch was given the buffer since the last check.
+    given: bool,
     /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a device that computes
     /// digests. That of the buffer is `None` while a launch may write to the buffer.
     digests: [Option<u64>; 3],
@@ -102,8 +111,9 @@ impl Memory {
         let (front, allocated) = match self.guards {
             None => (0, bytes),
             Some(_) => {
-                let page = driver.page_bytes().next_multiple_of(4);
-                let all = bytes.checked_add(FRONT + BACK).and_then(|all| all.checked_next_multiple_of(page));
+                let page = driver.page_bytes();
+                let (page, back) = if page == 1 { (4, BACK) } else { (page, BACK_BEFORE_PAGE_END) };
+                let all = bytes.checked_add(FRONT + back).and_then(|all| all.checked_next_multiple_of(page));
                 let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
                 (FRONT, all.ok_or_else(too_many)?)
             }
@@ -113,7 +123,8 @@ impl Memory {
         // The windows of two buffers differ, so that a copy from one zone into another is a change.
         let noise = u64::from(self.next) * 40_503;
         let (content, digests) = (Content::Open, [None; 3]);
-        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, digests };
+        let given = false;
+        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, given, digests };
         if let Some(guards) = &mut self.guards {
             guards.fill(driver, &mut buffer)?;
         }
@@ -137,6 +148,7 @@ impl Memory {
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
     pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
         let buffer = self.get(id)?;
+        buffer.given = true;
         if !matches!(buffer.content, Content::Sealed(_)) {
             buffer.open();
         }
@@ -322,12 +334,17 @@ impl Buffer {
             if now[zone].is_some() && now[zone] == self.digests[zone] {
                 continue;
             }
-            let right = self.expected(ranges[zone], guards);
-            if let Some(at) = difference(driver, ranges[zone].address, &right)? {
-                driver.upload(ranges[zone].address, &right)?;
-                found.push(self.out_of_bounds(ranges[zone], at));
+            let mut range = ranges[zone];
+            if now[zone].is_none() && !self.given {
+                range.bytes = range.bytes.min(NEAR);
+            }
+            let right = self.expected(range, guards);
+            if let Some(at) = difference(driver, range.address, &right)? {
+                driver.upload(range.address, &right)?;
+                found.push(self.out_of_bounds(range, at));
             }
         }
+        self.given = false;
         let unchanged = now[1].is_some() && now[1] == self.digests[1];
         if !unchanged && let Some(at) = self.content.difference(driver, ranges[1], now[1].is_some())? {
             found.push(self.content.breach(&self.name, at));

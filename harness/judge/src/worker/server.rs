@@ -157,8 +157,8 @@ impl OpenDevice {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image. What launches left beside their buffers is noted
-    /// as a breach and restored.
+    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory. What launches left beside
+    /// their buffers is noted as a breach and restored.
     fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -166,7 +166,8 @@ impl OpenDevice {
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.memory.check(&mut *self.driver)
+        self.memory.check(&mut *self.driver)?;
+        self.driver.scrub()
     }
 
     /// The kernel and its launch statement, or the name of the one that the module lacks.

@@ -199,6 +199,13 @@ impl Driver for CudaDriver {
         unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
     }
 
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        let Some(digester) = &self.digester else { return Ok(()) };
+        // SAFETY: stream and kernel belong to the context that is current.
+        unsafe { digester.scrub(self.stream)? };
+        self.wait("wipe shared memory")
+    }
+
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         // SAFETY: the call has no arguments. It concerns the context that is current.
         let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
