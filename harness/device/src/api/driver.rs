@@ -172,7 +172,12 @@ pub trait Driver {
         noise: &Noise,
         first: u64,
     ) -> Result<(), DeviceError> {
-        self.upload(address, &noise.bytes(4 * first, bytes))
+        let mut address = address;
+        for part in noise.parts(4 * first, bytes) {
+            self.upload(address, part)?;
+            address += part.len() as u64;
+        }
+        Ok(())
     }
     /// Returns the [digest](crate::digest) of each range under a key. `None` where the device computes none, and
     /// comparing the memory is as fast.

@@ -20,9 +20,9 @@ const BACK_BEFORE_PAGE_END: usize = 256 << 10;
 /// Bytes of the guard zone behind a buffer on a device without pages.
 pub const BACK: usize = 2 << 20;
 
-/// Bytes of the guard zone behind a buffer that are compared after launches that were not given the buffer, on a device
-/// that computes no digests. What such a launch writes farther away lies behind a buffer that it was given.
-const NEAR: usize = 64 << 10;
+/// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given the buffer, on a device
+/// that computes no digests. What such a launch writes farther away lies beside a buffer that it was given.
+const NEAR: usize = 16 << 10;
 
 /// The buffers of a worker.
 pub struct Memory {
@@ -76,9 +76,23 @@ impl Buffer {
             .map(|(offset, bytes)| MemoryRange { address: self.base + offset as u64, bytes })
     }
 
-    /// What a guard zone must hold.
-    fn expected(&self, zone: MemoryRange, guards: &Guards) -> Vec<u8> {
-        guards.noise.bytes(4 * self.noise + (zone.address - self.base), zone.bytes)
+    /// Where a part of a guard zone differs from what it must hold, which is restored.
+    fn restore_zone(
+        &self,
+        driver: &mut dyn Driver,
+        zone: MemoryRange,
+        guards: &Guards,
+    ) -> Result<Option<usize>, DeviceError> {
+        let (mut offset, mut first) = (0, None);
+        for right in guards.noise.parts(4 * self.noise + (zone.address - self.base), zone.bytes) {
+            let address = zone.address + offset as u64;
+            if let Some(at) = difference(driver, address, right)? {
+                driver.upload(address, right)?;
+                first.get_or_insert(offset + at);
+            }
+            offset += right.len();
+        }
+        Ok(first)
     }
 
     fn out_of_bounds(&self, zone: MemoryRange, at: usize) -> Breach {
@@ -350,22 +364,24 @@ impl Buffer {
             }
             let mut range = ranges[zone];
             if now[zone].is_none() && !self.given {
-                range.bytes = range.bytes.min(NEAR);
+                let near = range.bytes.min(NEAR);
+                range.address += if zone == 0 { (range.bytes - near) as u64 } else { 0 };
+                range.bytes = near;
             }
-            let right = self.expected(range, guards);
-            if let Some(at) = difference(driver, range.address, &right)? {
-                driver.upload(range.address, &right)?;
+            if let Some(at) = self.restore_zone(driver, range, guards)? {
                 found.push(self.out_of_bounds(range, at));
             }
         }
         self.given = false;
         let unchanged = now[1].is_some() && now[1] == self.digests[1];
+        let mut is_new = matches!(self.content, Content::Open);
         if !unchanged && let Some(at) = self.content.difference(driver, ranges[1], now[1].is_some())? {
             found.push(self.content.breach(&self.name, at));
             self.content.restore(driver, ranges[1])?;
+            is_new |= matches!(self.content, Content::Results(_));
         }
         // The results that a launch left are known from here on.
-        if let Content::Open | Content::Results(_) = self.content {
+        if is_new {
             self.content = Content::results(driver, ranges[1], now[1].is_some())?;
             self.digests[1] = now[1];
         }
