@@ -185,6 +185,11 @@ impl Worker {
         self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
     }
 
+    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a change of it.
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+        self.link.call(&WorkerRequest::WriteInput { buffer }, Operation::Own, bytes, 0).map(drop)
+    }
+
     /// Reads a whole buffer.
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.bytes.get(&buffer).copied().unwrap_or(0);

@@ -269,6 +269,16 @@ impl Memory {
     /// Declares the content of a buffer an input, which must not change.
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
         let content = self.read(driver, id)?;
+        self.seal_as(driver, id, content)
+    }
+
+    /// [`Memory::seal`] for a buffer that holds `content`.
+    pub fn seal_as(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        content: Vec<u8>,
+    ) -> Result<(), DeviceError> {
         let key = self.guards.as_ref().map(|guards| guards.key);
         let buffer = self.get(id)?;
         buffer.digests[1] = match key {

@@ -22,6 +22,8 @@ pub enum WorkerRequest {
     Allocate { name: String, bytes: usize },
     /// Writes the body into a buffer.
     Write { buffer: BufferId },
+    /// Writes the body into a buffer and declares it an input.
+    WriteInput { buffer: BufferId },
     /// Reads a whole buffer.
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.

@@ -37,7 +37,7 @@ pub fn serve(
     };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
-        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
@@ -91,7 +91,7 @@ impl OpenDevice {
     fn answer(
         &mut self,
         request: WorkerRequest,
-        body: &[u8],
+        body: Vec<u8>,
     ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
         let driver = &mut *self.driver;
         let reply = match request {
@@ -114,7 +114,12 @@ impl OpenDevice {
                 WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
             }
             WorkerRequest::Write { buffer } => {
-                self.memory.write(driver, buffer, body)?;
+                self.memory.write(driver, buffer, &body)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::WriteInput { buffer } => {
+                self.memory.write(driver, buffer, &body)?;
+                self.memory.seal_as(driver, buffer, body)?;
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
