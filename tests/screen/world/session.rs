@@ -95,7 +95,7 @@ impl World {
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
     }
 
-    pub(super) fn record(&self, key: &experiment::Key) -> Option<Record> {
+    pub(super) fn record(&self, key: &experiment::ExperimentKey) -> Option<Record> {
         self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
     }
 
@@ -145,7 +145,7 @@ impl World {
                 self.head = self.head_before.pop().unwrap();
                 self.commits.retain(|c| c.id != commit);
             }
-            Word::Keep => {}
+            Word::Keep | Word::Rules => {}
             Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
         }
         self.history.retain(|e| e.run != Some(run));
@@ -208,6 +208,8 @@ impl World {
         let present = Present {
             blob: Some(self.disk.clone()),
             files: self.inputs(&self.disk),
+            rules: self.keep_needs.0.clone(),
+            sealed_runs: self.keep_needs.1,
             ..Present::from(Fingerprint(self.disk.clone()))
         };
         let named = run.and_then(|run| self.judging().find(|r| r.start.id == run));
