@@ -6,7 +6,7 @@ use lab_protocol::Exit;
 
 const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
 
-const PROBLEM: &str = include_str!("../kernels/wavegru/problem.toml");
+pub const PROBLEM: &str = include_str!("../kernels/wavegru/problem.toml");
 
 #[test]
 fn the_committed_kernel_passes() {

@@ -45,6 +45,8 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
 /// Hidden units of the smallest model, and steps of a launch under a tool of `lab check`.
 const SMALLEST: usize = 256;
 const WATCHED_STEPS: usize = 3;
+/// Steps of a launch under the race detector beside a run. The second step reads what the first has written.
+const RACE_STEPS: usize = 2;
 
 /// Sealed runs that a keep checks after a refusal. The stock has as many.
 const AFTER_REFUSAL: usize = 8;
@@ -320,6 +322,12 @@ impl Problem for WaveGruProblem {
         }
         (self.config.steps, self.config.steps_cpu) = (WATCHED_STEPS, WATCHED_STEPS);
         Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
+    }
+
+    fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        self.shrink_for_check(device)?;
+        (self.config.steps, self.config.steps_cpu) = (RACE_STEPS, RACE_STEPS);
+        Ok(format!("hidden={} steps={RACE_STEPS}", self.config.hidden))
     }
 
     fn launch_for_check(
