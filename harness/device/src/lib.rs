@@ -50,6 +50,7 @@ mod api;
 pub mod build_cache;
 pub mod cpu;
 pub mod cuda;
+mod imports;
 pub mod telemetry;
 
 pub use api::{
@@ -57,6 +58,8 @@ pub use api::{
     ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, Step, digest,
     is_poison,
 };
+
+pub use imports::allocators;
 
 use lab_protocol::Target;
 

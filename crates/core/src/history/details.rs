@@ -112,8 +112,7 @@ impl Compared {
         let [Some(a), Some(b)] = &self.records else {
             return Err("the record of one of them is not here".to_owned());
         };
-        let measured = |r: &Record| r.verdict.as_ref().and_then(|v| v.objective);
-        let (Some(old), Some(new)) = (measured(a), measured(b)) else {
+        let (Some(old), Some(new)) = (a.objective(), b.objective()) else {
             return Err("one of them measured nothing".to_owned());
         };
         if let Some(difference) = difference(a, b) {

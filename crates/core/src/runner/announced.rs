@@ -100,7 +100,7 @@ impl<'a> Announced<'a> {
                 Ending::NotStarted
             }
         };
-        let changed = if project.external() { self.changed_inputs() } else { Vec::new() };
+        let changed = self.changed_inputs();
         if let Err(error) = self.follow.finish() {
             self.caveat(format!("run.log is incomplete: {error}"));
         }
@@ -135,6 +135,10 @@ impl<'a> Announced<'a> {
             verdict.forgive_unmeasured();
         }
         self.compare_with_recorded(&mut verdict);
+        for outside in &self.inputs.outside {
+            self.caveats
+                .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
+        }
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
         if let Err(error) = self.store.write(&self.record)
@@ -177,8 +181,14 @@ impl<'a> Announced<'a> {
         process::start(command, Stdio::null())
     }
 
-    /// Paths of the inputs that are not on disk now as the harness was to read them.
+    /// Paths of the inputs that are not on disk now as the harness was to read them. The built-in harness reads a copy of
+    /// most inputs, which nobody changes.
     fn changed_inputs(&self) -> Vec<String> {
+        if !self.project.external() {
+            let sources = self.inputs.sources.iter().filter(|source| source.in_place);
+            let changed = sources.filter(|source| inputs::hash(&source.path) != source.file.hash);
+            return changed.map(|source| source.file.path.clone()).collect();
+        }
         match inputs::read(self.project) {
             Ok(now) if now.fingerprint == self.inputs.fingerprint => Vec::new(),
             Ok(now) => inputs::differences(&self.inputs.files(), &now.files()),
@@ -219,6 +229,9 @@ impl<'a> Announced<'a> {
             same(&record).then_some(record)
         };
         let measure = |r: Record| {
+            if let Some(sealed) = r.sealed() {
+                return Some(sealed.objective);
+            }
             let report = r.report();
             report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };

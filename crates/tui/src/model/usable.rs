@@ -5,6 +5,7 @@ use super::rows::no_rows;
 use crate::keymap::Action;
 use crate::panes::source::SourceMode;
 use crate::state::Running;
+use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
 use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
@@ -116,6 +117,16 @@ impl Model {
 
     fn can_keep(&self) -> Result<(), String> {
         self.allowed().keep.map(drop).map_err(in_brief)
+    }
+
+    /// Why a keep is refused, with the files and the command that mends it. `None` where the few words of the hint tell all.
+    pub fn why_no_keep(&self) -> Option<String> {
+        let why = self.allowed().keep.err()?;
+        let names_files = matches!(
+            why,
+            NotAllowed::Rules { .. } | NotAllowed::OutsideInclude(_) | NotAllowed::UncommittedInclude { .. }
+        );
+        names_files.then(|| printable(&why.to_string()).into_owned())
     }
 
     fn can_discard(&self) -> Result<(), String> {

@@ -32,6 +32,8 @@ pub enum ExpectedBytes {
 #[derive(Clone, Debug)]
 pub struct HeldOutCheck {
     pub began: Now,
+    /// Sealed runs that the kernel has to pass.
+    pub sealed_runs: u32,
     pub report: Arc<Report>,
 }
 

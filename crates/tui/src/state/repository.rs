@@ -5,7 +5,7 @@ use super::runs::FinishedRun;
 use super::setup::Setup;
 use lab_core::config::Goal;
 use lab_core::repo::LogEntry;
-use lab_core::run::experiment::{Experiment, ExperimentKey};
+use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_core::status::ProjectStatus;
 use std::collections::HashMap;
 
@@ -115,7 +115,9 @@ impl Repository {
         last: Option<&'a FinishedRun>,
         setup: &Setup,
     ) -> Option<DeviceName<'a>> {
-        let newest = || self.experiments.iter().rev().find(|e| setup.is_about(e));
+        // A change of the rules was measured on no device.
+        let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
+        let newest = || self.experiments.iter().rev().find(measured);
         match last {
             Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
             _ => newest().map(|e| (e.device.as_deref(), e.emulated)),

@@ -125,20 +125,32 @@ impl<'a> ToolRun<'a> {
         cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Correctness, Stop> {
+        let findings = self.find(problem, cx, worker)?;
+        write_findings(self.tool, &findings, cx.out)?;
+        let count = findings.len() as u64;
+        cx.out.count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
+        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+    }
+
+    /// Runs the problem's launches on a worker under the tool, and returns what the tool found, in the order of lines. Returns
+    /// [`Stop::Crash`] if the tool did not finish and found nothing.
+    pub fn find(
+        &self,
+        problem: &mut dyn Problem,
+        cx: &mut ProblemContext,
+        worker: Worker,
+    ) -> Result<Vec<ToolFinding>, Stop> {
         let ran = launch_for_check(problem, cx, worker, self.image);
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
-        let count = read.findings.len() as u64;
-        write_findings(self.tool, &read.findings, cx.out)?;
         // A kernel that dies of the mistake that was found counts as a finding.
-        if count == 0 {
+        if read.findings.is_empty() {
             ran.map_err(|stop| self.unfinished(&stop.to_string()))?;
             if let Some(why) = read.unfinished {
                 return Err(self.unfinished(&why));
             }
         }
-        cx.out.count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
-        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+        Ok(read.findings)
     }
 
     fn unfinished(&self, why: &str) -> Stop {
@@ -207,7 +219,7 @@ fn as_shown(file: &str, options: &JudgeOptions) -> String {
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at their lines shows
 /// these too.
-fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
+pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
     for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
         match place {
