@@ -195,9 +195,13 @@ pub trait Driver {
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
     /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
-    /// one's end. A CUDA device runs them as one graph, so that the host's launches take no part of the time; the cpu
-    /// device returns the sum of their times.
-    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+    /// one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A CUDA
+    /// device runs all of it as one graph, so that the host takes no part of the time; the cpu device returns the sum of
+    /// the launches' times.
+    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+        if let Some((memory, pattern)) = flush {
+            self.flush_cache(memory.address, memory.bytes, pattern)?;
+        }
         let mut seconds = 0.0;
         for step in steps {
             seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;

@@ -209,6 +209,20 @@ impl Memory {
         })
     }
 
+    /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern already, so that the
+    /// replay does not change what is known of it.
+    pub fn flush_range(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        pattern: u32,
+    ) -> Result<MemoryRange, DeviceError> {
+        if !matches!(self.get(id)?.content, Content::Pattern(held) if held == pattern) {
+            self.flush_cache(driver, id, pattern)?;
+        }
+        Ok(self.get(id)?.ranges()[1])
+    }
+
     fn fill_by(
         &mut self,
         driver: &mut dyn Driver,

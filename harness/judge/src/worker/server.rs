@@ -136,7 +136,7 @@ impl OpenDevice {
                 self.memory.free(driver, buffer)?;
                 WorkerReply::Done
             }
-            WorkerRequest::Replay(launches) => self.replay(&launches)?,
+            WorkerRequest::Replay { launches, flush } => self.replay(&launches, flush)?,
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {
                     self.memory.fill(driver, buffer, pattern)?;
@@ -196,7 +196,11 @@ impl OpenDevice {
         Ok(WorkerReply::Launched { seconds, shape, occupancy })
     }
 
-    fn replay(&mut self, launches: &[Launch]) -> Result<WorkerReply, WorkerFailure> {
+    fn replay(
+        &mut self,
+        launches: &[Launch],
+        flush: Option<(BufferId, u32)>,
+    ) -> Result<WorkerReply, WorkerFailure> {
         // All shapes first: where a launch statement runs, its module is loaded anew, and entries change.
         let mut shapes = Vec::with_capacity(launches.len());
         for launch in launches {
@@ -207,7 +211,13 @@ impl OpenDevice {
             let (entry, args) = (self.required(launch)?.entry, self.args(launch)?);
             steps.push(Step { entry, shape, args, order: launch.order });
         }
-        Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps)? })
+        let flush = match flush {
+            Some((buffer, pattern)) => {
+                Some((self.memory.flush_range(&mut *self.driver, buffer, pattern)?, pattern))
+            }
+            None => None,
+        };
+        Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps, flush)? })
     }
 
     /// The arguments of a launch that follows.

@@ -46,6 +46,7 @@ impl CudaDriver {
             allocations: Allocations::default(),
             staging: None,
             digester: None,
+            delay: None,
         };
         // SAFETY: the context was retained above. The other pointers are to live handles to write to.
         unsafe {

@@ -128,7 +128,10 @@ impl Driver for Fake {
         }
         Ok(1.0)
     }
-    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+        if let Some((memory, _)) = flush {
+            self.note(DeviceCall::Filled(memory.bytes));
+        }
         self.note(DeviceCall::Replayed(steps.iter().map(|step| pointers(&step.args)).collect()));
         Ok(3.0 * steps.len() as f64)
     }
