@@ -1,5 +1,6 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
+use super::left_behind::WorkerTasks;
 use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
 use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
@@ -30,6 +31,10 @@ impl StartingWorker {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
             WorkerReply::Opened(info) => {
+                if info.emulated && !self.link.under_tool {
+                    let process = self.link.connection.child().map(Child::id);
+                    self.link.tasks = process.and_then(WorkerTasks::of);
+                }
                 let (bytes, next_poison) = (HashMap::new(), HashMap::new());
                 Ok(Worker { link: self.link, info, bytes, next_poison, shape: None })
             }
@@ -116,7 +121,8 @@ impl Worker {
     ) -> StartingWorker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
-        let mut link = Link { connection: Connection::new(stream, child), time_limit };
+        let connection = Connection::new(stream, child);
+        let mut link = Link { connection, time_limit, under_tool, tasks: None };
         let asked = link.ask(&WorkerRequest::Open { target, parent, under_tool }, Operation::Open, &[]);
         StartingWorker { link, asked }
     }
@@ -309,6 +315,10 @@ struct Link {
     connection: Connection,
     /// The limit for a launch.
     time_limit: Duration,
+    /// A tool in the worker may have threads and processes of its own.
+    under_tool: bool,
+    /// The worker's process on the cpu device, where a kernel may start threads and processes.
+    tasks: Option<WorkerTasks>,
 }
 
 impl Link {
@@ -339,7 +349,17 @@ impl Link {
         };
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
+        if operation == Operation::Launch {
+            self.expect_nothing_left()?;
+        }
         Ok((answer?, body))
+    }
+
+    /// Ends the worker if its kernel has left a thread or a process running after a launch.
+    fn expect_nothing_left(&mut self) -> Result<(), Stop> {
+        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else { return Ok(()) };
+        self.connection.end();
+        Err(Stop::Crash(format!("the kernel left {left} running after its launch; all of it was ended")))
     }
 
     fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
