@@ -159,7 +159,7 @@ impl Check<'_> {
             Ok(running) => {
                 let limits = spec::limits(project);
                 process::follow(running, limits, context.control, &mut follow, |batch| {
-                    (context.tell)(id, batch)
+                    (context.tell)(id, batch);
                 })
             }
             Err(error) => {
