@@ -50,6 +50,7 @@ mod api;
 pub mod build_cache;
 pub mod cpu;
 pub mod cuda;
+mod imports;
 pub mod telemetry;
 
 pub use api::{
@@ -57,6 +58,8 @@ pub use api::{
     ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, Step, digest,
     is_poison,
 };
+
+pub use imports::allocators;
 
 use lab_protocol::Target;
 
@@ -75,6 +78,12 @@ pub fn resolve(target: Target) -> Target {
         Target::Auto => Target::Cpu,
         Target::Cpu | Target::Cuda(_) => target,
     }
+}
+
+/// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed: the driver's fault, and what to
+/// do. `None` for any other target, on a machine without a driver or a GPU, and where the driver works.
+pub fn why_not_cuda(target: Target) -> Option<String> {
+    (target == Target::Auto && resolve(target) == Target::Cpu).then(cuda::driver_fault).flatten()
 }
 
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.

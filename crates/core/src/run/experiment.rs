@@ -124,7 +124,7 @@ pub struct Row {
 
 /// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct ExperimentKey {
     /// The short id that the row has.
     pub commit: String,
     pub run: Option<RunId>,
@@ -186,12 +186,12 @@ impl Experiment {
     }
 
     /// The name of this experiment.
-    pub fn key(&self) -> Key {
-        Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
+    pub fn key(&self) -> ExperimentKey {
+        ExperimentKey { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
     }
 
     /// Whether `key` names this experiment.
-    pub fn is(&self, key: &Key) -> bool {
+    pub fn is(&self, key: &ExperimentKey) -> bool {
         self.row.commit == key.commit && self.run == key.run && self.decided == key.decided
     }
 }

@@ -11,7 +11,7 @@ use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
-use crate::runner::process::{self, Control, Running};
+use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent};
 use crate::runner::standby::Standby;
 use crate::store::{LOG, RunIndex, RunStore, RunSummary};
@@ -163,7 +163,7 @@ impl<'a> Announced<'a> {
     }
 
     /// Starts the harness on the inputs.
-    fn start_harness(&mut self) -> io::Result<Running> {
+    fn start_harness(&mut self) -> io::Result<RunningProcess> {
         let (project, spec) = (self.project, self.spec);
         if let Some(line) = &project.config.harness {
             return process::start(spec.external(project, line), Stdio::null());

@@ -9,7 +9,7 @@ use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
 use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -182,10 +182,10 @@ impl Model {
     }
 
     /// The two experiments to compare, the older first; or what the user has to do first.
-    pub fn pair(&self) -> Result<[Key; 2], String> {
+    pub fn pair(&self) -> Result<[ExperimentKey; 2], String> {
         let mut keys = self.panes.experiments.table.marked().to_vec();
         keys.extend(self.shown_key().filter(|key| keys.len() == 1 && !keys.contains(key)));
-        let place = |key: &Key| self.repository.place_of(key);
+        let place = |key: &ExperimentKey| self.repository.place_of(key);
         keys.sort_by_key(place);
         let key = self.appearance.keymap.key(Action::Mark);
         keys.try_into().map_err(|_| format!("mark two with {key}"))

@@ -8,7 +8,7 @@ use crate::state::chart_points::{figure, nearest, place, range};
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::widgets::{PaneSlot, bounds, mark};
-use lab_core::run::experiment::{Experiment, Key, Status};
+use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_protocol::report::Measure;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -48,7 +48,7 @@ pub struct History<'a> {
     pub repository: &'a Repository,
     pub runs: &'a Runs,
     pub setup: &'a Setup,
-    pub selected: Option<&'a Key>,
+    pub selected: Option<&'a ExperimentKey>,
 }
 
 impl HistoryState {

@@ -38,7 +38,7 @@ pub struct HeldOutCheck {
 }
 
 #[derive(Debug, Default)]
-pub struct Decision {
+pub struct DecisionState {
     pub in_progress: Option<Deciding>,
     /// The decision in progress was made by rule: its refusal opens no dialog.
     pub by_rule: bool,

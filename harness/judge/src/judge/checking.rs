@@ -2,8 +2,8 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output, cache_dir, start_compiler, start_worker};
-use crate::check::sanitizer::{REMEDY, Sanitizer};
+use super::processes::{arch, as_kernel_output, auto_caveat, cache_dir, start_compiler, start_worker};
+use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 use crate::compiler::Compiler;
 use crate::options::JudgeOptions;
@@ -27,7 +27,8 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     out.line("problem", problem.name())?;
     let target = lab_device::resolve(options.device);
     let tools = if tools.is_empty() { Tool::of(target) } else { tools };
-    let sanitizer = options.sanitizer.clone().map(|path| Sanitizer { path }).or_else(Sanitizer::find);
+    let sanitizer =
+        options.sanitizer.clone().map(|path| ComputeSanitizer { path }).or_else(ComputeSanitizer::find);
     if sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer()) {
         return Err(Stop::Lab(REMEDY.into()));
     }
@@ -35,6 +36,9 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     let compiler = start_compiler(options, target, sink)?;
     let device = start_worker(options, target, sink)?.ready()?.info().clone();
     out.line("device", &device.name)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
 
@@ -82,7 +86,7 @@ struct CheckSession<'a> {
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
     sink: &'a SharedSink,
-    sanitizer: Option<Sanitizer>,
+    sanitizer: Option<ComputeSanitizer>,
     /// `None` only while [`CheckSession::image`] builds.
     compiler: Option<Compiler>,
     /// The images built so far, by the compiler options that a tool adds.

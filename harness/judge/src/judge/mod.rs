@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `run` | one run from the first line to the verdict |
 //! | `run_environment` | what stays the same for a whole run |
+//! | `race_check` | the race detector beside a run on the cpu device |
 //! | `checking` | `lab check`: the kernel under each tool |
 //! | `probing` | `lab probe`: what the device can do |
 //! | `standby` | a judge that is started before its run |
@@ -24,6 +25,7 @@ mod kernel_snapshot;
 mod measuring;
 pub mod probing;
 mod processes;
+mod race_check;
 mod run;
 mod run_environment;
 mod standby;

@@ -472,7 +472,7 @@ fn candidates() -> impl Strategy<Value = Candidate> {
             unmeasured: is_unmeasured.then(|| "nothing was measured".into()),
             decided,
             held_out: held_out.map(|outcome| (outcome, "why".into())),
-            sealed_runs: if held_out == Some(Outcome::Pass) { 1 } else { 0 },
+            sealed_runs: u32::from(held_out == Some(Outcome::Pass)),
         },
     )
 }
