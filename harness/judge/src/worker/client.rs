@@ -259,9 +259,12 @@ impl Worker {
     }
 
     /// Launches these one after the other, without the host in between. Returns the seconds from the first one's begin to
-    /// the last one's end. All together may take as long as one launch.
-    pub fn replay(&mut self, launches: Vec<Launch>) -> Result<f64, Stop> {
-        match self.link.call(&WorkerRequest::Replay(launches), Operation::Launch, &[], 0)?.0 {
+    /// the last one's end. All together may take as long as one launch. With `flush`, a buffer larger than the L2 cache is
+    /// written just before: nothing that was in the cache is there when the first launch begins.
+    pub fn replay(&mut self, launches: Vec<Launch>, flush: Option<BufferId>) -> Result<f64, Stop> {
+        let flush = flush.map(|buffer| (buffer, POISONS[0]));
+        let request = WorkerRequest::Replay { launches, flush };
+        match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
             WorkerReply::Replayed { seconds } => Ok(seconds),
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }

@@ -34,8 +34,9 @@ pub enum WorkerRequest {
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
-    /// Launches these one after the other, without the host in between, and waits.
-    Replay(Vec<Launch>),
+    /// Launches these one after the other, without the host in between, and waits. With `flush`, first fills this buffer
+    /// with a pattern, as `FlushCache` does.
+    Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)> },
     /// Fills several buffers with a repeated 32-bit pattern.
     FillAll { buffers: Vec<BufferId>, pattern: u32 },
     /// Asks for the digest of each buffer.
