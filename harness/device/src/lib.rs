@@ -48,13 +48,15 @@
 
 mod api;
 pub mod build_cache;
+pub mod confined;
 pub mod cpu;
 pub mod cuda;
+pub mod sandbox;
 pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape,
+    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape, SharedFiles,
 };
 
 use lab_protocol::Target;

@@ -6,7 +6,7 @@ mod error;
 mod finding;
 mod telemetry;
 
-pub use build::{BuildRequest, Builder, Built, Image};
+pub use build::{BuildRequest, Builder, Built, Image, SharedFiles};
 pub use driver::{
     Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape,
 };

@@ -103,6 +103,11 @@ impl<'a> ToolRun<'a> {
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
+    /// The folder that the tool writes its findings to.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.path().join("found")
     }

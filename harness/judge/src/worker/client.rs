@@ -5,13 +5,15 @@ use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
+use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::Connection;
+use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
@@ -21,6 +23,7 @@ const OWN_WORK: Duration = Duration::from_secs(60);
 pub struct StartingWorker {
     link: Link,
     asked: Result<u64, Stop>,
+    images: Option<Images>,
 }
 
 impl StartingWorker {
@@ -28,9 +31,14 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened(info) => {
-                Ok(Worker { link: self.link, info, bytes: HashMap::new(), shape: None })
-            }
+            WorkerReply::Opened { info, sandbox } => Ok(Worker {
+                link: self.link,
+                info,
+                sandbox,
+                images: self.images,
+                bytes: HashMap::new(),
+                shape: None,
+            }),
             _ => Err(self.link.invalid_answer("no device")),
         }
     }
@@ -42,6 +50,9 @@ impl StartingWorker {
 pub struct Worker {
     link: Link,
     info: DeviceInfo,
+    sandbox: Option<SandboxState>,
+    /// `None` if the worker is not confined, and opens an image where it is.
+    images: Option<Images>,
     /// The size of each buffer.
     bytes: HashMap<BufferId, usize>,
     shape: Option<LaunchShape>,
@@ -61,29 +72,41 @@ enum Operation {
 
 impl Worker {
     /// Starts a worker process, which opens its device while the caller does other things. It lives no longer than the calling
-    /// thread. No launch may take longer than `time_limit`.
+    /// thread. No launch may take longer than `time_limit`. Once its device is open, the worker confines itself: it reads the images
+    /// that it is to load, which are copied into a private folder in `cache_dir`, and writes nothing.
     pub fn start(
         program: &Program,
         target: Target,
         time_limit: Duration,
+        cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
+        let images = Images::new(cache_dir)?;
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        Ok(Self::starting(stream, Some(child), target, time_limit, false))
+        let files = images.access();
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(files));
+        starting.images = Some(images);
+        Ok(starting)
     }
 
-    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it gets further environment variables and may run under
-    /// another program.
+    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it gets further environment variables, may run under
+    /// another program, and writes into the folder `found`.
     pub fn start_under_tool(
         program: &Program,
         environment: &[(OsString, OsString)],
+        found: &Path,
         target: Target,
         time_limit: Duration,
+        cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
+        let images = Images::new(cache_dir)?;
         let started = Child::start_in(program, environment, forward);
         let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
-        Ok(Self::starting(stream, Some(child), target, time_limit, true))
+        let files = FileAccess { write: vec![found.to_owned()], ..images.access() };
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(files));
+        starting.images = Some(images);
+        Ok(starting)
     }
 
     /// Closes the connection and waits up to `patience` for the process to end by itself: a tool that watches it then writes what
@@ -100,7 +123,7 @@ impl Worker {
         let (ours, theirs) = UnixStream::pair()
             .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
         std::thread::spawn(move || serve(theirs, |_| open()));
-        Self::starting(ours, None, Target::Auto, time_limit, false).ready()
+        Self::starting(ours, None, Target::Auto, time_limit, false, None).ready()
     }
 
     pub(super) fn starting(
@@ -109,17 +132,24 @@ impl Worker {
         target: Target,
         time_limit: Duration,
         under_tool: bool,
+        files: Option<FileAccess>,
     ) -> StartingWorker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
         let mut link = Link { connection: Connection::new(stream, child), time_limit };
-        let asked = link.ask(&WorkerRequest::Open { target, parent, under_tool }, Operation::Open, &[]);
-        StartingWorker { link, asked }
+        let open = WorkerRequest::Open { target, parent, under_tool, files };
+        let asked = link.ask(&open, Operation::Open, &[]);
+        StartingWorker { link, asked, images: None }
     }
 
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// What holds the worker back; `None` if it is a thread of this process.
+    pub fn sandbox(&self) -> Option<&SandboxState> {
+        self.sandbox.as_ref()
     }
 
     /// The process id; `None` if the worker is a thread of this process.
@@ -134,7 +164,11 @@ impl Worker {
 
     /// Loads an image.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
-        match self.request(&WorkerRequest::Load { image: image.to_owned() })? {
+        let image = match &mut self.images {
+            Some(images) => images.add(image)?,
+            None => image.to_owned(),
+        };
+        match self.request(&WorkerRequest::Load { image })? {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -240,6 +274,35 @@ impl Worker {
     /// Sends a request that runs no kernel and has no body.
     fn request(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
         self.link.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
+    }
+}
+
+/// The images that a confined worker may read: copies, each in a folder of its own, so that it keeps its name.
+struct Images {
+    folder: PrivateFolder,
+    count: usize,
+}
+
+impl Images {
+    fn new(cache_dir: &Path) -> Result<Images, Stop> {
+        let folder = PrivateFolder::new(cache_dir);
+        let failed = |e| format!("a folder for the worker cannot be made in {}: {e}", cache_dir.display());
+        Ok(Images { folder: folder.map_err(|e| Stop::Lab(failed(e)))?, count: 0 })
+    }
+
+    fn access(&self) -> FileAccess {
+        FileAccess { read: vec![self.folder.path().to_owned()], ..FileAccess::default() }
+    }
+
+    /// Copies an image and returns the copy's path.
+    fn add(&mut self, image: &Path) -> Result<PathBuf, Stop> {
+        let folder = self.folder.path().join(self.count.to_string());
+        self.count += 1;
+        let copy = folder.join(image.file_name().unwrap_or_default());
+        let copied = std::fs::create_dir(&folder).and_then(|()| std::fs::copy(image, &copy));
+        copied
+            .map_err(|e| Stop::Lab(format!("the image {} cannot be copied: {e}", image.display())))
+            .map(|_| copy)
     }
 }
 

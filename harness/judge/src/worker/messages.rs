@@ -2,6 +2,7 @@
 
 use super::{Breach, BufferId, Launch, ModuleId};
 use crate::outcome::Stop;
+use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Occupancy, Shape};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,9 @@ use std::path::PathBuf;
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerRequest {
     /// Opens the device. `parent` is the process id of the judge, if the worker is its child. `under_tool` selects
-    /// [`Memory::under_tool`](super::memory::Memory::under_tool).
-    Open { target: Target, parent: Option<i32>, under_tool: bool },
+    /// [`Memory::under_tool`](super::memory::Memory::under_tool). `files` are what the worker may use once the device is open;
+    /// `None` confines nothing, for a worker on a thread of the judge.
+    Open { target: Target, parent: Option<i32>, under_tool: bool, files: Option<FileAccess> },
     /// Loads an image.
     Load { image: PathBuf },
     /// Loads a module anew.
@@ -39,7 +41,11 @@ pub enum WorkerRequest {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerReply {
     Done,
-    Opened(DeviceInfo),
+    Opened {
+        info: DeviceInfo,
+        /// What holds the worker back; `None` if nothing was asked for.
+        sandbox: Option<SandboxState>,
+    },
     Module(ModuleId),
     /// The name that the module lacks, if any.
     MissingEntry(Option<String>),

@@ -6,6 +6,7 @@ use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, m
 use super::{Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::{lifetime, rpc};
+use lab_device::sandbox::{self, Policy};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
@@ -18,7 +19,8 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, WorkerRequest::Open { target, parent, under_tool }, _)) = rpc::next(&mut stream)?
+    let Some((number, WorkerRequest::Open { target, parent, under_tool, files }, _)) =
+        rpc::next(&mut stream)?
     else {
         return Ok(());
     };
@@ -34,7 +36,10 @@ pub fn serve(
             return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
+    // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
+    let sandbox = files.map(|files| sandbox::enter(policy(&device.info, under_tool), &files));
+    let opened = WorkerReply::Opened { info: device.info.clone(), sandbox };
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
             Ok((reply, body)) => (Ok(reply), body),
@@ -43,6 +48,15 @@ pub fn serve(
         framing::send(&mut stream, &(number, answer), &body)?;
     }
     Ok(())
+}
+
+fn policy(info: &DeviceInfo, under_tool: bool) -> Policy {
+    match (info.emulated, under_tool) {
+        (true, false) => Policy::CpuKernel,
+        (true, true) => Policy::CpuTool,
+        (false, false) => Policy::GpuKernel,
+        (false, true) => Policy::GpuTool,
+    }
 }
 
 /// A kernel with its launch statement.
