@@ -56,7 +56,7 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape, SharedFiles,
+    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape, SharedFiles, Step,
 };
 
 use lab_protocol::Target;

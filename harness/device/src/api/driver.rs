@@ -77,6 +77,19 @@ pub enum ExecutionOrder {
     Shuffled(u64),
 }
 
+/// One launch of [`Driver::replay`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The kernel.
+    pub entry: Entry,
+    /// How it is launched.
+    pub shape: Shape,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The order of its blocks and threads on the cpu device.
+    pub order: ExecutionOrder,
+}
+
 /// One argument of a kernel, as the bytes of its parameter. A pointer has 8 bytes.
 pub type Arg = Vec<u8>;
 
@@ -147,4 +160,14 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
+    /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
+    /// one's end. A CUDA device runs them as one graph, so that the host's launches take no part of the time; the cpu
+    /// device returns the sum of their times.
+    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+        let mut seconds = 0.0;
+        for step in steps {
+            seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;
+        }
+        Ok(seconds)
+    }
 }

@@ -8,7 +8,7 @@ mod telemetry;
 
 pub use build::{BuildRequest, Builder, Built, Image, SharedFiles};
 pub use driver::{
-    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape,
+    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape, Step,
 };
 pub use error::DeviceError;
 pub use finding::Finding;

@@ -7,11 +7,11 @@
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
-    CUmodule, CUresult, CUstream, CUuuid,
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
+    CUgraphExec, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUuuid,
 };
 use libloading::Library;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
 /// The driver's library. `None` where it is not installed.
@@ -65,12 +65,17 @@ functions! {
     cuEventDestroy_v2(a: CUevent);
     cuEventElapsedTime(a: *mut f32, b: CUevent, c: CUevent);
     cuEventRecord(a: CUevent, b: CUstream);
+    cuEventRecordWithFlags(a: CUevent, b: CUstream, c: c_uint);
     cuEventSynchronize(a: CUevent);
     cuFuncGetAttribute(a: *mut c_int, b: CUfunction_attribute, c: CUfunction);
     cuFuncGetParamInfo(a: CUfunction, b: usize, c: *mut usize, d: *mut usize);
     cuFuncSetAttribute(a: CUfunction, b: CUfunction_attribute, c: c_int);
     cuGetErrorName(a: u32, b: *mut *const c_char);
     cuGetErrorString(a: u32, b: *mut *const c_char);
+    cuGraphDestroy(a: CUgraph);
+    cuGraphExecDestroy(a: CUgraphExec);
+    cuGraphInstantiateWithFlags(a: *mut CUgraphExec, b: CUgraph, c: c_ulonglong);
+    cuGraphLaunch(a: CUgraphExec, b: CUstream);
     cuInit(a: c_uint);
     cuLaunchCooperativeKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void);
     cuLaunchKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void, k: *mut *mut c_void);
@@ -86,7 +91,9 @@ functions! {
     cuModuleLoadData(a: *mut CUmodule, b: *const c_void);
     cuModuleUnload(a: CUmodule);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(a: *mut c_int, b: CUfunction, c: c_int, d: usize);
+    cuStreamBeginCapture_v2(a: CUstream, b: CUstreamCaptureMode);
     cuStreamCreate(a: *mut CUstream, b: c_uint);
+    cuStreamEndCapture(a: CUstream, b: *mut CUgraph);
     cuStreamSynchronize(a: CUstream);
 }
 

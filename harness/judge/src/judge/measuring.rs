@@ -270,9 +270,10 @@ impl Measuring<'_> {
         inputs: u64,
     ) -> Result<Option<f64>, Stop> {
         let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
-        let turn = match (&mut timed.incumbent, timed.used.last()) {
-            (Some(here), Some(used)) => {
-                let turn = here.turn(worker, *used, &mut Writer::new(io::sink()))?;
+        let shared = timed.timed.shares_inputs().then_some(&inputs);
+        let turn = match (&mut timed.incumbent, shared.or(timed.used.last())) {
+            (Some(here), Some(inputs)) => {
+                let turn = here.turn(worker, *inputs, &mut Writer::new(io::sink()))?;
                 turn.ok_or_else(|| WRONG.to_owned())
             }
             _ => incumbent.turn(inputs),

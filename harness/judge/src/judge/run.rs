@@ -77,7 +77,7 @@ pub fn run(
             builder.warm_up(&needs)?;
         }
         env.prepare(problem, &mut builder, out, &mut worker)?;
-        env.draw_ahead(problem, &mut builder, out, start)?;
+        env.draw_ahead(problem, &mut builder, out, &mut worker, start)?;
         if problem.can_set_up_early() {
             let _access = env.access.wait_while_idle(|| start.received());
             if !start.received() {
@@ -176,6 +176,7 @@ impl RunEnvironment<'_> {
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
         out: &mut Writer,
+        worker: &mut Worker,
         start: &mut StartSignal,
     ) -> Result<(), Stop> {
         let mut access = None;
@@ -184,7 +185,7 @@ impl RunEnvironment<'_> {
             access = self.access.wait_while_idle(|| start.received());
             !start.received()
         };
-        self.with_context(builder, out, |cx| problem.draw_ahead(cx, &mut is_idle))
+        self.with_context(builder, out, |cx| problem.draw_ahead(cx, worker, &mut is_idle))
     }
 
     /// Builds the candidate. Meanwhile the incumbent runs for a short while: that raises the GPU's clocks and gives a fresh

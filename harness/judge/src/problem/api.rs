@@ -48,11 +48,12 @@ pub trait Problem {
     /// Selects inputs that no run has shown. [`Problem::prepare`] makes them, [`Problem::verify`] checks them, and
     /// nothing is measured. Called before every other method, or not at all.
     fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop>;
-    /// Prepares on standby what the checks need, as long as `is_idle` returns true. Only a judge on standby calls it,
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a judge on standby calls it,
     /// after [`Problem::prepare`].
     fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
+        _worker: &mut Worker,
         _nobody_waits: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
         Ok(())
@@ -150,6 +151,11 @@ pub trait Timed {
     /// between two kernels. `None` if every kernel needs a worker of its own.
     fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
+    }
+    /// Returns whether a kernel that [`Timed::in_same_worker`] sets up may have inputs before this one had them, because
+    /// nothing that it leaves behind can help this one.
+    fn shares_inputs(&self) -> bool {
+        false
     }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;

@@ -258,6 +258,30 @@ impl Worker {
         }
     }
 
+    /// Launches these one after the other, without the host in between. Returns the seconds from the first one's begin to
+    /// the last one's end. All together may take as long as one launch.
+    pub fn replay(&mut self, launches: Vec<Launch>) -> Result<f64, Stop> {
+        match self.link.call(&WorkerRequest::Replay(launches), Operation::Launch, &[], 0)?.0 {
+            WorkerReply::Replayed { seconds } => Ok(seconds),
+            _ => Err(self.link.invalid_answer("no time of a replay")),
+        }
+    }
+
+    /// Fills these buffers with [`POISON`].
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        self.request(&WorkerRequest::FillAll { buffers, pattern: POISON }).map(drop)
+    }
+
+    /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only digests of
+    /// workers on the same device can be compared.
+    pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
+        let count = buffers.len();
+        match self.request(&WorkerRequest::Digests { buffers, key })? {
+            WorkerReply::Digests(digests) if digests.len() == count => Ok(digests),
+            _ => Err(self.link.invalid_answer("no digests")),
+        }
+    }
+
     /// The shape that the launch statement of the last launch gave, and how it fills a multiprocessor.
     pub fn launch_shape(&self) -> Option<LaunchShape> {
         self.shape

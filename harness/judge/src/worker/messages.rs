@@ -34,6 +34,12 @@ pub enum WorkerRequest {
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
+    /// Launches these one after the other, without the host in between, and waits.
+    Replay(Vec<Launch>),
+    /// Fills several buffers with a repeated 32-bit pattern.
+    FillAll { buffers: Vec<BufferId>, pattern: u32 },
+    /// Asks for the digest of each buffer.
+    Digests { buffers: Vec<BufferId>, key: u64 },
     /// Asks for the rules that launches have broken.
     Breaches,
 }
@@ -55,6 +61,10 @@ pub enum WorkerReply {
         shape: Shape,
         occupancy: Option<Occupancy>,
     },
+    Replayed {
+        seconds: f64,
+    },
+    Digests(Vec<u64>),
     Breaches(Vec<Breach>),
 }
 

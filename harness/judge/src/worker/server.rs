@@ -7,7 +7,7 @@ use super::{Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::{lifetime, rpc};
 use lab_device::sandbox::{self, Policy};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape, Step};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -142,6 +142,16 @@ impl OpenDevice {
                 self.memory.free(driver, buffer)?;
                 WorkerReply::Done
             }
+            WorkerRequest::Replay(launches) => self.replay(&launches)?,
+            WorkerRequest::FillAll { buffers, pattern } => {
+                for buffer in buffers {
+                    self.memory.fill(driver, buffer, pattern)?;
+                }
+                WorkerReply::Done
+            }
+            WorkerRequest::Digests { buffers, key } => {
+                WorkerReply::Digests(self.memory.digests(driver, &buffers, key)?)
+            }
             WorkerRequest::Launch(launch) => self.launch(&launch)?,
             WorkerRequest::Breaches => WorkerReply::Breaches(self.memory.breaches(driver)?),
         };
@@ -187,15 +197,31 @@ impl OpenDevice {
     fn launch(&mut self, launch: &Launch) -> Result<WorkerReply, WorkerFailure> {
         let (shape, occupancy) = self.shape(launch)?;
         let found = self.required(launch)?;
-        let mut args: Vec<Arg> = Vec::with_capacity(launch.args.len());
-        for arg in &launch.args {
-            args.push(match arg {
-                LaunchArg::Buffer(id) => self.memory.address(*id)?.to_le_bytes().to_vec(),
-                LaunchArg::Value(bytes) => bytes.clone(),
-            });
-        }
+        let args = self.args(launch)?;
         let seconds = self.driver.launch(found.entry, &shape, &args, launch.order)?;
         Ok(WorkerReply::Launched { seconds, shape, occupancy })
+    }
+
+    fn replay(&mut self, launches: &[Launch]) -> Result<WorkerReply, WorkerFailure> {
+        // All shapes first: where a launch statement runs, its module is loaded anew, and entries change.
+        let mut shapes = Vec::with_capacity(launches.len());
+        for launch in launches {
+            shapes.push(self.shape(launch)?.0);
+        }
+        let mut steps = Vec::with_capacity(launches.len());
+        for (launch, shape) in launches.iter().zip(shapes) {
+            let (entry, args) = (self.required(launch)?.entry, self.args(launch)?);
+            steps.push(Step { entry, shape, args, order: launch.order });
+        }
+        Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps)? })
+    }
+
+    fn args(&mut self, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
+        let arg = |arg: &LaunchArg| match arg {
+            LaunchArg::Buffer(id) => Ok(self.memory.address(*id)?.to_le_bytes().to_vec()),
+            LaunchArg::Value(bytes) => Ok(bytes.clone()),
+        };
+        launch.args.iter().map(arg).collect()
     }
 
     fn required(&mut self, launch: &Launch) -> Result<Launchable, WorkerFailure> {

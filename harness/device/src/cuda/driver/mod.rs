@@ -8,11 +8,12 @@ mod kernel;
 mod memory;
 mod open;
 mod refusal;
+mod replay;
 mod staging;
 
 use super::devices::check;
 use super::ffi;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape};
+use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape, Step};
 use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
 use kernel::Kernel;
@@ -253,6 +254,10 @@ impl Driver for CudaDriver {
             check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
         }
         Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+        self.replay_graph(steps)
     }
 }
 

@@ -1,8 +1,8 @@
 //! `--dump`: every tensor of every case as .npy, so that anybody can check the reference.
 
-use super::case_data::PreparedCase;
+use super::case_data::CaseData;
 use super::launcher::Outputs;
-use super::spec::{CaseTensor, ProblemSpec};
+use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use npyz::WriterBuilder;
@@ -11,14 +11,19 @@ use std::path::Path;
 
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs. CASE is the case's
 /// label, as in `rows3-cols257-Tf16`. f16 and bf16 are widened to f32.
-pub fn write(folder: &Path, spec: &ProblemSpec, prepared: &PreparedCase, got: &Outputs) -> Result<(), Stop> {
-    let case = prepared.case.label.replace('=', "").replace(' ', "-");
-    for (i, (tensor, shaped)) in spec.tensors.iter().zip(&prepared.case.tensors).enumerate() {
-        let contents =
-            [("", &prepared.sets[0][i]), ("_reference", &prepared.expected[0][i]), ("_kernel", &got[i])];
+pub fn write(
+    folder: &Path,
+    spec: &ProblemSpec,
+    case: &Case,
+    drawn: &CaseData,
+    got: &Outputs,
+) -> Result<(), Stop> {
+    let label = case.label.replace('=', "").replace(' ', "-");
+    for (i, (tensor, shaped)) in spec.tensors.iter().zip(&case.tensors).enumerate() {
+        let contents = [("", &drawn.sets[0][i]), ("_reference", &drawn.expected[0][i]), ("_kernel", &got[i])];
         for (suffix, content) in contents {
             let Some(content) = content else { continue };
-            let path = folder.join(format!("{case}-{}{suffix}.npy", tensor.name));
+            let path = folder.join(format!("{label}-{}{suffix}.npy", tensor.name));
             write_npy(&path, shaped, content)
                 .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
         }

@@ -5,7 +5,6 @@ use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
 use lab_device::ExecutionOrder;
-use std::cell::Cell;
 use std::rc::Rc;
 
 /// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name contains it.
@@ -29,33 +28,37 @@ pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
     inputs.collect()
 }
 
-/// The buffers of a case on a worker, with one or several sets of inputs. Each launch picks a set.
+/// The buffers of a case on a worker. Every set of inputs has buffers of its own, outputs included, so that the launches of
+/// a graph share nothing, and what each wrote can be checked after all of them.
 pub struct CaseLauncher {
     spec: Rc<ProblemSpec>,
     /// The index of the case among the spec's.
     index: usize,
-    module: ModuleId,
-    /// One copy of every buffer, or several that take turns.
-    copies: Vec<Buffers>,
-    /// The copy of the last launch.
-    last: Cell<usize>,
-    /// Written before each launch, so that the L2 cache holds nothing else.
-    scratch: Option<BufferId>,
+    sets: Vec<SetBuffers>,
 }
 
-/// One copy of a case's buffers.
-#[derive(Default)]
-struct Buffers {
-    /// For each set, by tensor; `None` if the tensor is an output.
-    inputs: Vec<Vec<Option<BufferId>>>,
-    /// By tensor; `None` if the tensor is an input. All sets share them: they are filled anew before each launch.
-    outputs: Vec<Option<BufferId>>,
+/// The buffers of one set, in the order of the spec's tensors.
+struct SetBuffers(Vec<TensorBuffer>);
+
+#[derive(Clone, Copy)]
+enum TensorBuffer {
+    Input(BufferId),
+    /// An output, which is poisoned or written anew before each launch.
+    Output(BufferId),
+}
+
+impl TensorBuffer {
+    fn id(self) -> BufferId {
+        match self {
+            TensorBuffer::Input(id) | TensorBuffer::Output(id) => id,
+        }
+    }
 }
 
 /// Writing this many times the size of the L2 cache replaces everything in it, whatever its replacement policy.
 const FLUSHED_BY: u64 = 4;
 
-/// Allocates what launches with a cold cache write in between; `None` if the cache stays warm, and on a device
+/// Allocates what is written before a timed window with a cold cache; `None` if the cache stays warm, and on a device
 /// without a cache. All cases of a worker share it.
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
@@ -70,67 +73,40 @@ impl CaseLauncher {
         spec: &Rc<ProblemSpec>,
         index: usize,
         worker: &mut Worker,
-        module: ModuleId,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
-        let (spec, last) = (spec.clone(), Cell::new(0));
-        let mut launcher = CaseLauncher { spec, index, module, copies: Vec::new(), last, scratch: None };
-        launcher.copies.push(launcher.buffers(worker, sets)?);
+        let mut launcher = CaseLauncher { spec: spec.clone(), index, sets: Vec::new() };
+        for set in sets {
+            let buffers = launcher.buffers(worker, set)?;
+            launcher.sets.push(buffers);
+        }
         Ok(launcher)
     }
 
-    /// Prepares for timed launches. If the problem wants a cold cache, `scratch` is written before each launch, and
-    /// two copies of every buffer take turns, so that no launch finds its own data in a cache. A case so large that
-    /// it replaces the whole L2 cache by itself needs no second copy.
-    pub fn timed(
-        mut self,
-        worker: &mut Worker,
-        sets: &[Inputs],
-        scratch: Option<BufferId>,
-    ) -> Result<Self, Stop> {
-        if self.spec.cache == CacheState::Warm {
-            return Ok(self);
-        }
-        self.scratch = scratch;
-        let bytes: usize = self.case().tensors.iter().map(super::spec::CaseTensor::bytes).sum();
-        let l2_bytes = worker.info().l2_bytes;
-        if l2_bytes == 0 || (bytes as u64) < 2 * l2_bytes {
-            self.copies.push(self.buffers(worker, sets)?);
-        }
-        Ok(self)
-    }
-
-    fn buffers(&self, worker: &mut Worker, sets: &[Inputs]) -> Result<Buffers, Stop> {
-        let mut all = Buffers::default();
-        for (tensor, shaped) in self.spec.tensors.iter().zip(&self.case().tensors) {
-            let output = tensor.role != TensorRole::In;
-            all.outputs.push(if output {
-                Some(worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?)
-            } else {
-                None
+    fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
+        let mut buffers = Vec::new();
+        for ((tensor, shaped), content) in self.spec.tensors.iter().zip(&self.case().tensors).zip(set) {
+            let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
+            buffers.push(match content {
+                Some(content) if tensor.role == TensorRole::In => {
+                    worker.write(buffer, content)?;
+                    worker.seal(buffer)?;
+                    TensorBuffer::Input(buffer)
+                }
+                _ => TensorBuffer::Output(buffer),
             });
         }
-        for set in sets {
-            let mut buffers = Vec::new();
-            for (tensor, content) in self.spec.tensors.iter().zip(set) {
-                buffers.push(match content {
-                    Some(content) if tensor.role == TensorRole::In => {
-                        let buffer = worker.buffer(&self.name_of(&tensor.name), content.len())?;
-                        worker.write(buffer, content)?;
-                        worker.seal(buffer)?;
-                        Some(buffer)
-                    }
-                    _ => None,
-                });
-            }
-            all.inputs.push(buffers);
-        }
-        Ok(all)
+        Ok(SetBuffers(buffers))
     }
 
     /// The case.
     pub fn case(&self) -> &Case {
         &self.spec.cases[self.index]
+    }
+
+    /// The number of its sets.
+    pub fn sets(&self) -> usize {
+        self.sets.len()
     }
 
     /// The name of a tensor's buffers on the worker, where several cases may be set up.
@@ -144,66 +120,80 @@ impl CaseLauncher {
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
     }
 
-    /// Loads the module anew, so that its globals hold nothing from earlier launches.
-    pub fn reload(&self, worker: &mut Worker) -> Result<(), Stop> {
-        worker.reload(self.module)
+    /// The buffers that the kernel reads and must not change, of every set.
+    pub fn inputs(&self) -> impl Iterator<Item = BufferId> + '_ {
+        (0..self.sets.len()).flat_map(|set| self.inputs_of(set))
     }
 
-    /// Launches on the inputs number `set` and returns the seconds of the launch. `contents` must be that set:
-    /// tensors that the kernel overwrites are written from it.
-    pub fn launch(
-        &self,
-        worker: &mut Worker,
-        set: usize,
-        contents: &Inputs,
-        order: ExecutionOrder,
-    ) -> Result<f64, Stop> {
-        let copy = (self.last.get() + 1) % self.copies.len();
-        self.last.set(copy);
-        let buffers = &self.copies[copy];
-        let mut args = Vec::new();
-        for (i, output) in buffers.outputs.iter().enumerate() {
-            let buffer = match (output, &contents[i]) {
-                (Some(buffer), Some(content)) => {
-                    worker.write(*buffer, content)?;
-                    *buffer
+    /// The buffers that the kernel reads and must not change, of this set.
+    pub fn inputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
+        self.sets[set].0.iter().filter_map(|buffer| match buffer {
+            TensorBuffer::Input(id) => Some(*id),
+            TensorBuffer::Output(_) => None,
+        })
+    }
+
+    /// The buffers that the kernel writes, of this set.
+    pub fn outputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
+        self.sets[set].0.iter().filter_map(|buffer| match buffer {
+            TensorBuffer::Output(id) => Some(*id),
+            TensorBuffer::Input(_) => None,
+        })
+    }
+
+    /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel finds in them. `contents`
+    /// are all sets.
+    pub fn prepare(&self, worker: &mut Worker, sets: &[usize], contents: &[Inputs]) -> Result<(), Stop> {
+        let mut poisoned = Vec::new();
+        for set in sets {
+            for (buffer, content) in self.sets[*set].0.iter().zip(&contents[*set]) {
+                match (buffer, content) {
+                    (TensorBuffer::Output(id), Some(content)) => worker.write(*id, content)?,
+                    (TensorBuffer::Output(id), None) => poisoned.push(*id),
+                    (TensorBuffer::Input(_), _) => {}
                 }
-                (Some(buffer), None) => {
-                    worker.poison(*buffer)?;
-                    *buffer
-                }
-                (None, _) => {
-                    buffers.inputs[set][i].expect("a tensor that is not an output is an input of every set")
-                }
-            };
-            args.push(LaunchArg::Buffer(buffer));
+            }
         }
-        if let Some(scratch) = self.scratch {
-            worker.poison(scratch)?;
-        }
+        worker.poison_all(poisoned)
+    }
+
+    /// The launch of `module`'s kernel on this set.
+    pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
+        let mut args: Vec<LaunchArg> =
+            self.sets[set].0.iter().map(|buffer| LaunchArg::Buffer(buffer.id())).collect();
         args.extend(self.spec.scalars.iter().map(|s| LaunchArg::Value(s.bytes.clone())));
         args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
         let dims = self.case().dims.iter().flat_map(|n| n.to_le_bytes()).collect();
-        let entry = self.case().entry.clone();
-        worker.launch(&Launch { module: self.module, entry, args, dims, order })
+        Launch { module, entry: self.case().entry.clone(), args, dims, order }
     }
 
-    /// The outputs of the last launch.
-    pub fn outputs(&self, worker: &mut Worker) -> Result<Outputs, Stop> {
-        self.copies[self.last.get()]
-            .outputs
-            .iter()
-            .map(|buffer| buffer.map(|b| worker.read(b)).transpose())
-            .collect()
+    /// Prepares the outputs of a set, launches `module`'s kernel on it, and returns the seconds of the launch. `contents`
+    /// are all sets.
+    pub fn launch(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        set: usize,
+        contents: &[Inputs],
+        order: ExecutionOrder,
+    ) -> Result<f64, Stop> {
+        self.prepare(worker, &[set], contents)?;
+        worker.launch(&self.launch_of(module, set, order))
+    }
+
+    /// What the last launch on this set wrote.
+    pub fn outputs(&self, worker: &mut Worker, set: usize) -> Result<Outputs, Stop> {
+        let output = |buffer: &TensorBuffer| match buffer {
+            TensorBuffer::Output(id) => worker.read(*id).map(Some),
+            TensorBuffer::Input(_) => Ok(None),
+        };
+        self.sets[set].0.iter().map(output).collect()
     }
 
     /// Frees every buffer.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        let buffers = self.copies.into_iter().flat_map(|copy| {
-            let inputs = copy.inputs.into_iter().flatten();
-            inputs.chain(copy.outputs).flatten()
-        });
-        buffers.into_iter().try_for_each(|buffer| worker.free(buffer))
+        let mut buffers = self.sets.iter().flat_map(|set| &set.0);
+        buffers.try_for_each(|buffer| worker.free(buffer.id()))
     }
 
     /// Describes a breach, with the tensor's index if it has one.
@@ -233,6 +223,3 @@ impl CaseLauncher {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,6 +9,7 @@ mod file;
 mod input_values;
 mod launcher;
 mod reference;
+mod resident;
 mod spec;
 mod suggest;
 mod tally;
@@ -18,17 +19,18 @@ mod verify;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole, toml_error};
 use crate::worker::{ModuleId, Worker};
-use case_data::{Ahead, CaseData, draw, prepare_case, sets};
+use case_data::{Ahead, CaseData, draw, sets};
 use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
 use reference::ReferenceKernel;
+use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, ProblemSpec};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tally::GateTally;
 use timing::TensorTiming;
-use verify::verify_case;
+use verify::CaseCheck;
 
 /// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
@@ -45,6 +47,9 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         chosen: Vec::new(),
         ahead: Ahead::default(),
         timed: None,
+        resident: None,
+        accepted: AcceptedOutputs::default(),
+        accepted_of_incumbent: AcceptedOutputs::default(),
     }))
 }
 
@@ -67,7 +72,12 @@ struct TensorProblem {
     chosen: Vec<usize>,
     ahead: Ahead,
     /// The data of the timed cases, once drawn. Every timed kernel shares it.
-    timed: Option<Rc<Vec<(usize, CaseData)>>>,
+    timed: Option<TimedCases>,
+    /// The timed cases on the candidate's worker, once set up.
+    resident: Option<Rc<Resident>>,
+    /// The outputs of the candidate that are known to be right, and those of the incumbent.
+    accepted: AcceptedOutputs,
+    accepted_of_incumbent: AcceptedOutputs,
 }
 
 impl Problem for TensorProblem {
@@ -106,26 +116,34 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
-    fn draw_ahead(&mut self, cx: &mut ProblemContext, is_idle: &mut dyn FnMut() -> bool) -> Result<(), Stop> {
-        let verified = self.chosen.iter().map(|index| (*index, cx.seed));
-        let timed = self.timed_cases().into_iter().map(|index| (index, cx.seed ^ TIMED));
+    fn draw_ahead(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
         let mut bytes = 0;
-        for (index, seed) in verified.chain(timed) {
+        // The timed cases first: they are also the first that are checked.
+        for index in self.timed_cases().into_iter().chain(self.untimed_cases()) {
             let case = &self.spec.cases[index];
-            bytes += sets(case) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
+            bytes += sets(case, cx.device) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
             if bytes > MOST_AHEAD || !is_idle() {
                 return Ok(());
             }
-            let drawn = draw(&self.spec, index, &mut self.reference, seed)?;
-            self.ahead.insert((index, seed), drawn);
+            let drawn = draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?;
+            self.ahead.insert(index, drawn);
         }
-        self.timed_inputs(cx.seed).map(|_| ())
+        if is_idle() {
+            self.resident(cx, worker)?;
+        }
+        Ok(())
     }
 
     fn can_set_up_early(&self) -> bool {
         self.timed.is_some()
     }
 
+    /// Launches the timed cases on every set of their inputs, and the others on two.
     fn verify(
         &mut self,
         cx: &mut ProblemContext,
@@ -135,12 +153,29 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
+        let resident = self.resident(cx, worker)?;
+        let timed = self.timed(cx)?;
         let mut tally = GateTally::new(&self.spec);
         for (done, index) in self.chosen.iter().enumerate() {
             cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
             tally.begin_case();
-            verify_case(&self.spec, &prepared, &mut tally, cx, worker, module)?;
+            let at = timed.iter().position(|(timed, _)| timed == index);
+            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
+            match at {
+                Some(at) => {
+                    let accepted = Some((at, &self.accepted));
+                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
+                }
+                None => {
+                    let drawn = self.ahead.remove(index).map_or_else(
+                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
+                        Ok,
+                    )?;
+                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
+                    check.run(&launcher, &drawn, None, cx, worker)?;
+                    launcher.take_down(worker)?;
+                }
+            }
             // After each case, so that the gates of a long problem show while it runs.
             let last = tally.breached() || done + 1 == self.chosen.len();
             tally.write(&self.spec, last, cx.out)?;
@@ -164,17 +199,20 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let drawn = self.timed_inputs(cx.seed)?;
-        let scratch = launcher::scratch(&self.spec, worker)?;
-        let set_up = |(index, drawn): &(usize, CaseData)| {
-            CaseLauncher::set_up(&self.spec, *index, worker, module, &drawn.sets)?.timed(
-                worker,
-                &drawn.sets,
-                scratch,
-            )
+        let drawn = self.timed(cx)?;
+        let resident = match place {
+            WorkerRole::Verified => self.resident(cx, worker)?,
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
+                Rc::new(Resident::set_up(&self.spec, &drawn, worker, cx.seed)?)
+            }
         };
-        let launchers = drawn.iter().map(set_up).collect::<Result<_, Stop>>()?;
-        Ok(Box::new(TensorTiming::new(self.spec.clone(), drawn, launchers, place, cx.seed)))
+        let (candidate, incumbent) = (self.accepted.clone(), self.accepted_of_incumbent.clone());
+        let accepted = match place {
+            WorkerRole::Incumbent => [incumbent, candidate],
+            WorkerRole::Verified | WorkerRole::Fresh(_) => [candidate, incumbent],
+        };
+        let spec = self.spec.clone();
+        Ok(Box::new(TensorTiming::new(spec, drawn, resident, module, accepted, place, cx.seed, worker)))
     }
 
     /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.
@@ -204,8 +242,8 @@ impl Problem for TensorProblem {
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [launcher::draw(&self.spec, case, cx.seed, 0)];
-            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, module, &sets)?;
-            launcher.launch(worker, 0, &sets[0], ExecutionOrder::Shuffled(cx.seed))?;
+            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
+            launcher.launch(worker, module, 0, &sets, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.take_down(worker)?;
         }
         Ok(())
@@ -219,13 +257,18 @@ impl Problem for TensorProblem {
         folder: &Path,
     ) -> Result<(), Stop> {
         for index in &self.chosen {
-            let prepared = prepare_case(&self.spec, *index, &mut self.reference, &mut self.ahead, cx.seed)?;
-            let launcher =
-                CaseLauncher::set_up(&self.spec, prepared.index, worker, module, &prepared.sets[..1])?;
-            launcher.launch(worker, 0, &prepared.sets[0], ExecutionOrder::Forward)?;
-            let got = launcher.outputs(worker)?;
+            let case = &self.spec.cases[*index];
+            let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
+            let expected = match &mut self.reference {
+                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
+                None => Vec::new(),
+            };
+            let drawn = CaseData { sets, expected };
+            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
+            launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
+            let got = launcher.outputs(worker, 0)?;
             launcher.take_down(worker)?;
-            dump::write(folder, &self.spec, &prepared, &got)?;
+            dump::write(folder, &self.spec, case, &drawn, &got)?;
         }
         Ok(())
     }
@@ -236,18 +279,35 @@ impl TensorProblem {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }
 
-    /// The data of the timed cases. The inputs differ from those that are verified.
-    fn timed_inputs(&mut self, seed: u64) -> Result<Rc<Vec<(usize, CaseData)>>, Stop> {
+    /// The cases that are checked and never timed.
+    fn untimed_cases(&self) -> Vec<usize> {
+        self.chosen.iter().copied().filter(|index| self.spec.cases[*index].held_out).collect()
+    }
+
+    /// The data of the timed cases, drawn now unless it was drawn ahead.
+    fn timed(&mut self, cx: &ProblemContext) -> Result<TimedCases, Stop> {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
         }
         let mut all = Vec::new();
         for index in self.timed_cases() {
-            let prepared =
-                prepare_case(&self.spec, index, &mut self.reference, &mut self.ahead, seed ^ TIMED)?;
-            all.push((index, prepared.drawn));
+            let drawn = match self.ahead.remove(&index) {
+                Some(drawn) => drawn,
+                None => draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?,
+            };
+            all.push((index, drawn));
         }
         Ok(self.timed.insert(Rc::new(all)).clone())
+    }
+
+    /// The timed cases on the candidate's worker, set up now unless they are.
+    fn resident(&mut self, cx: &ProblemContext, worker: &mut Worker) -> Result<Rc<Resident>, Stop> {
+        if let Some(resident) = &self.resident {
+            return Ok(resident.clone());
+        }
+        let timed = self.timed(cx)?;
+        let resident = Rc::new(Resident::set_up(&self.spec, &timed, worker, cx.seed)?);
+        Ok(self.resident.insert(resident).clone())
     }
 }
 
@@ -256,6 +316,3 @@ const ENOUGH: usize = 4096;
 
 /// Most bytes that are drawn ahead.
 const MOST_AHEAD: usize = 1 << 30;
-
-/// Changes the seed, so that timed launches get other inputs than verified ones.
-const TIMED: u64 = 0x7469_6d65_645f_7365;

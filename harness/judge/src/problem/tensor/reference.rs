@@ -41,10 +41,11 @@ impl ReferenceKernel {
     pub fn expect(&mut self, spec: &Rc<ProblemSpec>, index: usize, inputs: &Inputs) -> Result<Outputs, Stop> {
         let worker = &mut self.worker;
         let as_problem = |stop| as_problem(&self.source, stop);
-        let launcher = CaseLauncher::set_up(spec, index, worker, self.module, std::slice::from_ref(inputs))?;
-        launcher.launch(worker, 0, inputs, ExecutionOrder::Forward).map_err(as_problem)?;
+        let sets = std::slice::from_ref(inputs);
+        let launcher = CaseLauncher::set_up(spec, index, worker, sets)?;
+        launcher.launch(worker, self.module, 0, sets, ExecutionOrder::Forward).map_err(as_problem)?;
         let breaches = worker.breaches().map_err(as_problem)?;
-        let outputs = launcher.outputs(worker).map_err(as_problem)?;
+        let outputs = launcher.outputs(worker, 0).map_err(as_problem)?;
         if let Some(breach) = breaches.first() {
             return Err(as_problem(Stop::Crash(launcher.describe(breach))));
         }

@@ -67,7 +67,8 @@ impl GateTally {
         self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
     }
 
-    /// Compares what a launch wrote with what is expected. `how` names the launch in messages.
+    /// Compares what a launch wrote with what is expected, and returns whether it is right. `how` names the launch in
+    /// messages.
     pub fn compare(
         &mut self,
         spec: &ProblemSpec,
@@ -76,7 +77,8 @@ impl GateTally {
         got: &Outputs,
         want: &Outputs,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
+        let before = self.failures;
         for (i, found) in self.tensors.iter_mut().enumerate() {
             let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
             let shaped = &case.tensors[i];
@@ -94,7 +96,7 @@ impl GateTally {
             let what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
             fail(out, self.failures, &case.label, how, &what)?;
         }
-        Ok(())
+        Ok(self.failures == before)
     }
 
     /// Records a rule that a launch broke.

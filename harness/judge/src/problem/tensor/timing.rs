@@ -1,66 +1,142 @@
-//! Timed launches of a tensor problem: each timed case once in a turn, and the lines of the measures.
+//! Timed launches of a tensor problem: a window for each timed case in a turn, and the lines of the measures.
+//!
+//! Two times are reported. `kernel_us` is the time of one launch among several that follow one another in a CUDA graph,
+//! so it holds what the device needs between two launches, and nothing of the host. `latency_us` is the time between two
+//! device events around a single launch.
 
-use super::case_data::CaseData;
-use super::launcher::CaseLauncher;
+use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::GateTally;
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
-use crate::probe::bounds::Demand;
+use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, in_digits};
-use crate::worker::{Breach, Worker};
+use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::path::Path;
 use std::rc::Rc;
 
-/// A kernel that is set up in a worker, with the buffers of every timed case.
+/// A kernel that is set up in a worker.
 pub struct TensorTiming {
-    spec: Rc<ProblemSpec>,
-    drawn: Rc<Vec<(usize, CaseData)>>,
-    /// In the order of `drawn`.
-    launchers: Vec<CaseLauncher>,
+    pub spec: Rc<ProblemSpec>,
+    pub drawn: TimedCases,
+    pub resident: Rc<Resident>,
+    pub module: ModuleId,
+    /// The outputs of this kernel that are known to be right.
+    pub accepted: AcceptedOutputs,
+    /// Those of a kernel that [`Timed::in_same_worker`] sets up beside this one.
+    pub accepted_of_other: AcceptedOutputs,
     tally: GateTally,
-    /// The set of inputs that each case's outputs belong to, since the last turn.
-    left: Vec<usize>,
-    place: WorkerRole,
     seed: u64,
-    rng: ChaCha8Rng,
+    emulated: bool,
     turns: usize,
+    /// Seconds of single launches, by case; empty if they are not measured.
+    latencies: Vec<Vec<f64>>,
 }
 
+/// Turns after which single launches are timed too. More would tell nothing new.
+const LATENCY_TURNS: usize = 8;
+
 impl TensorTiming {
-    /// `seed` is the run's seed.
+    /// `seed` is the run's seed. `accepted` are the right outputs of this kernel and of one beside it.
     pub fn new(
         spec: Rc<ProblemSpec>,
-        drawn: Rc<Vec<(usize, CaseData)>>,
-        launchers: Vec<CaseLauncher>,
+        drawn: TimedCases,
+        resident: Rc<Resident>,
+        module: ModuleId,
+        accepted: [AcceptedOutputs; 2],
         place: WorkerRole,
         seed: u64,
+        worker: &Worker,
     ) -> Self {
-        let seed = seed ^ place.salt();
         let mut tally = GateTally::new(&spec);
         tally.begin_case();
-        let rng = ChaCha8Rng::seed_from_u64(seed);
-        TensorTiming { spec, drawn, launchers, tally, left: Vec::new(), place, seed, rng, turns: 0 }
+        let [accepted, accepted_of_other] = accepted;
+        let emulated = worker.info().emulated;
+        let latencies = match (emulated, place) {
+            (true, _) | (_, WorkerRole::Incumbent) => Vec::new(),
+            (false, WorkerRole::Verified | WorkerRole::Fresh(_)) => vec![Vec::new(); drawn.len()],
+        };
+        TensorTiming {
+            spec,
+            drawn,
+            resident,
+            module,
+            accepted,
+            accepted_of_other,
+            tally,
+            seed: seed ^ place.salt(),
+            emulated,
+            turns: 0,
+            latencies,
+        }
     }
 
-    fn compare(&mut self, worker: &mut Worker, at: usize, out: &mut Writer) -> Result<(), Stop> {
+    /// Times a window: one case on these sets, one launch after the other. Returns the seconds of a launch.
+    fn window(
+        &mut self,
+        worker: &mut Worker,
+        at: usize,
+        sets: &[usize],
+        out: &mut Writer,
+    ) -> Result<f64, Stop> {
+        self.prepare(worker, at, sets)?;
+        let launcher = &self.resident.launchers[at];
+        let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
+        let seconds = worker.replay(sets.iter().map(launch).collect())?;
+        for set in sets {
+            self.compare(worker, at, *set, out)?;
+        }
+        Ok(seconds / sets.len() as f64)
+    }
+
+    /// Prepares the outputs and the L2 cache.
+    fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
+        let launcher = &self.resident.launchers[at];
+        launcher.prepare(worker, sets, &self.drawn[at].1.sets)?;
+        match (self.spec.cache, self.resident.scratch) {
+            (CacheState::Cold, Some(scratch)) => worker.poison(scratch),
+            (CacheState::Cold, None) => Ok(()),
+            (CacheState::Warm, _) => self.resident.read_inputs(worker, at, sets),
+        }
+    }
+
+    /// Checks what the last launch on a set wrote: by its digest, and only if that is new, by comparing all cells.
+    fn compare(&mut self, worker: &mut Worker, at: usize, set: usize, out: &mut Writer) -> Result<(), Stop> {
+        let digests = self.resident.output_digests(worker, at, set)?;
+        if self.accepted.contains(at, set, &digests) {
+            return Ok(());
+        }
         let (index, drawn) = &self.drawn[at];
-        let got = self.launchers[at].outputs(worker)?;
-        let how = format!("timed launch {}", self.turns);
+        let got = self.resident.launchers[at].outputs(worker, set)?;
+        let how = format!("timed turn {}", self.turns);
         let case = &self.spec.cases[*index];
-        self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[self.left[at]], out)
+        if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[set], out)? {
+            self.accepted.insert(at, set, digests);
+        }
+        Ok(())
     }
 
-    fn reload_and_warm_up(&self, worker: &mut Worker, inputs: u64) -> Result<(), Stop> {
-        let Some(launcher) = self.launchers.first() else { return Ok(()) };
-        launcher.reload(worker)?;
-        for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
-            let other = (set_of(inputs, at, drawn) + 1) % drawn.sets.len();
-            if drawn.sets.len() > 1 {
-                launcher.launch(worker, other, &drawn.sets[other], ExecutionOrder::Forward)?;
+    /// Times single launches, with all that a launch costs.
+    fn time_single_launches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
+        for at in 0..self.latencies.len() {
+            self.prepare(worker, at, &[0])?;
+            let launch = self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
+            let seconds = worker.launch(&launch)?;
+            self.latencies[at].push(seconds);
+            self.compare(worker, at, 0, out)?;
+        }
+        Ok(())
+    }
+
+    fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
+        for breach in worker.breaches()? {
+            let input = matches!(breach, Breach::InputChanged { .. });
+            if let Some((case, what)) = self.resident.describe(&breach) {
+                self.tally.breach(case, "timed launches", &what, input, out)?;
             }
         }
         Ok(())
@@ -78,6 +154,11 @@ impl TensorTiming {
         self.drawn.iter().map(|(index, _)| &self.spec.cases[*index])
     }
 
+    /// The median of a case's single launches, in seconds; `None` if none was timed.
+    fn latency(&self, at: usize) -> Option<f64> {
+        measure::summarise(self.latencies.get(at)?).map(|summary| summary.median)
+    }
+
     /// Summary of each case's times over all turns.
     fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
         let of = |at: usize| {
@@ -88,58 +169,85 @@ impl TensorTiming {
     }
 }
 
-/// The set of inputs that the case number `at` gets in a turn.
-fn set_of(inputs: u64, at: usize, drawn: &CaseData) -> usize {
-    (inputs >> (at % 64)) as usize % drawn.sets.len()
+/// The sets that a window launches, in their order. A kernel can know neither the order nor the number.
+fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
+    let mut drawn: Vec<usize> = (0..sets).collect();
+    shuffle(rng, &mut drawn);
+    // The emulated device is slow, and its times mean nothing.
+    let left_out = if emulated { sets - 1 } else { below(rng, sets / 4 + 1) };
+    drawn.truncate(sets - left_out);
+    drawn
+}
+
+/// Brings the items into a random order (R. A. Fisher and F. Yates).
+fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(rng, last + 1));
+    }
+}
+
+/// A number from 0 to `end` − 1. The bias of the remainder is far below what a test could see: `end` is small.
+fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
+    (rng.next_u64() % end as u64) as usize
 }
 
 impl Timed for TensorTiming {
-    /// The numbers have no end: each number selects a set of inputs for every case.
+    /// The numbers have no end: each number is the seed of a turn's order.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         Box::new(std::iter::repeat_with(move || rng.next_u64()))
     }
 
-    /// The first turn uses the module as verification left it: that finds a kernel which does its work in other
-    /// launches only. Before each further turn the module is loaded anew and warmed up on the inputs that the turn
-    /// does not time, so that a remembered result is of no use.
+    /// Before each turn the module is loaded anew, so that its globals hold nothing. The cases follow in a random order,
+    /// each with a window of its own: its outputs are poisoned, its launches run as one graph, and then its outputs are
+    /// checked, before any other launch. So no launch can do the work of another one outside of a timed window. No
+    /// launch is there to warm up: what the first launch of a window costs more is divided among all its launches.
     ///
-    /// Outputs are poisoned before each launch. Comparing all of them would take longer than the launches. So each
-    /// turn compares one case, which the kernel cannot predict, and a large case only sometimes; at the end all are
-    /// compared.
+    /// A kernel that changed an input is found here, before another kernel gets the same input.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
-        self.left.clear();
-        let mut seconds = Vec::new();
-        if self.turns > 1 {
-            self.reload_and_warm_up(worker, inputs)?;
+        worker.reload(self.module)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(inputs);
+        let mut order: Vec<usize> = (0..self.drawn.len()).collect();
+        shuffle(&mut rng, &mut order);
+        let mut seconds = vec![f64::NAN; order.len()];
+        for at in order {
+            let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), self.emulated);
+            seconds[at] = self.window(worker, at, &sets, out)?;
         }
-        for (at, (launcher, (_, drawn))) in self.launchers.iter().zip(self.drawn.iter()).enumerate() {
-            let set = set_of(inputs, at, drawn);
-            seconds.push(launcher.launch(worker, set, &drawn.sets[set], ExecutionOrder::Forward)?);
-            self.left.push(set);
+        if self.turns <= LATENCY_TURNS {
+            self.time_single_launches(worker, out)?;
         }
-        let checked = self.rng.next_u32() as usize % self.launchers.len().max(1);
-        let large = self.launchers.get(checked).is_some_and(|launcher| launcher.case().cells() > LARGE);
-        if self.place != WorkerRole::Incumbent && (!large || self.rng.next_u32().is_multiple_of(LARGE_ONE_IN))
-        {
-            self.compare(worker, checked, out)?;
+        if !self.resident.inputs_are_unchanged(worker)? {
+            self.report_breaches(worker, out)?;
         }
-        let right = self.verdict(out)? == Correctness::Pass;
-        Ok(right.then_some(seconds))
+        Ok((self.verdict(out)? == Correctness::Pass).then_some(seconds))
+    }
+
+    /// Both kernels get the same launches in the same order, so that only the kernels differ.
+    fn shares_inputs(&self) -> bool {
+        true
+    }
+
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+        let module = worker.load(image)?;
+        for entry in self.spec.entries() {
+            worker.require_entry(module, entry)?;
+        }
+        Ok(Some(Box::new(TensorTiming::new(
+            self.spec.clone(),
+            self.drawn.clone(),
+            self.resident.clone(),
+            module,
+            [self.accepted_of_other.clone(), self.accepted.clone()],
+            WorkerRole::Incumbent,
+            self.seed,
+            worker,
+        ))))
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        for at in 0..self.left.len() {
-            self.compare(worker, at, out)?;
-        }
-        for breach in worker.breaches()? {
-            let Some(launcher) = self.launchers.iter().find(|launcher| launcher.owns(&breach)) else {
-                continue;
-            };
-            let input = matches!(breach, Breach::InputChanged { .. });
-            self.tally.breach(launcher.case(), "timed launches", &launcher.describe(&breach), input, out)?;
-        }
+        self.report_breaches(worker, out)?;
         self.verdict(out)
     }
 
@@ -181,8 +289,8 @@ impl Timed for TensorTiming {
             return Err(Stop::Lab("the device gave no time for a launch".into()));
         };
         if last {
-            for (case, seconds) in self.cases().zip(&summaries) {
-                write_workload(case, seconds, out)?;
+            for (at, (case, seconds)) in self.cases().zip(&summaries).enumerate() {
+                write_workload(case, seconds, self.latency(at), out)?;
             }
         }
         let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
@@ -196,20 +304,32 @@ impl Timed for TensorTiming {
         };
         out.line("throughput_sps", in_digits(&rate, 3))?;
         out.line("kernel_us", in_digits(&each, 3))?;
+        let latencies: Option<Vec<f64>> = (0..self.drawn.len()).map(|at| self.latency(at)).collect();
+        if let Some(latency) = latencies.and_then(measure::geometric_mean) {
+            out.line("latency_us", format_args!("{:.3}", latency * 1e6))?;
+        }
         Ok(())
     }
 }
 
-/// Cells of a case from which on comparing takes longer than computing.
-const LARGE: usize = 1 << 20;
-const LARGE_ONE_IN: u32 = 8;
-
-fn write_workload(case: &Case, seconds: &TimingSummary, out: &mut Writer) -> Result<(), Stop> {
+fn write_workload(
+    case: &Case,
+    seconds: &TimingSummary,
+    latency: Option<f64>,
+    out: &mut Writer,
+) -> Result<(), Stop> {
     let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
     line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
+    if let Some(latency) = latency {
+        line += &format!(" latency_us={:.3}", latency * 1e6);
+    }
     line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
     if let Some(flops) = case.flops {
         line += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
     }
     Ok(out.line("workload", line + " correctness=pass")?)
 }
+
+#[cfg(test)]
+#[path = "timing_tests.rs"]
+mod tests;

@@ -1,58 +1,84 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
-use super::case_data::PreparedCase;
+use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
+use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
 use super::tally::GateTally;
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
-use lab_protocol::report::Writer;
 use std::rc::Rc;
 
-/// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
-/// compares the outputs. Stops after a store out of bounds.
-pub fn verify_case(
-    spec: &Rc<ProblemSpec>,
-    prepared: &PreparedCase,
-    tally: &mut GateTally,
-    cx: &mut ProblemContext,
-    worker: &mut Worker,
-    module: ModuleId,
-) -> Result<(), Stop> {
-    let launcher = CaseLauncher::set_up(spec, prepared.index, worker, module, &prepared.sets)?;
-    let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
-    let orders = if cx.device.emulated { &orders[..] } else { &orders[..prepared.sets.len()] };
-    for (i, order) in orders.iter().enumerate() {
-        let set = i % prepared.sets.len();
-        let how = match (cx.device.emulated, order) {
-            (false, _) => format!("launch {}", i + 1),
-            (true, ExecutionOrder::Forward) => "threads in order".into(),
-            (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
-            (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
-        };
-        launcher.launch(worker, set, &prepared.sets[set], *order)?;
-        let got = launcher.outputs(worker)?;
-        tally.compare(spec, prepared.case, &how, &got, &prepared.expected[set], cx.out)?;
-        check_breaches(&launcher, &how, tally, worker, cx.out)?;
-        if tally.breached() {
-            break;
-        }
-    }
-    launcher.take_down(worker)
+/// What checks of all cases share.
+pub struct CaseCheck<'a> {
+    pub spec: &'a Rc<ProblemSpec>,
+    /// The timed cases, which are set up all the time.
+    pub resident: &'a Resident,
+    pub module: ModuleId,
+    pub tally: &'a mut GateTally,
 }
 
-fn check_breaches(
-    launcher: &CaseLauncher,
-    how: &str,
-    tally: &mut GateTally,
-    worker: &mut Worker,
-    out: &mut Writer,
-) -> Result<(), Stop> {
-    for breach in worker.breaches()? {
-        let input = matches!(breach, Breach::InputChanged { .. });
-        tally.breach(launcher.case(), how, &launcher.describe(&breach), input, out)?;
+impl CaseCheck<'_> {
+    /// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
+    /// compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
+    /// out of bounds.
+    pub fn run(
+        &mut self,
+        launcher: &CaseLauncher,
+        drawn: &CaseData,
+        accepted: Option<(usize, &AcceptedOutputs)>,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let sets = drawn.sets.len();
+        let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
+        let launches = if cx.device.emulated { orders.len() } else { sets };
+        for i in 0..launches {
+            let set = i % sets;
+            let order = if cx.device.emulated { orders[i] } else { ExecutionOrder::Forward };
+            let how = match (cx.device.emulated, order) {
+                (false, _) => format!("launch {}", i + 1),
+                (true, ExecutionOrder::Forward) => "threads in order".into(),
+                (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
+                (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+            };
+            launcher.launch(worker, self.module, set, &drawn.sets, order)?;
+            let digests = match accepted {
+                Some((at, _)) => self.resident.output_digests(worker, at, set)?,
+                None => Vec::new(),
+            };
+            let got = launcher.outputs(worker, set)?;
+            let right =
+                self.tally.compare(self.spec, launcher.case(), &how, &got, &drawn.expected[set], cx.out)?;
+            if let Some((at, accepted)) = accepted.filter(|_| right) {
+                accepted.insert(at, set, digests);
+            }
+            self.check_breaches(launcher, &how, worker, cx)?;
+            if self.tally.breached() {
+                break;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn check_breaches(
+        &mut self,
+        launcher: &CaseLauncher,
+        how: &str,
+        worker: &mut Worker,
+        cx: &mut ProblemContext,
+    ) -> Result<(), Stop> {
+        for breach in worker.breaches()? {
+            let input = matches!(breach, Breach::InputChanged { .. });
+            let found = if launcher.owns(&breach) { None } else { self.resident.describe(&breach) };
+            let what = match found {
+                Some((case, what)) => format!("{what}, which belongs to the workload {}", case.label),
+                None => launcher.describe(&breach),
+            };
+            self.tally.breach(launcher.case(), how, &what, input, cx.out)?;
+        }
+        Ok(())
+    }
 }

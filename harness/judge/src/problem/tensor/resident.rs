@@ -1,0 +1,83 @@
+//! The timed cases on one worker. They are uploaded once, and the checked and the timed launches of every kernel in that
+//! worker use the same buffers.
+
+use super::case_data::CaseData;
+use super::launcher::{self, CaseLauncher};
+use super::spec::{Case, ProblemSpec};
+use crate::outcome::Stop;
+use crate::worker::{Breach, BufferId, Worker};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The data of the timed cases, each with its index among the spec's.
+pub type TimedCases = Rc<Vec<(usize, CaseData)>>;
+
+/// The timed cases on one worker.
+pub struct Resident {
+    /// In the order of the timed cases.
+    pub launchers: Vec<CaseLauncher>,
+    /// What a cold launch writes before.
+    pub scratch: Option<BufferId>,
+    inputs: Vec<BufferId>,
+    /// The digests of `inputs`.
+    digests: Vec<u64>,
+    key: u64,
+}
+
+impl Resident {
+    /// Uploads the inputs. `key` is the key of all digests of the run.
+    pub fn set_up(
+        spec: &Rc<ProblemSpec>,
+        timed: &TimedCases,
+        worker: &mut Worker,
+        key: u64,
+    ) -> Result<Resident, Stop> {
+        let scratch = launcher::scratch(spec, worker)?;
+        let mut launchers = Vec::with_capacity(timed.len());
+        for (index, drawn) in timed.iter() {
+            launchers.push(CaseLauncher::set_up(spec, *index, worker, &drawn.sets)?);
+        }
+        let inputs: Vec<BufferId> = launchers.iter().flat_map(CaseLauncher::inputs).collect();
+        let digests = worker.digests(inputs.clone(), key)?;
+        Ok(Resident { launchers, scratch, inputs, digests, key })
+    }
+
+    /// Returns whether no kernel has changed an input.
+    pub fn inputs_are_unchanged(&self, worker: &mut Worker) -> Result<bool, Stop> {
+        Ok(worker.digests(self.inputs.clone(), self.key)? == self.digests)
+    }
+
+    /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
+    pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
+        let launcher = &self.launchers[at];
+        let inputs = sets.iter().flat_map(|set| launcher.inputs_of(*set)).collect();
+        worker.digests(inputs, self.key).map(drop)
+    }
+
+    /// The digests of the outputs of a set.
+    pub fn output_digests(&self, worker: &mut Worker, at: usize, set: usize) -> Result<Vec<u64>, Stop> {
+        worker.digests(self.launchers[at].outputs_of(set).collect(), self.key)
+    }
+
+    /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer belongs to no timed case.
+    pub fn describe(&self, breach: &Breach) -> Option<(&Case, String)> {
+        let launcher = self.launchers.iter().find(|launcher| launcher.owns(breach))?;
+        Some((launcher.case(), launcher.describe(breach)))
+    }
+}
+
+/// The digests of outputs that were compared with the reference and are right, by the number of the timed case and the
+/// set. A kernel may give several right results, as with atomic additions.
+#[derive(Clone, Default)]
+pub struct AcceptedOutputs(Rc<RefCell<HashMap<(usize, usize), Vec<Vec<u64>>>>>);
+
+impl AcceptedOutputs {
+    pub fn contains(&self, at: usize, set: usize, digests: &[u64]) -> bool {
+        self.0.borrow().get(&(at, set)).is_some_and(|known| known.iter().any(|known| known == digests))
+    }
+
+    pub fn insert(&self, at: usize, set: usize, digests: Vec<u64>) {
+        self.0.borrow_mut().entry((at, set)).or_default().push(digests);
+    }
+}

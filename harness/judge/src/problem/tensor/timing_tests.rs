@@ -1,0 +1,236 @@
+//! What a timed window does, on a device that records what was done to it.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::problem::tensor::case_data::{CaseData, sets};
+use crate::problem::tensor::{file, launcher};
+use crate::testing;
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, Shape, Step};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const PROBLEM: &str = r#"
+entry = "twice"
+dims = ["n"]
+cache = "CACHE"
+[[tensor]]
+name = "x"
+role = "in"
+type = "f32"
+shape = ["n"]
+values = { normal = {} }
+[[tensor]]
+name = "y"
+role = "out"
+type = "f32"
+shape = ["n"]
+[tolerance.f32]
+[objective]
+samples = "n"
+[[workload]]
+dims = { n = 100 }
+"#;
+
+/// What happened to the device: a module was loaded, so many bytes were filled, one launch or several in a graph ran with
+/// these two pointers, memory was read from this address.
+#[derive(Clone, Debug, PartialEq)]
+enum DeviceCall {
+    Loaded,
+    Filled(usize),
+    Launched(u64, u64),
+    Replayed(Vec<(u64, u64)>),
+    Read(u64),
+}
+
+struct Fake {
+    next: u64,
+    l2_bytes: u64,
+    /// What happened, in order.
+    calls: Calls,
+    /// The address at which memory reads as twos.
+    wrong: Arc<Mutex<Option<u64>>>,
+}
+
+type Calls = Arc<Mutex<Vec<DeviceCall>>>;
+
+impl Fake {
+    fn note(&self, call: DeviceCall) {
+        self.calls.lock().unwrap().push(call);
+    }
+}
+
+fn pointers(args: &[Arg]) -> (u64, u64) {
+    let pointer = |at: usize| u64::from_le_bytes(*args[at].first_chunk().unwrap());
+    (pointer(0), pointer(1))
+}
+
+impl Driver for Fake {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo { l2_bytes: self.l2_bytes, ..testing::device() }
+    }
+    fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
+        self.note(DeviceCall::Loaded);
+        Ok(0)
+    }
+    fn unload(&mut self, _: u32) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+        Ok(Some(Entry { module, index: u32::from(name.starts_with("lab_launch_")) }))
+    }
+    fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
+        Ok(1)
+    }
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        let address = self.next;
+        self.next += bytes as u64;
+        Ok(address)
+    }
+    fn free(&mut self, _: u64) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    fn upload(&mut self, _: u64, _: &[u8]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+    /// Reads as eight ones, which is a launch statement of one block with one thread.
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.note(DeviceCall::Read(address));
+        let value = if *self.wrong.lock().unwrap() == Some(address) { 2 } else { 1 };
+        for word in bytes.chunks_mut(4) {
+            word.copy_from_slice(&[value, 0, 0, 0][..word.len()]);
+        }
+        Ok(())
+    }
+    fn fill(&mut self, _: u64, bytes: usize, _: u32) -> Result<(), DeviceError> {
+        self.note(DeviceCall::Filled(bytes));
+        Ok(())
+    }
+    fn launch(
+        &mut self,
+        entry: Entry,
+        _: &Shape,
+        args: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
+        if entry.index == 0 {
+            let (x, y) = pointers(args);
+            self.note(DeviceCall::Launched(x, y));
+        }
+        Ok(1.0)
+    }
+    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+        self.note(DeviceCall::Replayed(steps.iter().map(|step| pointers(&step.args)).collect()));
+        Ok(3.0 * steps.len() as f64)
+    }
+}
+
+struct World {
+    timing: TensorTiming,
+    worker: Worker,
+    calls: Calls,
+    wrong: Arc<Mutex<Option<u64>>>,
+}
+
+/// A timed case of 100 numbers with this cache setting, on a device with an L2 cache of 1000 bytes.
+fn world(cache: &str) -> World {
+    let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
+    let (calls, wrong) = (Calls::default(), Arc::new(Mutex::new(None)));
+    let fake = Fake { next: 0, l2_bytes: 1000, calls: calls.clone(), wrong: wrong.clone() };
+    let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
+    let module = worker.load(Path::new("image")).unwrap();
+    let sets: Vec<_> = (0..sets(&spec.cases[0], worker.info()))
+        .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
+        .collect();
+    let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
+    let drawn = Rc::new(vec![(0, CaseData { expected: vec![right; sets.len()], sets })]);
+    let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
+    let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
+    let place = WorkerRole::Verified;
+    let timing = TensorTiming::new(spec, drawn, resident, module, accepted, place, 5, &worker);
+    World { timing, worker, calls, wrong }
+}
+
+impl World {
+    /// What a turn does to the device, and its seconds.
+    fn turn(&mut self, inputs: u64) -> (Vec<DeviceCall>, Option<Vec<f64>>) {
+        self.calls.lock().unwrap().clear();
+        let out = &mut Writer::new(io::sink());
+        let seconds = self.timing.turn(&mut self.worker, inputs, out).unwrap();
+        (std::mem::take(&mut *self.calls.lock().unwrap()), seconds)
+    }
+
+    fn replayed(&mut self, inputs: u64) -> Vec<(u64, u64)> {
+        let found = self.turn(inputs).0.into_iter().find_map(|call| match call {
+            DeviceCall::Replayed(launches) => Some(launches),
+            _ => None,
+        });
+        found.unwrap()
+    }
+}
+
+#[test]
+fn a_cold_window_is_poisoned_flushed_replayed_and_read() {
+    let mut world = world("cold");
+    world.turn(1);
+    let (calls, seconds) = world.turn(2);
+    assert_eq!(seconds, Some(vec![3.0]), "the time of one launch of the window");
+    assert_eq!(calls[0], DeviceCall::Loaded, "globals are as in the image");
+    let at = calls.iter().position(|call| matches!(call, DeviceCall::Replayed(_))).unwrap();
+    let DeviceCall::Replayed(launches) = &calls[at] else { unreachable!() };
+    assert_eq!(calls[at - 1], DeviceCall::Filled(4000), "the flush removes the poison from the cache too");
+    let poisoned = calls[..at].iter().filter(|call| **call == DeviceCall::Filled(400)).count();
+    assert_eq!(poisoned, launches.len());
+    let buffers: BTreeSet<u64> = launches.iter().flat_map(|(x, y)| [*x, *y]).collect();
+    assert_eq!(buffers.len(), 2 * launches.len(), "no launch shares a buffer: {launches:?}");
+    let next = calls[at + 1..].iter().position(|call| !matches!(call, DeviceCall::Read(_))).unwrap();
+    for (_, output) in launches {
+        assert!(calls[at + 1..][..next].contains(&DeviceCall::Read(*output)), "{calls:?}");
+    }
+}
+
+#[test]
+fn a_warm_window_finds_its_inputs_in_the_cache() {
+    let mut world = world("warm");
+    let (calls, _) = world.turn(1);
+    assert!(!calls.contains(&DeviceCall::Filled(4000)), "{calls:?}");
+    let at = calls.iter().position(|call| matches!(call, DeviceCall::Replayed(_))).unwrap();
+    let DeviceCall::Replayed(launches) = &calls[at] else { unreachable!() };
+    for (input, _) in launches {
+        assert!(calls[..at].contains(&DeviceCall::Read(*input)), "{calls:?}");
+    }
+}
+
+#[test]
+fn both_kernels_of_a_pair_get_the_same_launches_and_other_pairs_get_others() {
+    let mut world = world("cold");
+    let first = world.replayed(1);
+    assert_eq!(world.replayed(1), first);
+    let others: Vec<_> = (2..12).map(|inputs| world.replayed(inputs)).collect();
+    assert!(others.iter().all(|other| *other != first), "the order varies");
+    let counts: BTreeSet<usize> = others.iter().map(Vec::len).collect();
+    assert!(counts.len() > 1, "the number of launches varies: {counts:?}");
+}
+
+#[test]
+fn a_wrong_result_of_a_late_turn_is_found() {
+    let mut world = world("cold");
+    for inputs in 1..20 {
+        assert!(world.turn(inputs).1.is_some());
+    }
+    let (_, output) = world.replayed(20)[0];
+    *world.wrong.lock().unwrap() = Some(output);
+    assert_eq!(world.turn(20).1, None);
+}
+
+#[test]
+fn single_launches_are_timed_in_the_first_turns_only() {
+    let mut world = world("cold");
+    let singles = |calls: &[DeviceCall]| calls.iter().any(|call| matches!(call, DeviceCall::Launched(..)));
+    let turns: Vec<bool> =
+        (0..2 * LATENCY_TURNS as u64).map(|inputs| singles(&world.turn(inputs).0)).collect();
+    assert!(turns[..LATENCY_TURNS].iter().all(|single| *single));
+    assert!(turns[LATENCY_TURNS..].iter().all(|single| !single));
+    assert_eq!(world.timing.latency(0), Some(1.0));
+}
