@@ -84,7 +84,9 @@ pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
         return vec![folder.to_owned()];
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name)).map(|e| e.path()).collect()
+    let shown = entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name));
+    // A link does not make readable what it leads to.
+    shown.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()).collect()
 }
 
 /// The device files of NVIDIA's driver, and the plain ones that every program may open.

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
+pub use system_calls::WITH_SIGNALS;
 pub(crate) use system_calls::name_of;
 
 /// Environment variable that switches the sandbox off with the value `none`, as on a machine without Landlock.

@@ -105,8 +105,8 @@ const PROCESSES: &[Call] = calls![SYS_fork SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const PROCESSES: &[Call] = &[];
 
-/// The first version of Landlock that knows signals.
-const LANDLOCK_WITH_SIGNALS: u32 = 6;
+/// The first version of Landlock that holds back signals to processes outside.
+pub const WITH_SIGNALS: u32 = 6;
 
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
@@ -127,7 +127,7 @@ pub fn restrict(policy: Policy, landlock: u32) -> Result<(), String> {
 /// Rules for the arguments of each call; without a rule every call of this number matches.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -150,7 +150,7 @@ fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccompiler
             let writes_nowhere = |(number, _): &(i64, _)| *number != libc::SYS_openat;
             never.extend(arguments.into_iter().filter(writes_nowhere));
         }
-        Policy::Compiler if landlock < LANDLOCK_WITH_SIGNALS => never.extend(any(&[SIGNALS])),
+        Policy::Compiler if landlock < WITH_SIGNALS => never.extend(any(&[SIGNALS])),
         Policy::Compiler => {}
         // Its tool talks to helper processes by sockets and may trace this process.
         Policy::GpuTool => {

@@ -5,6 +5,7 @@ mod check;
 mod faults;
 mod problems;
 mod rmsnorm;
+mod sandbox;
 mod support;
 mod toy;
 mod wavegru;
