@@ -19,6 +19,7 @@ mod lab;
 mod measure;
 mod processes;
 mod runner;
+mod sandbox;
 mod several;
 mod source;
 mod standby;

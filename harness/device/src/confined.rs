@@ -4,7 +4,7 @@
 //! The files that all builds share, made from the lab's own sources, are made outside the sandbox, where no source of a user has a
 //! say. The same holds for the [build cache](crate::build_cache).
 
-use crate::api::{BuildRequest, Builder, Built, DeviceError, SharedFiles};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -108,6 +108,15 @@ impl Builder for ConfinedBuilder {
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         (self.shared)(request)?;
         let own = request.clone();
-        self.run(move |builder| builder.build(&own))?
+        let built = self.run(move |builder| builder.build(&own))??;
+        // A part of the compiler may have put a link there, which the judge would follow with its own rights.
+        let is_file = |image: &Image| image.path.symlink_metadata().is_ok_and(|about| about.is_file());
+        match &built.image {
+            Some(image) if !is_file(image) => Err(DeviceError::Driver(format!(
+                "the compiler wrote no plain file to {}: look at the options in lab.toml",
+                image.path.display()
+            ))),
+            _ => Ok(built),
+        }
     }
 }

@@ -15,11 +15,13 @@
 //! Linux has had Landlock since 5.13, where it is switched on. Without it files are not held back, which is
 //! [`SandboxState::None`]; seccomp and the limits hold all the same.
 
+mod descriptors;
 mod files;
 mod folders;
 mod limits;
 mod system_calls;
 
+pub use descriptors::keep_descriptors;
 pub use folders::{include_entries, library_folders, system_folders, toolchain_folders};
 
 use serde::{Deserialize, Serialize};

@@ -98,6 +98,12 @@ const SIGNALS: &[Call] = calls![
     SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_send_signal
 ];
 
+/// Opening files.
+#[cfg(target_arch = "x86_64")]
+const OPENING: &[Call] = calls![SYS_openat SYS_open];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENING: &[Call] = calls![SYS_openat];
+
 /// Starting programs and processes.
 const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
 #[cfg(target_arch = "x86_64")]
@@ -147,8 +153,9 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
         Policy::CpuTool | Policy::GpuKernel => {
             never.extend(any(&[PROGRAMS, PROCESSES]));
             let arguments = foreign_arguments()?;
-            let writes_nowhere = |(number, _): &(i64, _)| *number != libc::SYS_openat;
-            never.extend(arguments.into_iter().filter(writes_nowhere));
+            // Landlock decides which files are written.
+            let opens = any(&[OPENING]);
+            never.extend(arguments.into_iter().filter(|(number, _)| !opens.contains_key(number)));
         }
         Policy::Compiler if landlock < WITH_SIGNALS => never.extend(any(&[SIGNALS])),
         Policy::Compiler => {}

@@ -85,6 +85,10 @@ impl Child {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        // Where this repository is, is nothing that a kernel needs to know.
+        command.env_remove("PWD").env_remove("OLDPWD");
+        // What the user's shell holds open is not the child's.
+        lab_device::sandbox::keep_descriptors();
         let mut groups = lifetime::groups();
         let mut process = command.spawn()?;
         let group = Pid::from_child(&process);

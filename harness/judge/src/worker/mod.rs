@@ -81,7 +81,10 @@ pub fn main() -> ExitCode {
 /// [`main`] with a device that the caller opens.
 pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>) -> ExitCode {
     let served = exec_wrapper::exec_if_asked().map_err(FrameError::Io).and_then(|()| {
-        child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io).and_then(|s| serve(s, open))
+        let stream = child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io)?;
+        // The folder of the repository tells a kernel which run this is. Every path that a worker gets is absolute.
+        std::env::set_current_dir("/").map_err(FrameError::Io)?;
+        serve(stream, open)
     });
     child_exit("lab harness-worker", served)
 }

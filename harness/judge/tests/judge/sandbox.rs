@@ -181,3 +181,17 @@ fn includes_of_the_repository_are_readable_and_its_records_are_not() {
         including("../../.lab/width.h").expect(Exit::NotBuilt);
     }
 }
+
+#[test]
+fn a_kernel_does_not_get_what_the_shell_holds_open() {
+    use std::os::fd::AsRawFd;
+    let (_folder, path) = outside();
+    // Without the flag that keeps it from other programs.
+    let open = rustix::fs::open(&path, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
+    let number = open.as_raw_fd();
+    let folder = folder("#include <unistd.h>");
+    let kernel = std::fs::read_to_string(folder.path().join("kernel.cu")).unwrap();
+    let reads = format!("char byte; if (pread({number}, &byte, 1, 0) == 1) return;\n    if (i < n)");
+    std::fs::write(folder.path().join("kernel.cu"), kernel.replace("if (i < n)", &reads)).unwrap();
+    folder.judge().expect(Exit::Passed);
+}
