@@ -46,9 +46,12 @@ pub struct HarnessArgs {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
-    /// Check the gates on held-out inputs and measure nothing, as `lab keep` does
+    /// Judge on sealed inputs, which no run has launched, as `lab keep` does
     #[arg(long)]
     held_out: bool,
+    /// With --held-out: sealed inputs that the kernel must pass in a row
+    #[arg(long, value_name = "N", default_value = "1", requires = "held_out", value_parser = sealed)]
+    sealed: usize,
     /// Instead of judging, run the kernel under tools that watch each memory access
     #[arg(long, conflicts_with = "dump")]
     check: bool,
@@ -90,6 +93,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).ok().filter(|d| !d.is_zero()).ok_or_else(wrong)
 }
 
+fn sealed(text: &str) -> Result<usize, String> {
+    let wrong = || format!("'{text}' is not a number from 1 to 64");
+    text.parse().ok().filter(|n| (1..=64).contains(n)).ok_or_else(wrong)
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let wrong = || format!("'{text}' is not a percentage from 0.01 to 50");
     text.parse().ok().filter(|p| (0.01..=50.0).contains(p)).ok_or_else(wrong)
@@ -108,6 +116,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.held_out = given.held_out;
+    options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;

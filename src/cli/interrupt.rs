@@ -3,18 +3,10 @@
 
 use anyhow::Result;
 use lab_core::runner::process::Control;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use lab_system::lifetime;
 use std::sync::Arc;
-use std::thread;
 
 /// Ends what `control` controls on SIGINT, SIGTERM or SIGHUP.
 pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            control.end();
-        }
-    })?;
-    Ok(())
+    Ok(lifetime::on_signals(&lifetime::TERMINATION, move |_| control.end())?)
 }

@@ -1,6 +1,6 @@
 //! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
-use super::{AppearanceArgs, complain, say, screen};
+use super::{AppearanceArgs, complain, say, say_as_it_is, screen};
 use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
@@ -80,7 +80,7 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
     ];
     let line = |text: String, columns: usize| {
         let rest = if theme.text().bg.is_some() { WIDTH.saturating_sub(columns) } else { 0 };
-        say(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
+        say_as_it_is(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
     };
     let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
     let columns = words.iter().map(|(word, _)| width(word) + 2).sum();

@@ -2,9 +2,9 @@
 //! in the file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
-use lab_core::disk::atomic;
 use lab_core::project::Project;
 use lab_core::project::trust;
+use lab_system::atomic_file;
 use lab_tui::layout::Layout;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn read(file: &Path) -> Result<Layout, String> {
 pub fn write(layout: &Layout, file: &Path) -> Result<()> {
     let folder = file.parent().context("the layout file has no folder")?;
     std::fs::create_dir_all(folder)?;
-    atomic::replace(file, layout.to_json()?.as_bytes())?;
+    atomic_file::replace(file, layout.to_json()?.as_bytes())?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! once, however the screen ends.
 
 use crate::screen::watchdog::Watchdog;
+use lab_protocol::text::is_visible;
 use lab_tui::event::Event;
 use lab_tui::request::Modes;
 use lab_tui::settings::Notify;
@@ -84,7 +85,7 @@ impl Guard {
 
     /// Notifies the user by the bell, or by OSC 9 with a text; wraps OSC 9 for tmux if `in_tmux`.
     pub fn call(&mut self, how: Notify, text: &str, in_tmux: bool) -> io::Result<()> {
-        let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        let text: String = text.chars().filter(|letter| is_visible(*letter)).collect();
         let out = self.terminal.backend_mut();
         match (how, in_tmux) {
             (Notify::Off, _) => return Ok(()),

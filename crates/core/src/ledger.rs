@@ -8,11 +8,11 @@ mod edit;
 
 pub use edit::{Edit, replace};
 
-use crate::disk::lock;
 use crate::project::Project;
 use crate::run::experiment::{Row, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
+use lab_system::file_lock;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         };
         anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
     };
-    let mut file = lock::wait(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
+    let mut file =
+        file_lock::wait(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {

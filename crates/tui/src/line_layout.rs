@@ -2,7 +2,7 @@
 //! expanded and control characters replaced.
 
 use super::text::width;
-use lab_core::text::sanitise::visible;
+use lab_protocol::text::is_visible;
 use ratatui::style::Style;
 use ratatui::text::Span;
 use std::ops::Range;
@@ -93,7 +93,7 @@ fn shown(letter: char) -> char {
     match letter {
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
         '\x7f' => '\u{2421}',
-        _ if visible(letter) => letter,
+        _ if is_visible(letter) => letter,
         _ => '\u{fffd}',
     }
 }

@@ -1,7 +1,7 @@
 //! Text measured in columns of the terminal: widths, cuts that never halve a wide character, wrapping, and a filter for
 //! characters that must not reach a terminal. CJK characters and most emoji are two columns wide, combining marks none.
 
-use lab_core::text::sanitise::visible;
+use lab_protocol::text::is_visible;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -115,15 +115,18 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without the characters that a terminal would obey or hide (those that are not [`visible`]). Tabs and line
+/// `text` without the characters that a terminal would obey or hide (those that are not [visible](is_visible)). Tabs and line
 /// feeds become blanks. Lines of run.log are filtered where they are read; this is for descriptions, paths and foreign
 /// messages.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(visible) {
+    if text.chars().all(is_visible) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(
-        text.chars().map(|c| if c == '\t' || c == '\n' { ' ' } else { c }).filter(|c| visible(*c)).collect(),
+        text.chars()
+            .map(|c| if c == '\t' || c == '\n' { ' ' } else { c })
+            .filter(|c| is_visible(*c))
+            .collect(),
     )
 }
 
@@ -169,6 +172,12 @@ mod tests {
     #[test]
     fn control_sequences_and_bidirectional_marks_are_dropped() {
         assert_eq!(printable("a\u{1b}[31m\u{202e}b\tc"), "a[31mb c");
+    }
+
+    #[test]
+    fn every_visible_character_has_a_width() {
+        let without = ('\0'..=char::MAX).find(|c| is_visible(*c) && c.width().is_none());
+        assert_eq!(without, None);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! The judge sees a device through two small traits: a [`Builder`] compiles source into an [`Image`] (in the
 //! compiler process), and a [`Driver`] holds memory and launches kernels (in the worker process). Memory is named
-//! by raw device addresses. The worker adds canary zones, poison and the comparison of inputs on top, once for both
+//! by raw device addresses. The worker adds guard zones, poison and the comparison of inputs on top, once for both
 //! devices.
 //!
 //! All unsafe code of the lab is in this crate, in the modules that say `allow(unsafe_code)`. The crate knows no
@@ -56,7 +56,8 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, Occupancy, POISON, Shape, SharedFiles, Step,
+    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, SharedFiles, Step,
+    digest, is_poison,
 };
 
 use lab_protocol::Target;

@@ -7,12 +7,13 @@ use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
 use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::{self, Connection};
-use crate::process::{child_exit, lifetime};
+use crate::process::{child_exit, limits};
 use lab_device::build_cache::{self, CachedBuilder};
 use lab_device::confined::ConfinedBuilder;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
+use lab_system::lifetime;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -250,6 +251,7 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
+    limits::limit_compiler(lab_device::resolve(target));
     let (mut builder, sandbox) = match ConfinedBuilder::open(target, files) {
         Ok(builder) => {
             let sandbox = builder.state().clone();

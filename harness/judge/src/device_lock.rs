@@ -12,10 +12,10 @@
 
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
+use lab_system::file_lock::{self, Sharing};
 use rustix::fs::{Mode, OFlags};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -111,24 +111,11 @@ impl DeviceLock {
 }
 
 fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
-    // If somebody removes the file between opening and locking it, the lock protects nothing: try again.
-    for _ in 0..8 {
-        let file = open(place)?;
-        let locked = match wanted {
-            DeviceUse::Measuring => file.try_lock(),
-            DeviceUse::Launching => file.try_lock_shared(),
-        };
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        let (mine, there) = (file.metadata()?, std::fs::symlink_metadata(place));
-        if there.is_ok_and(|there| (there.dev(), there.ino()) == (mine.dev(), mine.ino())) {
-            return Ok(Some(LockGuard(file)));
-        }
-    }
-    Err(io::Error::other("it was removed each time it was opened"))
+    let sharing = match wanted {
+        DeviceUse::Measuring => Sharing::Exclusive,
+        DeviceUse::Launching => Sharing::Shared,
+    };
+    Ok(file_lock::take_with(place, sharing, open)?.map(LockGuard))
 }
 
 /// Opens the file, or creates it. Tries without O_CREAT first: in a folder that everybody may write to, Linux refuses

@@ -1,7 +1,7 @@
 //! The element types of tensors, and how a cell is encoded in bytes.
 
 use half::{bf16, f16};
-use lab_device::POISON;
+use lab_device::POISONS;
 use serde::{Deserialize, Serialize};
 
 /// An element type, named as in problem.toml.
@@ -58,9 +58,9 @@ impl Dtype {
         }
     }
 
-    /// Returns whether a cell still holds the poison that outputs are filled with before a launch.
+    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a launch.
     pub fn is_poison(self, cell: &[u8]) -> bool {
-        POISON.to_le_bytes().starts_with(cell)
+        POISONS.iter().any(|pattern| pattern.to_le_bytes().starts_with(cell))
     }
 }
 
@@ -90,10 +90,18 @@ mod tests {
     #[test]
     fn poison_is_known_in_each_type() {
         for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I32] {
-            assert!(dtype.is_poison(&POISON.to_le_bytes()[..dtype.size()]));
-            let mut zero = Vec::new();
-            dtype.encode(0.0, &mut zero);
-            assert!(!dtype.is_poison(&zero));
+            for pattern in POISONS {
+                assert!(dtype.is_poison(&pattern.to_le_bytes()[..dtype.size()]));
+            }
+            for written in [0.0, f64::NAN, f64::INFINITY] {
+                let mut cell = Vec::new();
+                dtype.encode(written, &mut cell);
+                assert!(!dtype.is_poison(&cell), "{dtype} {written}");
+            }
         }
+        // The NaNs that a GPU's operations give.
+        assert!(!Dtype::F16.is_poison(&0x7fff_u16.to_le_bytes()));
+        assert!(!Dtype::Bf16.is_poison(&0x7fff_u16.to_le_bytes()));
+        assert!(!Dtype::F32.is_poison(&0x7fff_ffff_u32.to_le_bytes()));
     }
 }

@@ -17,7 +17,6 @@
 //! | [`judge`] | one run; uses all of the above and alone writes result lines |
 #![forbid(unsafe_code)]
 
-mod atomic_file;
 pub mod check;
 pub mod compiler;
 pub mod device_lock;

@@ -32,8 +32,11 @@ pub struct JudgeOptions {
     pub arch: Option<String>,
     /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
     pub cache_dir: Option<PathBuf>,
-    /// Checks the gates on inputs that no run has shown, and measures nothing: what `lab keep` asks for.
+    /// Judges on sealed inputs, which no run has launched: what `lab keep` asks for. A GPU is timed too, in turns with
+    /// the incumbent if there is one.
     pub held_out: bool,
+    /// Sealed inputs that the kernel must pass in a row; at least 1. Only for `held_out`.
+    pub sealed: usize,
     /// Instead of judging, runs the kernel under these tools; an empty list is all tools of the device.
     pub check: Option<Vec<Tool>>,
     /// The compute-sanitizer to use; `None` searches for it.
@@ -70,6 +73,7 @@ impl JudgeOptions {
             arch: None,
             cache_dir: None,
             held_out: false,
+            sealed: 1,
             check: None,
             sanitizer: None,
             dump: None,

@@ -16,25 +16,7 @@ use support::{Folder, Judged};
 
 const KERNEL: &str = include_str!("../../../kernels/wavegru/kernel.cu");
 const STEPS: f64 = 1024.0;
-const PROBLEM: &str = r#"
-kind = "wavegru"
-hidden = 256
-steps = 1024
-steps_cpu = 24
-temperature = 1.0
-min_p = 0.05
-first_token = 128
-weight_seed = 1
-run_seeds = [7, 8, 9, 10, 12, 13, 14, 16]
-margin = 1e-4
-timed_launches = 6
-orders = 2
-[limits]
-teacher_prob_max_diff = 2e-5
-teacher_prob_mean_diff = 2.5e-6
-h0_max_diff = 1e-5
-h1_max_diff = 1.5e-5
-"#;
+const PROBLEM: &str = include_str!("kernels/wavegru/problem.toml");
 
 /// The kernel, delayed at its start by `nanoseconds`.
 fn delayed(nanoseconds: f64) -> String {
@@ -72,7 +54,9 @@ fn speed(judged: &Judged) -> (Speed, Measure) {
 }
 
 fn folder() -> Folder {
-    Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", KERNEL)])
+    let longer = PROBLEM.replace("steps = 48", &format!("steps = {STEPS}"));
+    assert_ne!(longer, PROBLEM);
+    Folder::new(&[("problem.toml", &longer), ("kernel.cu", KERNEL)])
 }
 
 fn launch_nanoseconds(report: &Report) -> f64 {

@@ -7,6 +7,7 @@
 //! | [`Target`] | the device that a run asks for |
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`telemetry`] | the state of a GPU at one moment |
+//! | [`text`] | the characters of text from outside that a terminal may get |
 //! | [`FatalSignal`] | the names of the signals that end a process |
 //!
 //! This crate opens no device, starts no process and uses no other crate of the lab.
@@ -19,6 +20,7 @@ mod target;
 pub mod telemetry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod text;
 mod tool;
 
 pub use exit::Exit;

@@ -7,7 +7,7 @@ use lab_protocol::report::Speed;
 
 /// The rule in one line, for the screen.
 pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
-                        build, crashes, is caveated or was not timed in turns with the incumbent";
+                        build, crashes, is caveated, is undecided or was not timed in turns with the incumbent";
 
 /// The rule's decision about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,9 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
         None => leave("it was not timed in turns with the incumbent"),
         Some(Speed::Faster) => AutoDecision::Keep,
         Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
+        Some(Speed::Undecided) => {
+            leave("the verdict on speed is undecided: measure longer with `lab measure`")
+        }
     }
 }
 
@@ -118,6 +121,8 @@ mod tests {
         decides(&fast(wrong_and_caveated), "the result is caveated: heat");
         decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
         decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
+        let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
+        decides(&with(Speed::Undecided, |_| {}), undecided);
         decides(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");
         decides(&run(None, Some((0.1, 0.2))), "it was not timed in turns with the incumbent");
         let mut own = fast(|_| {});

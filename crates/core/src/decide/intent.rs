@@ -2,11 +2,11 @@
 //!
 //! A lab that ends halfway leaves the file, and [`super::resume`] carries it out. Every step can be done twice.
 
-use crate::disk::atomic;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Row;
 use anyhow::{Context, Result};
+use lab_system::atomic_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -43,7 +43,7 @@ pub(super) fn exists(project: &Project) -> bool {
 impl Intent {
     /// Writes the intent. It is on disk before this returns.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
-        let write = || atomic::replace(&path(project), &serde_json::to_vec_pretty(self)?);
+        let write = || atomic_file::replace(&path(project), &serde_json::to_vec_pretty(self)?);
         write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
     }
 

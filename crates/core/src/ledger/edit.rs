@@ -1,10 +1,10 @@
 //! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
 use super::{COLUMNS, Row};
-use crate::disk::atomic::NewFile;
-use crate::disk::lock;
 use crate::text::sanitise;
 use anyhow::{Result, anyhow};
+use lab_system::atomic_file::NewFile;
+use lab_system::file_lock;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub enum Edit<'a> {
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     let fail =
         |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
-    let file = match lock::wait(path, OpenOptions::new().read(true)) {
+    let file = match file_lock::wait(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(fail(error)),

@@ -1,8 +1,8 @@
 //! One screen per repository: the screen holds the lock on `.lab/screen.lock`.
 
-use crate::disk::lock;
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
+use lab_system::file_lock;
 use std::fs::{self, File};
 use std::io::Write;
 
@@ -18,7 +18,7 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
     let failed = || format!("cannot write {}", path.display());
     fs::create_dir_all(&project.lab_dir).with_context(failed)?;
     let how = File::options().create(true).read(true).write(true).truncate(false).clone();
-    let taken = lock::take(&path, &how).with_context(|| format!("cannot lock {}", path.display()))?;
+    let taken = file_lock::take(&path, &how).with_context(|| format!("cannot lock {}", path.display()))?;
     let Some(mut file) = taken else {
         let owner = fs::read_to_string(&path).unwrap_or_default();
         bail!(

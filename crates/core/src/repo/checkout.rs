@@ -1,8 +1,8 @@
 //! Puts the kernel of a commit on disk, in one step.
 
-use crate::disk::atomic::NewFile;
 use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
 use anyhow::{Context, Result, bail};
+use lab_system::atomic_file::NewFile;
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

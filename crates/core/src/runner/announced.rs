@@ -2,7 +2,7 @@
 //! lies between the start and the verdict. What fails on the way (git, the disk, run.log) becomes a caveat on the
 //! verdict; a harness that cannot start becomes the run's ending.
 
-use crate::disk::{lock, space};
+use crate::disk::space;
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -18,6 +18,7 @@ use crate::store::{LOG, RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
+use lab_system::file_lock;
 use std::fs::{self, File};
 use std::io;
 use std::process::Stdio;
@@ -58,7 +59,8 @@ impl<'a> Announced<'a> {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
-        let follow = Follow::new(log, project.config.output_limit_mib << 20);
+        let follow =
+            Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config.measure);
         Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
     }
 
@@ -247,7 +249,7 @@ fn create_files(
     fs::write(folder.join("kernel.cu"), inputs.kernel())
         .context("cannot write the snapshot of the kernel")?;
     let new = File::options().write(true).create(true).truncate(true).clone();
-    let log = lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
+    let log = file_lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
     let start = RunStart {
         id,
         reason: spec.reason,

@@ -1,6 +1,7 @@
 //! Takes in what a harness prints: all of it goes into run.log, the result lines into the report, and batches of clean lines
 //! to the screen, however fast the harness prints.
 
+use crate::config::MeasureConfig;
 use crate::text::sanitise::{self, LogLine};
 use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
 use std::collections::VecDeque;
@@ -37,6 +38,8 @@ pub struct Follow {
     report_grew: bool,
     /// The last line for people, as it was printed. Only the last of millions of lines is ever cleaned.
     last_words: Vec<u8>,
+    /// The difference of two speeds that does not matter, as a fraction: for the `turns:` lines.
+    same_within: f64,
 }
 
 impl Follow {
@@ -50,7 +53,14 @@ impl Follow {
             report: Report::default(),
             report_grew: false,
             last_words: Vec::new(),
+            same_within: MeasureConfig::default().same_within / 100.0,
         }
+    }
+
+    /// Judges the speed of `turns:` lines by lab.toml's `same_within`.
+    pub fn judging_by(mut self, measure: &MeasureConfig) -> Self {
+        self.same_within = measure.same_within / 100.0;
+        self
     }
 
     /// Takes in bytes of the pipe, which may end anywhere in a line.
@@ -77,6 +87,9 @@ impl Follow {
 
     /// The lines since the last batch.
     pub fn batch(&mut self) -> Batch {
+        if self.report_grew {
+            self.report.judge_turns(self.same_within);
+        }
         let lines = self.pending.drain(..).map(|raw| {
             let result = is_result(&raw);
             LogLine { text: sanitise::line(&raw), result }
@@ -94,6 +107,7 @@ impl Follow {
         if !self.line.is_empty() {
             self.end_line();
         }
+        self.report.judge_turns(self.same_within);
         self.log.finish()
     }
 

@@ -3,13 +3,14 @@
 
 use crate::run::Ending;
 use crate::runner::follow::{Batch, Follow};
+use lab_system::child_group::ChildGroup;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::ioctl_fionread;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{PidfdFlags, Signal, pidfd_open};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,11 +54,11 @@ pub struct Limits {
 /// child that asked for it together with the *thread* that started the child.
 pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Running> {
     let (pipe, end) = io::pipe()?;
-    command.stdin(stdin).stdout(end.try_clone()?).stderr(end).process_group(0);
-    let child = command.spawn()?;
+    command.stdin(stdin).stdout(end.try_clone()?).stderr(end);
+    let group = ChildGroup::spawn(&mut command)?;
     // The command still holds the pipe's write end: the pipe would never end.
     drop(command);
-    Running::new(child, pipe)
+    Running::new(group, pipe)
 }
 
 /// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
@@ -120,20 +121,20 @@ impl Enforcer {
     fn enforce(&mut self, running: &Running, control: &Control, follow: &Follow, now: Instant) {
         let over = now - self.started;
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
-            running.signal(Signal::KILL);
+            running.group.signal(Signal::KILL);
         }
         if self.killed() {
             return;
         }
         if control.is_ended() {
             self.ending = Some(Ending::Superseded);
-            running.signal(Signal::KILL);
+            running.group.signal(Signal::KILL);
         } else if follow.flooded() {
             self.ending = Some(Ending::Flooded);
-            running.signal(Signal::KILL);
+            running.group.signal(Signal::KILL);
         } else if self.ending.is_none() && over >= self.limits.time {
             self.ending = Some(Ending::TimedOut);
-            running.signal(Signal::TERM);
+            running.group.signal(Signal::TERM);
         }
     }
 
@@ -160,8 +161,7 @@ impl Enforcer {
 
 /// A process that was started. Dropping it ends the process and its group.
 pub struct Running {
-    child: Child,
-    group: Pid,
+    group: ChildGroup,
     /// Readable once the process has ended, reaped or not.
     life: OwnedFd,
     pipe: Option<PipeReader>,
@@ -170,23 +170,9 @@ pub struct Running {
 }
 
 impl Running {
-    fn new(mut child: Child, pipe: PipeReader) -> io::Result<Self> {
-        let group = Pid::from_child(&child);
-        match pidfd_open(group, PidfdFlags::empty()) {
-            Ok(life) => Ok(Running {
-                child,
-                group,
-                life,
-                pipe: Some(pipe),
-                readable: false,
-                buffer: vec![0; 64 * 1024],
-            }),
-            Err(error) => {
-                let _ = kill_process_group(group, Signal::KILL);
-                let _ = child.wait();
-                Err(error.into())
-            }
-        }
+    fn new(group: ChildGroup, pipe: PipeReader) -> io::Result<Self> {
+        let life = pidfd_open(group.leader(), PidfdFlags::empty())?;
+        Ok(Running { group, life, pipe: Some(pipe), readable: false, buffer: vec![0; 64 * 1024] })
     }
 
     /// Number of bytes that it printed and nobody has read yet.
@@ -214,10 +200,6 @@ impl Running {
             }
         }
         Ok(self.unread() > 0)
-    }
-
-    fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.group, signal);
     }
 
     /// Waits for output, the end, a wake-up by `control`, or the timeout. True once the process has ended.
@@ -252,11 +234,10 @@ impl Running {
         }
     }
 
-    /// Ends what is left of the group, reads what is left in the pipe, and reaps the leader. The leader is reaped last:
-    /// until then no other process can get its id, which is the group's. A process that left the group may hold the pipe
-    /// open without end, so this does not wait for the pipe's end.
+    /// Ends what is left of the group, reads what is left in the pipe, and reaps the leader. A process that left the group
+    /// may hold the pipe open without end, so this does not wait for the pipe's end.
     fn reap(mut self, follow: &mut Follow) -> io::Result<ExitStatus> {
-        self.signal(Signal::KILL);
+        self.group.kill();
         let mut left = 1 << 20;
         while let Some(pipe) = &self.pipe
             && left > 0
@@ -269,16 +250,16 @@ impl Running {
             self.read(follow);
             left -= i64::try_from(follow.bytes() - before).unwrap_or(left);
         }
-        self.child.wait()
+        self.group.wait()
     }
 }
 
 impl Drop for Running {
     /// Ends a process that is still there, because following it failed. After `reap` there is nothing to do.
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.signal(Signal::KILL);
-            let _ = self.child.wait();
+        if matches!(self.group.poll(), Ok(None)) {
+            self.group.kill();
+            let _ = self.group.wait();
         }
     }
 }
@@ -313,7 +294,7 @@ mod tests {
     #[test]
     fn a_process_that_somebody_else_reaped_has_an_unknown_ending() {
         let running = start(Command::new("true"), Stdio::null()).unwrap();
-        waitpid(Some(running.group), WaitOptions::empty()).unwrap();
+        waitpid(Some(running.group.leader()), WaitOptions::empty()).unwrap();
         let log = tempfile::tempfile().unwrap();
         let mut lines = Follow::new(log, 1000);
         let limits = Limits { time: Duration::from_secs(60) };

@@ -3,12 +3,12 @@
 //! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's number for every record
 //! written under the lock. So the index finds the changed records among ten thousand without looking at each.
 
-use crate::disk::lock;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::record::Record;
 use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
+use lab_system::file_lock;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -30,7 +30,7 @@ impl DecisionLock {
         let path = path(&project.lab_dir);
         let open = || -> std::io::Result<File> {
             fs::create_dir_all(&project.lab_dir)?;
-            lock::wait(&path, File::options().create(true).append(true))
+            file_lock::wait(&path, File::options().create(true).append(true))
         };
         let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
         Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })

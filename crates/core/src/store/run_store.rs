@@ -1,11 +1,13 @@
 //! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it describes.
 
-use crate::disk::{atomic, lock, space};
+use crate::disk::space;
 use crate::run::RunId;
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
 use crate::store::summary::RunSummary;
 use anyhow::{Context, Result};
+use lab_system::atomic_file;
+use lab_system::file_lock;
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io;
@@ -73,7 +75,7 @@ impl RunStore {
     /// Replaces the record in one step. It is on disk before this returns.
     pub fn write(&self, record: &Record) -> Result<()> {
         let path = self.record(record.start.id);
-        let write = || atomic::replace(&path, &serde_json::to_vec_pretty(record)?);
+        let write = || atomic_file::replace(&path, &serde_json::to_vec_pretty(record)?);
         write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
             space::explain(error, &format!("the record of run {} was not written", record.start.id))
         })
@@ -117,7 +119,7 @@ impl RunStore {
     /// Whether the lab that started this run still follows it: that process holds the lock of run.log until the record
     /// with the verdict is written.
     pub(super) fn is_in_progress(&self, id: RunId) -> bool {
-        lock::is_held(&self.log(id))
+        file_lock::is_held(&self.log(id))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Makes untrusted text safe for a screen, once, where the text enters.
 
-use unicode_width::UnicodeWidthChar;
+use lab_protocol::text::is_visible;
 
 /// One clean line of run.log: without control characters, marks that reorder text, and tabs, and no longer than
 /// [`LENGTH_LIMIT`] characters.
@@ -78,7 +78,7 @@ struct Shown {
 
 impl vte::Perform for Shown {
     fn print(&mut self, c: char) {
-        if !visible(c) {
+        if !is_visible(c) {
             return;
         }
         if self.columns >= self.limit {
@@ -103,24 +103,6 @@ impl vte::Perform for Shown {
             _ => {}
         }
     }
-}
-
-/// Whether a character may be shown. Control characters, marks that reorder a line and marks without width are not: they
-/// could make a line look like another one. A combining accent, which is drawn with the letter before it, is.
-pub fn visible(c: char) -> bool {
-    // A short cut for plain ASCII.
-    if matches!(c, ' '..='~') {
-        return true;
-    }
-    let reorders =
-        matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let hides = matches!(
-        c,
-        '\u{00ad}' | '\u{115f}'..='\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2028}'..='\u{2029}'
-            | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    );
-    c.width().is_some() && !reorders && !hides
 }
 
 #[cfg(test)]
@@ -160,7 +142,7 @@ mod tests {
         #[test]
         fn nothing_that_moves_a_cursor_comes_through(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let shown = line(&bytes);
-            prop_assert!(shown.chars().all(|c| !c.is_control() && visible(c)), "{shown:?}");
+            prop_assert!(shown.chars().all(is_visible), "{shown:?}");
             prop_assert!(shown.chars().count() <= LENGTH_LIMIT + 1);
         }
 
@@ -168,6 +150,12 @@ mod tests {
         fn no_escape_sequence_leaves_a_trace(codes in "[0-9;]{0,8}", word in "[a-z]{1,8}") {
             let wrapped = format!("\x1b[{codes}m{word}\x1b[{codes}K\x1b]2;{codes}\x07");
             prop_assert_eq!(line(wrapped.as_bytes()), word);
+        }
+
+        #[test]
+        fn a_line_of_the_judge_is_shown_as_the_log_has_it(text in any::<String>()) {
+            let logged = lab_protocol::text::escape_invisible(&text).replace('\t', " ");
+            prop_assert_eq!(line(logged.as_bytes()), logged);
         }
 
         #[test]

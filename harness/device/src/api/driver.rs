@@ -1,15 +1,29 @@
 //! Holding memory and launching kernels: [`Driver`], which each device implements, and its types.
 
+use crate::api::digest::{MemoryRange, Noise};
 use crate::api::error::DeviceError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The 32-bit pattern of memory that no kernel has written: a NaN as f32, and two NaNs as f16 or bf16.
+/// The 32-bit patterns of outputs that no kernel has written: NaNs as f32, and pairs of NaNs as f16 or bf16.
+///
+/// No operation gives them: a GPU's NaNs are `0x7fffffff` and `0x7fff`, a processor's are quiet, and as f32 these are
+/// signalling. Memory that a kernel writes with a NaN therefore differs from memory that it did not write. Of two
+/// launches on the same kind of buffer one may find one pattern, and the other one the other: a value that equals a
+/// pattern by chance is unwritten in one launch at most.
 ///
 /// ```
-/// assert!(f32::from_bits(lab_device::POISON).is_nan());
+/// assert!(lab_device::POISONS.iter().all(|pattern| f32::from_bits(*pattern).is_nan()));
 /// ```
-pub const POISON: u32 = 0x7fff_7fff;
+pub const POISONS: [u32; 2] = [0x7fa5_7fa5, 0x7f9a_7f9a];
+
+/// The pattern of a new buffer, one of [`POISONS`].
+pub const POISON: u32 = POISONS[0];
+
+/// Returns whether a word is one of [`POISONS`].
+pub fn is_poison(word: u32) -> bool {
+    POISONS.contains(&word)
+}
 
 /// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,6 +132,11 @@ pub trait Driver {
     }
     /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has too little.
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+    /// Bytes of a page: [`Driver::alloc`] takes whole pages, and a kernel can access every byte of them. 1 where an
+    /// allocation is as long as it was asked for.
+    fn page_bytes(&self) -> usize {
+        1
+    }
     /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as compute-sanitizer reports the first
     /// access behind it. [`Driver::alloc`] may take whole pages, of which every byte is accessible.
     fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -145,10 +164,25 @@ pub trait Driver {
     }
     /// Fills memory with a repeated 32-bit pattern. `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
-    /// Fills the memory between the end of each allocation and the end of its last page with zeros, where the
-    /// device rounds allocations up to pages: a kernel can write there and read it back in the next launch.
-    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
-        Ok(())
+    /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are multiples of 4.
+    fn fill_noise(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        noise: &Noise,
+        first: u64,
+    ) -> Result<(), DeviceError> {
+        self.upload(address, &noise.bytes(4 * first, bytes))
+    }
+    /// Returns the [digest](crate::digest) of each range under a key. `None` where the device computes none, and
+    /// comparing the memory is as fast.
+    fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
+        Ok(None)
+    }
+    /// Replaces the content of the L2 cache by writing a pattern to this memory, as [`Driver::fill`] does. Lines that a
+    /// kernel asked to keep in the cache are let go first.
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.fill(address, bytes, pattern)
     }
     /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two device events
     /// around the launch, or wall time on the cpu device. Returns [`DeviceError::Kernel`] where the launch is not

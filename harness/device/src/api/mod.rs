@@ -1,15 +1,20 @@
 //! The traits that both devices implement, and the types of their methods.
 
 mod build;
+mod digest;
 mod driver;
 mod error;
 mod finding;
 mod telemetry;
 
 pub use build::{BuildRequest, Builder, Built, Image, SharedFiles};
+#[cfg(test)]
+pub use digest::mix;
+pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};
 pub use driver::{
-    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, Shape, Step,
+    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, POISONS, Shape,
+    Step, is_poison,
 };
-pub use error::DeviceError;
+pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
 pub use telemetry::Telemetry;

@@ -17,8 +17,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Images that the cache keeps: those that were used last.
-pub const MAX_IMAGES: usize = 64;
+/// The cache keeps the images that were used last: at most so many, with at most so many bytes together. The image that
+/// was used last stays, however large it is.
+pub const MAX_IMAGES: usize = 256;
+/// See [`MAX_IMAGES`].
+pub const MAX_BYTES: u64 = 256 << 20;
 
 /// A builder with a cache, in `images/` of the request's cache folder.
 pub struct CachedBuilder {
@@ -150,7 +153,7 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
         Ok(hash) => {
             let record = CacheRecord { image: name, hash, built: Built { image: None, ..built.clone() } };
             built.image = Some(Image { path });
-            write_record(folder, key, &record).and_then(|()| evict(folder))
+            write_record(folder, key, &record).and_then(|()| evict(folder, MAX_BYTES))
         }
         Err(error) => Err(error),
     };
@@ -164,10 +167,7 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
 }
 
 fn write_record(folder: &Path, key: &str, record: &CacheRecord) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, record)?;
-    file.persist(record_path(folder, key))?;
-    Ok(())
+    lab_system::atomic_file::replace_in_cache(&record_path(folder, key), &serde_json::to_vec(record)?)
 }
 
 fn record_path(folder: &Path, key: &str) -> PathBuf {
@@ -182,20 +182,26 @@ fn mark_used(image: &Path) {
     }
 }
 
-/// Removes all images but the [`MAX_IMAGES`] that were used last. A process that has loaded a removed image can go
-/// on using it.
-fn evict(folder: &Path) -> io::Result<()> {
+/// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`. A process that has loaded a
+/// removed image can go on using it.
+fn evict(folder: &Path, max_bytes: u64) -> io::Result<()> {
     let mut images = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let is_image = path.extension().is_some_and(|e| e == "cubin" || e == "so");
         // Another process may have removed the file in between.
-        if let (true, Ok(used)) = (is_image, path.metadata().and_then(|m| m.modified())) {
-            images.push((used, path));
+        let found = path.metadata().and_then(|m| Ok((m.modified()?, m.len())));
+        if let (true, Ok((used, bytes))) = (is_image, found) {
+            images.push((used, path, bytes));
         }
     }
     images.sort();
-    for (_, image) in images.iter().rev().skip(MAX_IMAGES) {
+    let mut total = 0u64;
+    for (newer, (_, image, bytes)) in images.iter().rev().enumerate() {
+        total = total.saturating_add(*bytes);
+        if newer == 0 || newer < MAX_IMAGES && total <= max_bytes {
+            continue;
+        }
         for path in [image.clone(), image.with_extension("json")] {
             match fs::remove_file(path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),

@@ -174,20 +174,46 @@ fn a_damaged_image_is_built_again() {
     assert!(dir.reused());
 }
 
-#[test]
-fn the_images_used_last_are_kept() {
+/// A cache with images of so many bytes, each used later than the one before, and with their records.
+fn images(bytes: &[usize]) -> (tempfile::TempDir, impl Fn(usize, &str) -> PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let name = |i: usize, extension: &str| folder.path().join(format!("{i:04}.{extension}"));
-    for i in 0..MAX_IMAGES + 3 {
+    let path = folder.path().to_owned();
+    let name = move |i: usize, extension: &str| path.join(format!("{i:04}.{extension}"));
+    for (i, bytes) in bytes.iter().enumerate() {
         let file = fs::File::create(name(i, "cubin")).unwrap();
+        file.set_len(*bytes as u64).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(1000 - i as u64)).unwrap();
         fs::write(name(i, "json"), "").unwrap();
     }
-    evict(folder.path()).unwrap();
+    (folder, name)
+}
+
+#[test]
+fn the_images_used_last_are_kept() {
+    let (folder, name) = images(&[1; MAX_IMAGES + 3]);
+    evict(folder.path(), MAX_BYTES).unwrap();
     for i in 0..MAX_IMAGES + 3 {
         assert_eq!(name(i, "cubin").exists(), i >= 3, "{i}");
         assert_eq!(name(i, "json").exists(), i >= 3, "{i}");
     }
+}
+
+#[test]
+fn the_images_have_so_many_bytes_at_most() {
+    let kept = |bytes: &[usize]| {
+        let (folder, name) = images(bytes);
+        evict(folder.path(), 100).unwrap();
+        (0..bytes.len())
+            .filter(|i| name(*i, "cubin").exists() && name(*i, "json").exists())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&[50, 50, 40, 10]), [1, 2, 3]);
+    assert_eq!(
+        kept(&[10, 90, 20, 30]),
+        [2, 3],
+        "an image that was used before one that does not fit goes too"
+    );
+    assert_eq!(kept(&[10, 10, 101]), [2], "the image of this build stays");
 }
 
 #[test]

@@ -3,12 +3,14 @@
 //!
 //! # From source to image (`build`)
 //! `lex` and `rewrite` rewrite the constructs that no header can define, in place and line by line. Static
-//! `__shared__` declarations become references into the block's shared memory. Behind the body of each `extern "C"
-//! __global__` function a registration with its parameter types is added. A construct that this device cannot run
+//! `__shared__` declarations become references into the block's shared memory. A construct that this device cannot run
 //! (inline PTX, tensor cores, asynchronous copies, clusters, textures) becomes an error at its line, unless the
-//! source guards it by `#ifndef LAB_CPU`. Local includes are rewritten too. Then the compiler makes a shared
-//! object. The headers in `include/cpu` are precompiled in the cache folder, so a build takes a few tenths of a
-//! second.
+//! source guards it by `#ifndef LAB_CPU`. Local includes are rewritten too.
+//!
+//! The result is preprocessed, which takes 10 ms, and scanned (`build/preprocessed`). For each `extern "C" __global__`
+//! function a registration with its parameter types is appended. Then the compiler makes a shared object. At the same
+//! time it looks for device code that calls functions without `__device__`. The headers in `include/cpu` are
+//! precompiled in the cache folder, so a build takes a few tenths of a second.
 //!
 //! # From launch to values (`driver`, `scheduler`)
 //! Device memory is host memory, and a device address is a host pointer. The blocks of a launch are spread over the
@@ -34,8 +36,9 @@
 //! thread (`signal`).
 //!
 //! # Differences from a GPU
-//! - A thread that has returned is missed at `__syncthreads`. Some GPUs let the others pass; a kernel that relies
-//!   on that is wrong. Lanes that have returned do not count in the mask of a warp intrinsic, as on a GPU.
+//! - As on a GPU, `__syncthreads` and the warp intrinsics do not wait for threads that have returned (CUDA C++
+//!   Programming Guide: "all non-exited threads"). The value of a lane that has returned is undefined on a GPU; here
+//!   it is a NaN pattern. The grid's barrier waits for all threads.
 //! - Nothing interrupts a thread. A loop that waits for memory must poll through an atomic, `__ldcg`, `__ldcv`,
 //!   `__nanosleep`, `clock64`, `cuda::atomic_ref` or `lab_cpu_poll`, which let other threads run. A plain
 //!   `volatile` load never does, so such a loop ends only when the judge ends the process at its time limit.
@@ -44,7 +47,8 @@
 //! - The fast intrinsics (`__expf`, `__fdividef`) are the accurate functions. The compiler does not contract
 //!   multiplications and additions to FMAs; nvcc does.
 //! - `__activemask` and `coalesced_threads` return the lanes that wait at the same line when no other lane can run.
-//! - A `__global__` from a user's macro is not seen. A `__shared__` from a macro is a build error.
+//! - In a source whose macros declare `__shared__` memory, the columns of the compiler's messages are those of the
+//!   expanded macros.
 //! - Times say nothing about a GPU.
 
 mod abi;

@@ -3,11 +3,14 @@
 #![allow(unsafe_code)]
 
 use super::asan::asan;
-use crate::api::POISON;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// Bytes of shared memory that one block may use, as on an H100.
 pub const LIMIT: u32 = 227 * 1024;
+/// The pattern of shared memory when a block begins: the NaN that operations give, as f16. It is none of
+/// [`POISONS`](crate::api::POISONS), so an output into which a kernel copies shared memory that it never wrote counts as
+/// a NaN, and not as unwritten.
+const POISON: u32 = 0x7fff_7fff;
 /// Bytes behind each declaration that must stay poisoned.
 const RED_ZONE: usize = 128;
 

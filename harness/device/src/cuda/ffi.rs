@@ -8,7 +8,7 @@
 
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
-    CUgraphExec, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUuuid,
+    CUgraphExec, CUlimit, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUuuid,
 };
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -52,7 +52,9 @@ macro_rules! functions {
 }
 
 functions! {
+    cuCtxResetPersistingL2Cache();
     cuCtxSetCurrent(a: CUcontext);
+    cuCtxSetLimit(a: CUlimit, b: usize);
     cuDeviceGet(a: *mut CUdevice, b: c_int);
     cuDeviceGetAttribute(a: *mut c_int, b: CUdevice_attribute, c: CUdevice);
     cuDeviceGetCount(a: *mut c_int);
@@ -83,6 +85,7 @@ functions! {
     cuMemAlloc_v2(a: *mut CUdeviceptr, b: usize);
     cuMemFree_v2(a: CUdeviceptr);
     cuMemFreeHost(a: *mut c_void);
+    cuMemHostGetDevicePointer_v2(a: *mut CUdeviceptr, b: *mut c_void, c: c_uint);
     cuMemGetInfo_v2(a: *mut usize, b: *mut usize);
     cuMemcpyDtoHAsync_v2(a: *mut c_void, b: CUdeviceptr, c: usize, d: CUstream);
     cuMemcpyHtoDAsync_v2(a: CUdeviceptr, b: *const c_void, c: usize, d: CUstream);

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::toolkit::Toolkit;
-use crate::api::DeviceError;
+use crate::api::{DeviceError, with_causes};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;
@@ -77,13 +77,13 @@ impl Nvrtc {
         // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A
         // user who puts another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
         let library: &'static libloading::Library = Box::leak(Box::new(
-            unsafe { libloading::Library::new(&toolkit.library) }.map_err(|e| e.to_string())?,
+            unsafe { libloading::Library::new(&toolkit.library) }.map_err(|e| with_causes(&e))?,
         ));
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that
                 // takes it. The pointer stays valid, because the library is leaked above.
-                unsafe { *library.get($name).map_err(|e| e.to_string())? }
+                unsafe { *library.get($name).map_err(|e| with_causes(&e))? }
             };
         }
         let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = function!(b"nvrtcVersion");

@@ -9,9 +9,6 @@ const OPEN_FILES: u64 = 256;
 /// Threads and processes of the user that may be added, beside all that run on the machine now.
 const MORE_TASKS: u64 = 1024;
 
-/// Bytes of a file that a compiler writes. A precompiled header has a quarter of a GiB.
-const COMPILED_FILE: u64 = 2 << 30;
-
 pub fn apply(policy: Policy) {
     match policy {
         Policy::CpuKernel => {
@@ -22,10 +19,8 @@ pub fn apply(policy: Policy) {
             lower(Resource::Data, memory());
             tasks();
         }
-        Policy::Compiler => {
-            lower(Resource::Fsize, COMPILED_FILE);
-            tasks();
-        }
+        // The judge's compiler process has limits for memory and files.
+        Policy::Compiler => tasks(),
         Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool => {}
     }
     lower(Resource::Core, 0);

@@ -47,12 +47,12 @@ const FOREIGN: &[Call] = calls![
     SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp
     SYS_tkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_open SYS_pidfd_getfd SYS_pidfd_send_signal
     SYS_unlinkat SYS_mkdirat SYS_mknodat SYS_linkat SYS_symlinkat SYS_renameat2 SYS_truncate SYS_ftruncate
-    SYS_fallocate SYS_fchmod SYS_fchmodat SYS_fchmodat2 SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
+    SYS_fallocate SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
     SYS_fsetxattr SYS_getdents64 SYS_readlinkat SYS_chdir SYS_fchdir SYS_chroot SYS_mount SYS_umount2 SYS_pivot_root
     SYS_openat2 SYS_open_by_handle_at SYS_name_to_handle_at SYS_memfd_create SYS_memfd_secret
     SYS_inotify_init1 SYS_fanotify_init SYS_shmget SYS_shmat SYS_semget SYS_msgget SYS_mq_open
     SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr SYS_setpriority
-    SYS_ioprio_set SYS_setrlimit SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset
+    SYS_ioprio_set SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset
     SYS_io_uring_setup SYS_io_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key
     SYS_request_key SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday SYS_clock_settime
     SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog SYS_acct SYS_quotactl
@@ -61,7 +61,7 @@ const FOREIGN: &[Call] = calls![
 
 #[cfg(target_arch = "x86_64")]
 const FOREIGN_OLDER: &[Call] = calls![
-    SYS_fork SYS_vfork SYS_creat SYS_unlink SYS_rmdir SYS_mkdir SYS_mknod SYS_link SYS_symlink SYS_rename
+    SYS_fork SYS_setrlimit SYS_vfork SYS_creat SYS_unlink SYS_rmdir SYS_mkdir SYS_mknod SYS_link SYS_symlink SYS_rename
     SYS_renameat SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_readlink SYS_getdents
     SYS_inotify_init SYS_iopl SYS_ioperm SYS_modify_ldt
 ];
@@ -78,13 +78,22 @@ const NEVER: &[Call] = calls![
     SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp SYS_pidfd_getfd
     SYS_setpgid SYS_setsid SYS_unshare SYS_setns SYS_chroot SYS_mount SYS_umount2 SYS_pivot_root SYS_move_mount SYS_open_tree SYS_fsopen
     SYS_fsmount SYS_mount_setattr SYS_open_by_handle_at SYS_truncate
-    SYS_fchmodat SYS_fchmodat2 SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr
+    SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr
     SYS_removexattr SYS_lremovexattr SYS_fremovexattr
     SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset SYS_setpriority SYS_ioprio_set
     SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr
     SYS_io_uring_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key SYS_request_key
     SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday SYS_clock_settime
     SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog SYS_acct SYS_quotactl
+];
+
+/// Calls of newer kernels that change modes and attributes by a path. Their numbers are the same on every architecture.
+const NEWER: &[Call] = &[
+    ("SYS_fchmodat2", 452),
+    ("SYS_setxattrat", 463),
+    ("SYS_removexattrat", 466),
+    ("SYS_open_tree_attr", 467),
+    ("SYS_file_setattr", 469),
 ];
 
 #[cfg(target_arch = "x86_64")]
@@ -116,7 +125,7 @@ pub const WITH_SIGNALS: u32 = 6;
 
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
-    let all = [FOREIGN, FOREIGN_OLDER, BY_ARGUMENT].into_iter().flatten();
+    let all = [FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT].into_iter().flatten();
     let mut named = all.filter(|(_, known)| *known == i64::from(number));
     named.next().map(|(name, _)| name.trim_start_matches("SYS_"))
 }
@@ -137,12 +146,12 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    let mut never = any(&[NEVER, NEVER_OLDER]);
+    let mut never = any(&[NEVER, NEVER_OLDER, NEWER]);
     match policy {
         Policy::CpuKernel => {
-            let mut known = any(&[COMPUTING, COMPUTING_OLDER, FOREIGN, FOREIGN_OLDER, BY_ARGUMENT]);
+            let mut known = any(&[COMPUTING, COMPUTING_OLDER, FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT]);
             known.extend(limited()?);
-            let mut foreign = any(&[FOREIGN, FOREIGN_OLDER]);
+            let mut foreign = any(&[FOREIGN, FOREIGN_OLDER, NEWER]);
             foreign.extend(foreign_arguments()?);
             // In this order: the second one forbids to add a third.
             return Ok(vec![

@@ -109,18 +109,22 @@ class lab_cpu_lanes {
         return by_rank(__match_all_sync(mask, value, &same, at));
     }
 
-    // Collects the values of all members by rank, and returns how many there are.
+    // Collects the values of all members by rank, and returns how many there are. A member that has returned has an
+    // undefined value; with `skip` it is left out.
     template <class T>
-    unsigned lab_cpu_collect(T value, T* values, const char* what, lab_cpu_at at) const {
+    unsigned lab_cpu_collect(T value, T* values, const char* what, lab_cpu_at at, bool skip = false) const {
         unsigned count = 0;
         for (size_t done = 0; done < sizeof(T); done += 8) {
             const size_t size = sizeof(T) - done < 8 ? sizeof(T) - done : 8;
             unsigned long long bits = 0;
             std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
             const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
+            const unsigned here = lab_cpu_self->participants;
             count = 0;
-            for (unsigned rest = lab_cpu_self->participants; rest; rest &= rest - 1) {
-                std::memcpy(reinterpret_cast<char*>(values + count++) + done, &all[__builtin_ctz(rest)], size);
+            for (unsigned rest = skip ? here : mask; rest; rest &= rest - 1) {
+                const unsigned lane = unsigned(__builtin_ctz(rest));
+                const unsigned long long* from = here >> lane & 1 ? &all[lane] : &lab_cpu_undefined;
+                std::memcpy(reinterpret_cast<char*>(values + count++) + done, from, size);
             }
         }
         return count;
@@ -245,11 +249,31 @@ struct bit_xor {
     T operator()(T a, T b) const { return a ^ b; }
 };
 
+// CUDA reduces 32-bit integers by __reduce_add_sync and the like, which leave out lanes that have returned. For other
+// types and operations it shuffles.
+template <class T, class Op>
+inline constexpr bool lab_cpu_reduces_at_once = false;
+template <class T>
+inline constexpr bool lab_cpu_is_word = std::is_integral_v<T> && sizeof(T) == 4;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, plus<U>> = lab_cpu_is_word<T>;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, less<U>> = lab_cpu_is_word<T>;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, greater<U>> = lab_cpu_is_word<T>;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, bit_and<U>> = lab_cpu_is_word<T>;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, bit_or<U>> = lab_cpu_is_word<T>;
+template <class T, class U>
+inline constexpr bool lab_cpu_reduces_at_once<T, bit_xor<U>> = lab_cpu_is_word<T>;
+
 // Adds in the order of a butterfly, so a float sum is bit by bit that of shuffles by size/2, …, 2, 1.
 template <class Group, class T, class Op>
 inline T reduce(const Group& group, T value, Op op, lab_cpu_at at = lab_cpu_at::here()) {
     T values[32];
-    unsigned count = group.lab_cpu_collect(value, values, "reduce() of a group of lanes", at);
+    unsigned count =
+        group.lab_cpu_collect(value, values, "reduce() of a group of lanes", at, lab_cpu_reduces_at_once<T, Op>);
     while (count > 1) {
         const unsigned half = (count + 1) / 2;
         for (unsigned i = 0; i + half < count; ++i) values[i] = op(values[i], values[i + half]);

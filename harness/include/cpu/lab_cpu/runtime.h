@@ -125,6 +125,7 @@ struct lab_cpu_call<kernel> {
     static constexpr unsigned count = sizeof...(P);
 };
 
+// lab appends one of these for each kernel to the unit.
 struct lab_cpu_register : lab_cpu_entry {
     template <class Call>
     lab_cpu_register(const char* name, Call)
@@ -132,8 +133,6 @@ struct lab_cpu_register : lab_cpu_entry {
         lab_cpu_entries = this;
     }
 };
-
-#define LAB_CPU_ENTRY(name) static lab_cpu_register lab_cpu_entry_##name{#name, lab_cpu_call<&name>{}};
 
 inline void lab_yield() { lab_cpu_runtime->yield(lab_cpu_self); }
 

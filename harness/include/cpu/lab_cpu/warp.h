@@ -20,6 +20,9 @@ inline unsigned __activemask(lab_cpu_at at = lab_cpu_at::here()) {
 
 inline unsigned lab_cpu_laneid() { return lab_cpu_self->lane; }
 
+// The value of a lane that is outside the mask or has returned is undefined on a GPU. Here it is a NaN of every type.
+constexpr unsigned long long lab_cpu_undefined = 0x7fff7fff7fff7fffull;
+
 // A shuffle exchanges up to eight bytes at once; wider values go in pieces.
 template <class T>
 inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* what, lab_cpu_at at) {
@@ -30,8 +33,7 @@ inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* wh
         unsigned long long bits = 0;
         std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
         const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
-        // The value of a lane outside the mask is undefined, so a pattern is returned.
-        bits = lab_cpu_self->participants >> source & 1 ? all[source] : 0x7fff7fff7fff7fffull;
+        bits = lab_cpu_self->participants >> source & 1 ? all[source] : lab_cpu_undefined;
         std::memcpy(reinterpret_cast<char*>(&result) + done, &bits, size);
     }
     return result;

@@ -119,6 +119,7 @@ impl CheckSession<'_> {
             device: self.device,
             cache_dir: self.cache_dir,
             seed: self.options.seed.unwrap_or(1),
+            seed_is_fixed: true,
             out,
             // A check times nothing.
             figures: None,

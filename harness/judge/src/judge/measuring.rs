@@ -23,7 +23,8 @@ use times::Times;
 /// Shortest time between two writings of the measures. A screen cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
 
-/// Times the candidate and writes the measures.
+/// Times the candidate and writes the measures. `ended` is called after the last turn; it returns whether something
+/// disturbed the measurement, and then the verdict on speed needs a clearer difference.
 ///
 /// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time than the device can; the
 /// measures that were written so far are then taken back.
@@ -32,6 +33,7 @@ pub fn measure(
     plan: &Plan,
     candidate: Candidate,
     incumbent: &mut Option<Incumbent>,
+    ended: &mut dyn FnMut(&mut Writer) -> Result<bool, Stop>,
 ) -> Result<Correctness, Stop> {
     let mut measuring = Measuring {
         plan,
@@ -40,12 +42,20 @@ pub fn measure(
         began: Instant::now(),
         in_turns: Duration::ZERO,
         last_written: None,
+        disturbed: false,
     };
     measuring.leave_out_a_slow_incumbent(cx)?;
     let verdict = measuring.run(cx, candidate);
     match verdict {
-        Ok(Correctness::Pass) => measuring.write_last_lines(cx)?,
-        Ok(Correctness::Fail) | Err(_) => measuring.take_measures_back(cx)?,
+        Ok(Correctness::Pass) => {
+            measuring.disturbed = ended(cx.out)?;
+            measuring.write_last_lines(cx)?;
+        }
+        Ok(Correctness::Fail) => {
+            measuring.take_measures_back(cx)?;
+            ended(cx.out)?;
+        }
+        Err(_) => measuring.take_measures_back(cx)?,
     }
     verdict
 }
@@ -95,6 +105,8 @@ struct Measuring<'a> {
     in_turns: Duration,
     /// When the measures were last written.
     last_written: Option<Instant>,
+    /// Something disturbed the measurement. Not known before its end.
+    disturbed: bool,
 }
 
 /// What follows a turn.
@@ -140,7 +152,7 @@ impl Measuring<'_> {
             }
             if number > 0 && self.times.candidate.len() == before {
                 return Err(Stop::Problem(
-                    "run_seeds in problem.toml has too few seeds to time a kernel: add seeds".into(),
+                    "problem.toml has too few inputs to time a kernel: raise timed_launches".into(),
                 ));
             }
             // The old worker ends before the new one starts, so that it holds no device memory.
@@ -191,14 +203,16 @@ impl Measuring<'_> {
                 return Ok(TurnOutcome::Continue);
             }
         }
-        if self.worth_another_worker() { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
+        let another = timed.timed.fits_further_workers() && self.worth_another_worker(self.half_width(timed));
+        if another { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
     }
 
     /// Whether to start another worker, which takes long. On save only if there are too few pairs for a verdict, or if a pair
-    /// still fits in the budget.
-    fn worth_another_worker(&self) -> bool {
+    /// still fits in the budget for an interval of this half width.
+    fn worth_another_worker(&self, half_width: f64) -> bool {
         let each = self.in_turns / self.times.pairs.max(1) as u32;
-        let fits = self.in_turns + each <= self.plan.budget && self.began.elapsed() < self.plan.patience();
+        let budget = self.plan.budget_for(half_width);
+        let fits = self.in_turns + each <= budget && self.began.elapsed() < self.plan.patience();
         self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
 

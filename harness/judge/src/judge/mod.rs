@@ -35,10 +35,10 @@ mod wavegru_tests;
 
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::process::lifetime;
 use crate::sink::SharedSink;
 use lab_protocol::Exit;
 use lab_protocol::report::{Stage, Writer};
+use lab_system::lifetime;
 use std::io::{self, Write};
 
 /// Runs the judge process, with run.log's lines on stdout.

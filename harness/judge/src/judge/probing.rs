@@ -11,12 +11,12 @@ use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
-use crate::process::lifetime;
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
+use lab_system::lifetime;
 use std::io;
 use std::path::Path;
 

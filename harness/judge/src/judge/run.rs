@@ -18,7 +18,7 @@ use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::probe;
-use crate::problem::{self, BuildNeeds, Problem};
+use crate::problem::{self, BuildNeeds, HeldOutUse, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{LaunchShape, ModuleId, Worker};
@@ -66,9 +66,8 @@ pub fn run(
     let mut env =
         RunEnvironment { options, sink, target, device, cache_dir, seed, telemetry, access, figures };
     let problem = &mut *problem;
-    if options.held_out {
-        problem.use_held_out_inputs(seed)?;
-    }
+    let held_out =
+        if options.held_out { Some(problem.use_held_out_inputs(seed, options.sealed)?) } else { None };
     let on_standby = start.is_some();
     let mut incumbent = None;
     if let Some(start) = start {
@@ -104,11 +103,22 @@ pub fn run(
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
-    let verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
+    let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
+    let mut timed_problem = None;
+    if let Some(held_out) = held_out {
+        let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
+        verdict = sealed.check_again(held_out, verdict, out)?;
+        if verdict == Correctness::Pass && !device.emulated && !held_out.times_them {
+            let (problem, of_workloads) = sealed.check_workloads(out)?;
+            (timed_problem, verdict) = (Some(problem), of_workloads);
+        }
+    }
+    let problem = timed_problem.as_deref_mut().unwrap_or(problem);
     if let Some(launched) = worker.launch_shape() {
         write_launch(&launched, out)?;
     }
-    if verdict == Correctness::Fail || options.held_out {
+    // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
+    if verdict == Correctness::Fail || (held_out.is_some() && device.emulated) {
         return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
@@ -121,6 +131,55 @@ pub fn run(
     }
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
     env.measure(candidate, &mut builder, out, &mut incumbent)
+}
+
+/// A check on sealed inputs, after its first part.
+struct SealedCheck<'a, 'b> {
+    env: &'a mut RunEnvironment<'b>,
+    builder: &'a mut KernelBuilder<'b>,
+    worker: &'a mut Worker,
+    module: ModuleId,
+}
+
+impl SealedCheck<'_, '_> {
+    /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes `sealed_runs:` if the problem
+    /// does not count them itself. Ends with the first set that fails.
+    fn check_again(
+        &mut self,
+        held_out: HeldOutUse,
+        mut verdict: Correctness,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        let mut done = held_out.sets_in_a_check;
+        while verdict == Correctness::Pass && done < self.env.options.sealed {
+            self.env.seed = random_seed();
+            out.line("seed", self.env.seed)?;
+            let mut problem = problem::open(&self.env.options.folder)?;
+            problem.use_held_out_inputs(self.env.seed, 1)?;
+            verdict = self.check(&mut *problem, out)?;
+            done += 1;
+        }
+        if !held_out.times_them {
+            out.line("sealed_runs", done)?;
+        }
+        Ok(verdict)
+    }
+
+    /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
+    /// are to use them.
+    fn check_workloads(&mut self, out: &mut Writer) -> Result<(Box<dyn Problem>, Correctness), Stop> {
+        self.env.seed = random_seed();
+        out.line("seed", self.env.seed)?;
+        let mut problem = problem::open(&self.env.options.folder)?;
+        let verdict = self.check(&mut *problem, out)?;
+        Ok((problem, verdict))
+    }
+
+    fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {
+        self.env.prepare(problem, self.builder, out, self.worker)?;
+        out.stage(Stage::Verify)?;
+        self.env.verify(problem, self.builder, out, self.worker, self.module)
+    }
 }
 
 /// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.
@@ -254,9 +313,8 @@ impl RunEnvironment<'_> {
         self.with_context(builder, out, |cx| {
             let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
-            let verdict = measuring::measure(cx, &self.options.plan, candidate, incumbent)?;
-            self.telemetry.write(cx.out)?;
-            Ok(verdict)
+            let mut ended = |out: &mut Writer| self.telemetry.write(out);
+            measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
         })
     }
 }

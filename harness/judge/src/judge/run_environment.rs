@@ -41,6 +41,7 @@ impl RunEnvironment<'_> {
             figures: self.figures,
             cache_dir: self.cache_dir,
             seed: self.seed,
+            seed_is_fixed: self.options.seed.is_some(),
             out,
             spawn_worker: &mut || start_worker(self.options, self.target, self.sink)?.ready(),
             build: &mut |source, header| builder.reference(source, header),

@@ -8,9 +8,9 @@
 use super::start_signal::StartSignal;
 use super::{run, write_verdict};
 use crate::options::JudgeOptions;
-use crate::process::lifetime;
 use crate::sink::{HeldSink, SharedSink};
 use lab_protocol::Exit;
+use lab_system::lifetime;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Sender, channel};
 

@@ -1,13 +1,16 @@
-//! Statistics of times: median, spread, confidence interval; and two kernels timed in turns ([`abba`]).
+//! Statistics of times: median, spread, confidence interval; and two kernels timed in turns ([`abba`]). How often the
+//! verdict on speed is right is shown by the tests in `coverage`.
 //!
 //! From six times on, the interval assumes nothing about how the times are distributed: the true median lies between
 //! two order statistics with a probability that only the binomial distribution decides (W. J. Conover, Practical
 //! Nonparametric Statistics, 3rd ed., 3.2; G. J. Hahn and W. Q. Meeker, Statistical Intervals, 5.2). With fewer times
 //! there is no such interval; then it is Student's interval of their logarithms ([`centre`](mod@centre)).
 
-pub mod abba;
-pub mod centre;
+#[cfg(test)]
+mod coverage;
 pub mod plan;
+
+pub use lab_stats::{abba, centre};
 
 /// The summary of a set of times, in the unit of the times.
 ///

@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-/// Fewer ABBA blocks than this give no verdict.
-pub const LEAST_BLOCKS: usize = 3;
+pub use lab_stats::speed::LEAST_BLOCKS;
 
 /// How many budgets may be spent until there are [`LEAST_BLOCKS`].
 const PATIENCE: u32 = 8;
+
+/// How many budgets may be spent while the interval is too wide to decide anything.
+const EXTENSION: u32 = 3;
+
+/// An interval whose half width is more than this many [`Plan::same_within`] is too wide to decide much: a kernel beside
+/// itself may come out *undecided*, and one that takes 2 % longer too.
+const TOO_WIDE: f64 = 1.5;
 
 /// How long to measure, from the settings.
 ///
@@ -23,7 +29,7 @@ const PATIENCE: u32 = 8;
 pub struct Plan {
     /// Time that the timed launches may take.
     pub budget: Duration,
-    /// Two speeds are the same unless the interval of their ratio lies wholly beyond 1 ± this.
+    /// The difference of two speeds that does not matter, as a fraction. See the rule in [`lab_stats::speed`].
     pub same_within: f64,
     /// Half the width of the interval of the ratio's logarithm that is narrow enough.
     pub half_width: f64,
@@ -70,13 +76,20 @@ impl Plan {
     /// On save this is the rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
     /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): go on until the interval is
     /// narrow enough. The rule looks only at the interval's width, and not at its sign or place, so that it favours
-    /// no outcome.
+    /// no outcome. If the budget is spent and the interval still too wide to decide anything, the measurement goes on
+    /// for up to two further budgets.
     pub fn goes_on(&self, blocks: usize, half_width: f64, spent: Duration) -> bool {
         match self.trials {
             Some(_) => blocks < self.shape().0 && spent < self.budget,
             None if blocks < LEAST_BLOCKS => spent < self.patience(),
-            None => half_width > self.half_width && spent < self.budget,
+            None => half_width > self.half_width && spent < self.budget_for(half_width),
         }
+    }
+
+    /// The time that the timed launches may take if the interval has this half width so far.
+    pub fn budget_for(&self, half_width: f64) -> Duration {
+        let wide = self.trials.is_none() && half_width > TOO_WIDE * self.same_within;
+        if wide { self.budget * EXTENSION } else { self.budget }
     }
 
     /// The longest time for a measurement that has no verdict yet. If a single launch takes longer, it is the only
@@ -103,6 +116,9 @@ mod tests {
         assert!(!plan.goes_on(3, 0.0025, 10 * MS));
         assert!(plan.goes_on(3, 0.0026, 249 * MS));
         assert!(!plan.goes_on(3, 0.0026, 250 * MS));
+        assert!(plan.goes_on(3, 0.0076, 749 * MS), "so wide an interval decides nothing");
+        assert!(!plan.goes_on(3, 0.0075, 250 * MS));
+        assert!(!plan.goes_on(9, 0.0076, 750 * MS));
         assert_eq!(plan.shape(), (usize::MAX, 1));
     }
 

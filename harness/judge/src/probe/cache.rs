@@ -1,8 +1,8 @@
 //! The device's figures in the cache folder.
 
 use super::{DeviceFigures, SOURCE};
-use crate::atomic_file;
 use lab_device::DeviceInfo;
+use lab_system::atomic_file;
 use std::path::{Path, PathBuf};
 
 /// The file for one device, driver and probe.
@@ -29,5 +29,5 @@ pub fn store(folder: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> std
     if device.emulated {
         return Ok(());
     }
-    atomic_file::replace(&file(folder, device), &serde_json::to_vec_pretty(figures)?)
+    atomic_file::replace_in_cache(&file(folder, device), &serde_json::to_vec_pretty(figures)?)
 }

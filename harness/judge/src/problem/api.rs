@@ -27,6 +27,8 @@ pub struct ProblemContext<'a> {
     pub cache_dir: &'a Path,
     /// The seed of inputs, start states and launch orders. It differs in every run, unless the user fixed it.
     pub seed: u64,
+    /// Whether the user fixed the seed, to repeat a run.
+    pub seed_is_fixed: bool,
     /// Takes the result lines.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device, for a reference that runs there.
@@ -45,11 +47,11 @@ pub trait Problem {
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
     /// long.
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop>;
-    /// Selects inputs that no run has shown. [`Problem::prepare`] makes them, [`Problem::verify`] checks them, and
-    /// nothing is measured. Called before every other method, or not at all.
-    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop>;
-    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a judge on standby calls it,
-    /// after [`Problem::prepare`].
+    /// Selects inputs that no run has launched, for a check that must pass `sealed` sets of them. [`Problem::prepare`]
+    /// makes them, [`Problem::verify`] checks them. Called before every other method, or not at all.
+    fn use_held_out_inputs(&mut self, seed: u64, sealed: usize) -> Result<HeldOutUse, Stop>;
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a
+    /// judge on standby calls it, after [`Problem::prepare`].
     fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
@@ -109,6 +111,16 @@ pub trait Problem {
     ) -> Result<(), Stop>;
 }
 
+/// What a check on held-out inputs covers.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldOutUse {
+    /// How many sets of inputs one [`Problem::verify`] covers. For more, the judge opens the problem again.
+    pub sets_in_a_check: usize,
+    /// Whether timed launches use sealed inputs of the same check. Otherwise the judge opens the problem anew, to
+    /// check and time its workloads with new values.
+    pub times_them: bool,
+}
+
 /// Which worker a kernel is set up in for its timed launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerRole {
@@ -145,6 +157,10 @@ pub trait Timed {
     /// The numbers of inputs that this worker had launched before any turn.
     fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
+    }
+    /// Whether a further worker may launch inputs that another worker of the same kernel had.
+    fn fits_further_workers(&self) -> bool {
+        true
     }
     /// Sets up another kernel's image in the same worker, with the same buffers. The place of the buffers in memory
     /// makes a kernel that exchanges words faster or slower by a percent; with the same buffers this is no difference

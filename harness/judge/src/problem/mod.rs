@@ -8,7 +8,9 @@ mod api;
 pub mod tensor;
 pub mod wavegru;
 
-pub use api::{BuildNeeds, CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole, in_digits};
+pub use api::{
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole, in_digits,
+};
 
 use crate::outcome::Stop;
 use api::toml_error;

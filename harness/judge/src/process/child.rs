@@ -2,10 +2,10 @@
 //! everything that it started, and describing how it ended.
 
 use super::forwarded_stream::ForwardedStream;
-use super::lifetime;
 use super::output;
 use lab_protocol::FatalSignal;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use lab_system::child_group::{self, ChildGroup};
+use lab_system::lifetime;
 use std::ffi::OsString;
 use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
@@ -44,12 +44,10 @@ pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 /// Dropping it kills it and everything that it started. The drop does not wait until the child is gone, because giving back a GPU's
 /// context takes a tenth of a second, which would delay the verdict.
 pub struct Child {
-    process: std::process::Child,
-    group: Pid,
+    group: ChildGroup,
     /// Disconnects when both output streams are at their end.
     streams_open: Receiver<()>,
     streams: Vec<ForwardedStream>,
-    status: Option<ExitStatus>,
     /// The child printed too much and was killed for that.
     flooded: Arc<AtomicBool>,
 }
@@ -83,31 +81,20 @@ impl Child {
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
         // Where this repository is, is nothing that a kernel needs to know.
         command.env_remove("PWD").env_remove("OLDPWD");
         // What the user's shell holds open is not the child's.
         lab_device::sandbox::keep_descriptors();
-        let mut groups = lifetime::groups();
-        let mut process = command.spawn()?;
-        let group = Pid::from_child(&process);
-        groups.push(group);
-        drop(groups);
+        let mut group = ChildGroup::spawn(&mut command)?;
+        let leader = group.leader();
         let (open, streams_open) = channel::<()>();
         let pipes = [
-            process.stdout.take().map(OwnedFd::from).map(PipeReader::from),
-            process.stderr.take().map(OwnedFd::from).map(PipeReader::from),
+            group.take_stdout().map(OwnedFd::from).map(PipeReader::from),
+            group.take_stderr().map(OwnedFd::from).map(PipeReader::from),
         ];
         let flooded = Arc::new(AtomicBool::new(false));
-        let mut child = Child {
-            process,
-            group,
-            streams_open,
-            streams: Vec::new(),
-            status: None,
-            flooded: flooded.clone(),
-        };
+        let mut child = Child { group, streams_open, streams: Vec::new(), flooded: flooded.clone() };
         for pipe in pipes.into_iter().flatten() {
             let stream = ForwardedStream::new(pipe);
             child.streams.push(stream.clone());
@@ -115,9 +102,7 @@ impl Child {
             std::thread::Builder::new().name("forward".into()).spawn(move || {
                 if !stream.forward(&*forward) {
                     flooded.store(true, Ordering::SeqCst);
-                    // The group is in the list until the child is reaped. After that its id may be another process's.
-                    let groups = lifetime::groups();
-                    groups.iter().filter(|g| **g == group).copied().for_each(lifetime::kill_group);
+                    child_group::kill_unreaped(leader);
                 }
                 drop(open);
             })?;
@@ -127,12 +112,12 @@ impl Child {
 
     /// The process id.
     pub fn id(&self) -> u32 {
-        self.process.id()
+        self.group.leader().as_raw_pid().unsigned_abs()
     }
 
     /// Returns whether the child has not ended yet.
     pub fn is_alive(&mut self) -> bool {
-        matches!(self.poll(), Ok(None))
+        matches!(self.group.poll(), Ok(None))
     }
 
     /// Waits up to 2 s for a child that is ending by itself, then kills it. Returns its own status if it ended by itself.
@@ -143,7 +128,7 @@ impl Child {
     /// [`Child::reap`] with another limit.
     pub fn reap_within(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         let deadline = Instant::now() + patience;
-        while self.poll()?.is_none() && Instant::now() < deadline {
+        while self.group.poll()?.is_none() && Instant::now() < deadline {
             std::thread::sleep(POLL_EVERY);
         }
         self.end()
@@ -163,43 +148,20 @@ impl Child {
 
     /// Kills the child now, with everything that it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
-        if self.poll()?.is_none() {
-            lifetime::kill_group(self.group);
-        }
-        let status = loop {
-            if let Some(status) = self.poll()? {
-                break status;
-            }
-            std::thread::sleep(POLL_EVERY);
-        };
+        self.group.kill();
+        let status = self.group.wait()?;
         // Nothing is ever sent. This returns when both streams are at their end, or after the time.
         let _ = self.streams_open.recv_timeout(LAST_OUTPUT);
         Ok(status)
-    }
-
-    /// Returns the status of a child that has ended, and then kills what it started.
-    ///
-    /// The lock is held only around the reaping, after which the process id may be reused. It is never held while waiting, because a
-    /// signal handler takes it too.
-    fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
-        if self.status.is_none() {
-            let mut groups = lifetime::groups();
-            self.status = self.process.try_wait()?;
-            if self.status.is_some() {
-                lifetime::kill_group(self.group);
-                groups.retain(|g| *g != self.group);
-            }
-        }
-        Ok(self.status)
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.status.is_some() {
+        if self.group.is_reaped() {
             return;
         }
-        lifetime::kill_group(self.group);
+        self.group.kill();
         // What the child printed comes before any later line. Its pipes close late, after its GPU context is gone.
         let deadline = Instant::now() + LAST_OUTPUT;
         while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline {
@@ -207,23 +169,8 @@ impl Drop for Child {
                 break;
             }
         }
-        let group = self.group;
-        let reaper = std::thread::Builder::new().name("reap".into()).spawn(move || reap_killed(group));
-        if reaper.is_err() {
-            // Without a thread the drop itself waits. There is nobody to report a failure to.
-            let _ = self.end();
-        }
+        // The drop of the group reaps the child without waiting for it.
     }
-}
-
-/// Reaps a child that was killed. If this process ends first, the process that inherits the child reaps it.
-fn reap_killed(child: Pid) {
-    let ended = WaitIdOptions::EXITED;
-    // Waits without the lock, and so without reaping; see `Child::poll`.
-    let _ = waitid(WaitId::Pid(child), ended | WaitIdOptions::NOWAIT);
-    let mut groups = lifetime::groups();
-    let _ = waitid(WaitId::Pid(child), ended);
-    groups.retain(|group| *group != child);
 }
 
 /// How a process ended, as the end of a sentence that begins with its name.

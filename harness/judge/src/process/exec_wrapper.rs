@@ -3,7 +3,7 @@
 //! The judge starts it like every worker. The worker asks to die with the judge and then becomes that program by `exec`; the program
 //! starts the worker again as its child. So the end of the judge ends the tool, and the end of the tool ends the worker.
 
-use super::lifetime;
+use lab_system::lifetime;
 use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};
 use std::io;

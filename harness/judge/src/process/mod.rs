@@ -1,5 +1,5 @@
-//! The judge's child processes: supervising one ([`child`]), ending all of them ([`lifetime`]), and exchanging requests and
-//! answers with one ([`rpc`] over [`framing`]).
+//! The judge's child processes: supervising one ([`child`]), and exchanging requests and answers with one ([`rpc`] over
+//! [`framing`]). `lab_system` says which process ends with which.
 //!
 //! There are three kinds of process, because no single process can be warm, safe and trusted at once:
 //! - The [judge](crate::judge) holds the problem, the reference and the comparison. Only the judge writes result lines.
@@ -10,7 +10,7 @@ pub mod child;
 pub mod exec_wrapper;
 mod forwarded_stream;
 pub mod framing;
-pub mod lifetime;
+pub mod limits;
 mod output;
 pub mod private_folder;
 pub mod rpc;

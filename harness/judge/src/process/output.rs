@@ -82,7 +82,7 @@ impl LineSplitter {
     fn end_line(&mut self, emit: &mut impl FnMut(&str)) {
         let length = self.line.len() + self.cut + 1;
         if self.shown < STREAM_LIMIT {
-            let mut text = clean(&self.line);
+            let mut text = decode(&self.line);
             if self.cut > 0 {
                 text.push_str(&format!("… ({} bytes more in this line)", self.cut));
             }
@@ -105,18 +105,10 @@ impl LineSplitter {
     }
 }
 
-/// Text without control characters: a kernel may print any bytes.
-fn clean(bytes: &[u8]) -> String {
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let mut text = String::with_capacity(bytes.len());
-    for letter in String::from_utf8_lossy(bytes).chars() {
-        match letter {
-            '\t' => text.push(letter),
-            c if c.is_control() => text.extend(c.escape_default()),
-            c => text.push(c),
-        }
-    }
-    text
+/// The line as text, without the carriage return before its newline. The [`Writer`](lab_protocol::report::Writer) makes its
+/// control characters visible.
+fn decode(line: &[u8]) -> String {
+    String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned()
 }
 
 #[cfg(test)]
@@ -154,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_escaped() {
-        assert_eq!(lines(b"\x1b[31mred\xff\x07\n"), ["\\u{1b}[31mred\u{fffd}\\u{7}"]);
+    fn bytes_that_are_no_text_are_replaced() {
+        assert_eq!(lines(b"\x1b[31mred\xff\x07\n"), ["\x1b[31mred\u{fffd}\x07"]);
     }
 
     #[test]

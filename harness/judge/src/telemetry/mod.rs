@@ -69,21 +69,26 @@ impl TelemetryMonitor {
         }
     }
 
-    /// Stops reading, and writes the result lines and caveats.
-    pub fn write(&self, out: &mut Writer) -> Result<(), Stop> {
-        match self.finish() {
-            Ok(None) => {}
+    /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed the measurement, which
+    /// is what the caveats say.
+    pub fn write(&self, out: &mut Writer) -> Result<bool, Stop> {
+        let caveats = match self.finish() {
+            Ok(None) => Vec::new(),
             Ok(Some(summary)) => {
                 for (key, value) in summary.lines() {
                     out.line(key, value)?;
                 }
-                for caveat in summary.caveats() {
-                    out.caveat(caveat)?;
-                }
+                summary.caveats()
             }
-            Err(why) => out.text(&format!("the device's clocks and temperature are unknown: {why}"))?,
+            Err(why) => {
+                out.text(&format!("the device's clocks and temperature are unknown: {why}"))?;
+                Vec::new()
+            }
+        };
+        for caveat in &caveats {
+            out.caveat(caveat)?;
         }
-        Ok(())
+        Ok(!caveats.is_empty())
     }
 }
 

@@ -8,10 +8,11 @@ use crate::process::framing::FrameError;
 use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISON, Shape};
+use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISONS, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,14 +32,11 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, sandbox } => Ok(Worker {
-                link: self.link,
-                info,
-                sandbox,
-                images: self.images,
-                bytes: HashMap::new(),
-                shape: None,
-            }),
+            WorkerReply::Opened { info, sandbox } => {
+                let (bytes, next_poison) = (HashMap::new(), HashMap::new());
+                let images = self.images;
+                Ok(Worker { link: self.link, info, sandbox, images, bytes, next_poison, shape: None })
+            }
             _ => Err(self.link.invalid_answer("no device")),
         }
     }
@@ -55,6 +53,8 @@ pub struct Worker {
     images: Option<Images>,
     /// The size of each buffer.
     bytes: HashMap<BufferId, usize>,
+    /// Which of [`POISONS`] a buffer is filled with next.
+    next_poison: HashMap<BufferId, usize>,
     shape: Option<LaunchShape>,
 }
 
@@ -199,7 +199,7 @@ impl Worker {
         }
     }
 
-    /// Allocates a buffer between canary zones and fills it with poison. `name` is what messages call it.
+    /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages call it.
     pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
         match self.request(&WorkerRequest::Allocate { name: name.to_owned(), bytes })? {
             WorkerReply::Buffer(id) => {
@@ -226,9 +226,38 @@ impl Worker {
         }
     }
 
-    /// Fills a buffer with [`POISON`], so that a cell that the kernel does not write is found.
+    /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is found. The patterns take turns,
+    /// and chance selects the first one: the pattern says nothing about the launch that follows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.request(&WorkerRequest::Fill { buffer, pattern: POISON }).map(drop)
+        let pattern = self.next_pattern(buffer);
+        self.request(&WorkerRequest::Fill { buffer, pattern }).map(drop)
+    }
+
+    /// [`Worker::poison`] for several buffers.
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let chosen: Vec<(BufferId, u32)> =
+            buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect();
+        for pattern in POISONS {
+            let buffers: Vec<BufferId> =
+                chosen.iter().filter(|(_, chosen)| *chosen == pattern).map(|(buffer, _)| *buffer).collect();
+            if !buffers.is_empty() {
+                self.request(&WorkerRequest::FillAll { buffers, pattern })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_pattern(&mut self, buffer: BufferId) -> u32 {
+        let chance = || RandomState::new().hash_one(buffer) as usize % POISONS.len();
+        let next = self.next_poison.entry(buffer).or_insert_with(chance);
+        let pattern = POISONS[*next];
+        *next = (*next + 1) % POISONS.len();
+        pattern
+    }
+
+    /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache is there afterwards.
+    pub fn flush_cache(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        self.request(&WorkerRequest::FlushCache { buffer, pattern: POISONS[0] }).map(drop)
     }
 
     /// Fills a buffer with zeros.
@@ -244,6 +273,7 @@ impl Worker {
     /// Frees a buffer.
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.bytes.remove(&buffer);
+        self.next_poison.remove(&buffer);
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
@@ -267,11 +297,6 @@ impl Worker {
         }
     }
 
-    /// Fills these buffers with [`POISON`].
-    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
-        self.request(&WorkerRequest::FillAll { buffers, pattern: POISON }).map(drop)
-    }
-
     /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only digests of
     /// workers on the same device can be compared.
     pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
@@ -287,7 +312,7 @@ impl Worker {
         self.shape
     }
 
-    /// Checks every canary zone and every sealed buffer. Each breach is returned once.
+    /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each breach is returned once.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
         match self.request(&WorkerRequest::Breaches)? {
             WorkerReply::Breaches(found) => Ok(found),

@@ -1,62 +1,96 @@
-//! Device buffers between canary zones, with poison and sealed inputs.
+//! Device buffers between guard zones, and what each byte that no launch may write must hold.
+//!
+//! A buffer has an allocation of its own. Everything in it before and behind the buffer is a guard zone, up to the end
+//! of its last page: noise under a key that only this process knows. A buffer's own content is known too, unless a
+//! launch got the buffer since: an input, a pattern, or the results that the launches before left. So a store is found
+//! wherever in the lab's memory it goes. [`Memory::breaches`] looks; what is cheap on the device is compared by digest.
 
+use super::content::{Content, difference};
 use super::{Breach, BufferId};
-use lab_device::{DeviceError, Driver, POISON};
-use std::collections::BTreeMap;
+use lab_device::{DeviceError, Driver, MemoryRange, Noise, POISON, is_poison};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
-/// Bytes of each canary zone. As a multiple of 256 it keeps the alignment of the allocation.
-pub const CANARY: usize = 4096;
+/// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
+pub const FRONT: usize = 64 << 10;
+
+/// Least bytes of the guard zone behind a buffer. On a GPU the zone goes on to the end of the page.
+pub const BACK: usize = 256 << 10;
 
 /// The buffers of a worker.
 pub struct Memory {
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
-    /// Bytes of each canary zone.
-    canary: usize,
-    /// Whether new buffers are filled with poison.
-    poisons: bool,
+    /// `None` under a tool.
+    guards: Option<Guards>,
+    /// Breaches that were found before the judge asked for them.
+    found: Vec<Breach>,
+    /// Whether there was a launch since the last check.
+    launched: bool,
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Memory { buffers: BTreeMap::new(), next: 0, canary: CANARY, poisons: true }
-    }
+/// What guard zones hold, and how content is compared.
+struct Guards {
+    noise: Noise,
+    /// The key of the digests.
+    key: u64,
+    /// The digests of buffers that hold a pattern, by bytes and pattern.
+    patterns: HashMap<(usize, u32), u64>,
 }
 
 struct Buffer {
     name: String,
-    /// Address of the zone before the buffer. The buffer itself lies `canary` bytes further.
+    /// Address of the allocation.
     base: u64,
-    canary: usize,
+    /// Bytes of the guard zone before the buffer.
+    front: usize,
     bytes: usize,
-    /// The content when the buffer was sealed. It is a copy and not a digest, because comparing is as fast as hashing
-    /// and finds the first changed byte.
-    sealed: Option<Vec<u8>>,
+    /// Bytes of the allocation.
+    allocated: usize,
+    /// The first word of the noise in the allocation.
+    noise: u64,
+    content: Content,
+    /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a device that computes
+    /// digests. That of the buffer is `None` while a launch may write to the buffer.
+    digests: [Option<u64>; 3],
 }
 
 impl Buffer {
     fn address(&self) -> u64 {
-        self.base + self.canary as u64
+        self.base + self.front as u64
     }
 
-    /// The two zones: address, length, and the offset of their first byte from the buffer's first byte.
-    fn zones(&self) -> [(u64, usize, i64); 2] {
-        let after = match self.canary {
-            0 => 0,
-            canary => canary + self.bytes.next_multiple_of(4) - self.bytes,
-        };
-        [
-            (self.base, self.canary, -(self.canary as i64)),
-            (self.address() + self.bytes as u64, after, self.bytes as i64),
-        ]
+    /// The zone before the buffer, the buffer, and the zone behind it.
+    fn ranges(&self) -> [MemoryRange; 3] {
+        let end = self.front + self.bytes;
+        [(0, self.front), (self.front, self.bytes), (end, self.allocated - end)]
+            .map(|(offset, bytes)| MemoryRange { address: self.base + offset as u64, bytes })
+    }
+
+    /// What a guard zone must hold.
+    fn expected(&self, zone: MemoryRange, guards: &Guards) -> Vec<u8> {
+        guards.noise.bytes(4 * self.noise + (zone.address - self.base), zone.bytes)
+    }
+
+    fn out_of_bounds(&self, zone: MemoryRange, at: usize) -> Breach {
+        let offset = zone.address as i64 + at as i64 - self.address() as i64;
+        Breach::OutOfBounds { buffer: self.name.clone(), offset }
     }
 }
 
 impl Memory {
+    /// Memory that watches each of its bytes.
+    pub fn guarded() -> Memory {
+        let secret = |name: &str| RandomState::new().hash_one(name);
+        let guards =
+            Guards { noise: Noise::new(secret("noise")), key: secret("digests"), patterns: HashMap::new() };
+        Memory { guards: Some(guards), ..Memory::under_tool() }
+    }
+
     /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is filled with poison:
-    /// the tool finds accesses out of bounds and reads of unwritten memory better than canaries and poison do.
+    /// the tool finds accesses out of bounds and reads of unwritten memory better than guard zones and poison do.
     pub fn under_tool() -> Memory {
-        Memory { canary: 0, poisons: false, ..Memory::default() }
+        Memory { buffers: BTreeMap::new(), next: 0, guards: None, found: Vec::new(), launched: false }
     }
 
     pub fn allocate(
@@ -65,24 +99,28 @@ impl Memory {
         name: String,
         bytes: usize,
     ) -> Result<BufferId, DeviceError> {
-        let whole = match self.canary {
-            0 => Some(bytes),
-            canary => bytes.checked_next_multiple_of(4).and_then(|b| b.checked_add(2 * canary)),
+        let (front, allocated) = match self.guards {
+            None => (0, bytes),
+            Some(_) => {
+                let page = driver.page_bytes().next_multiple_of(4);
+                let all = bytes.checked_add(FRONT + BACK).and_then(|all| all.checked_next_multiple_of(page));
+                let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
+                (FRONT, all.ok_or_else(too_many)?)
+            }
         };
-        let whole =
-            whole.ok_or_else(|| DeviceError::Driver(format!("{name}: {bytes} bytes are too many")))?;
-        let base = if self.canary == 0 { driver.alloc_exact(whole)? } else { driver.alloc(whole)? };
-        let buffer = Buffer { base, canary: self.canary, name, bytes, sealed: None };
-        if self.poisons {
-            fill(driver, &buffer, POISON)?;
+        let base =
+            if self.guards.is_none() { driver.alloc_exact(bytes)? } else { driver.alloc(allocated)? };
+        // The windows of two buffers differ, so that a copy from one zone into another is a change.
+        let noise = u64::from(self.next) * 40_503;
+        let (content, digests) = (Content::Open, [None; 3]);
+        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, digests };
+        if let Some(guards) = &mut self.guards {
+            guards.fill(driver, &mut buffer)?;
         }
-        for (address, length, offset) in buffer.zones().into_iter().filter(|(_, length, _)| *length > 0) {
-            driver.upload(address, &pattern(self.next, offset, length))?;
-        }
-        let id = BufferId(self.next);
-        self.buffers.insert(self.next, buffer);
+        let id = self.next;
+        self.buffers.insert(id, buffer);
         self.next += 1;
-        Ok(id)
+        Ok(BufferId(id))
     }
 
     pub fn free(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
@@ -91,17 +129,35 @@ impl Memory {
         driver.free(base)
     }
 
-    pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
-        Ok(self.get(id)?.address())
+    /// A launch follows.
+    pub fn expect_launch(&mut self) {
+        self.launched = true;
     }
 
-    /// The digest of each buffer under a key that the kernel does not know.
+    /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
+    pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
+        let buffer = self.get(id)?;
+        if !matches!(buffer.content, Content::Sealed(_)) {
+            buffer.open();
+        }
+        Ok(buffer.address())
+    }
+
+    /// The digest of each buffer under a key that the kernel does not know. A device that computes no digests gives
+    /// others than one that does.
     pub fn digests(
         &mut self,
         driver: &mut dyn Driver,
         ids: &[BufferId],
         key: u64,
     ) -> Result<Vec<u64>, DeviceError> {
+        let mut ranges = Vec::with_capacity(ids.len());
+        for id in ids {
+            ranges.push(self.get(*id)?.ranges()[1]);
+        }
+        if let Some(digests) = driver.digests(&ranges, key)? {
+            return Ok(digests);
+        }
         let mut digests = Vec::with_capacity(ids.len());
         for id in ids {
             let mut hasher = blake3::Hasher::new();
@@ -124,7 +180,7 @@ impl Memory {
                 buffer.bytes
             )));
         }
-        buffer.sealed = None;
+        buffer.open();
         driver.upload(buffer.address(), bytes)
     }
 
@@ -137,38 +193,70 @@ impl Memory {
 
     /// Fills a buffer with a repeated pattern. Breaks its seal.
     pub fn fill(&mut self, driver: &mut dyn Driver, id: BufferId, pattern: u32) -> Result<(), DeviceError> {
-        let wanted = self.poisons || pattern != POISON;
-        let buffer = self.get(id)?;
-        buffer.sealed = None;
-        if wanted { fill(driver, buffer, pattern) } else { Ok(()) }
+        self.fill_by(driver, id, pattern, |driver, address, bytes| driver.fill(address, bytes, pattern))
     }
 
+    /// As [`Memory::fill`], and nothing that was in the L2 cache before is there afterwards, if the buffer is larger than
+    /// the cache.
+    pub fn flush_cache(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        pattern: u32,
+    ) -> Result<(), DeviceError> {
+        self.fill_by(driver, id, pattern, |driver, address, bytes| {
+            driver.flush_cache(address, bytes, pattern)
+        })
+    }
+
+    fn fill_by(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        pattern: u32,
+        fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let mut guards = self.guards.take();
+        let filled = self.get(id).and_then(|buffer| match &mut guards {
+            Some(guards) => guards.fill_content(driver, buffer, pattern, fill_words),
+            None if is_poison(pattern) => Ok(()),
+            None => fill(driver, buffer, pattern, fill_words),
+        });
+        self.guards = guards;
+        filled
+    }
+
+    /// Declares the content of a buffer an input, which must not change.
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
         let content = self.read(driver, id)?;
-        self.get(id)?.sealed = Some(content);
+        let key = self.guards.as_ref().map(|guards| guards.key);
+        let buffer = self.get(id)?;
+        buffer.digests[1] = match key {
+            Some(key) => driver.digests(&buffer.ranges()[1..2], key)?.map(|digests| digests[0]),
+            None => None,
+        };
+        buffer.content = Content::Sealed(content);
         Ok(())
     }
 
-    /// The first changed byte of each zone and of each sealed input. The bytes are restored, so that each breach is
-    /// reported once.
+    /// The first changed byte of each zone and of each buffer that no launch may have written. What is known of them is
+    /// restored, so that each breach is reported once.
     pub fn breaches(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
-        let mut found = Vec::new();
-        for (id, buffer) in &self.buffers {
-            for (address, length, offset) in buffer.zones().into_iter().filter(|(_, length, _)| *length > 0) {
-                let right = pattern(*id, offset, length);
-                if let Some(at) = restore(driver, address, &right)? {
-                    found.push(Breach::OutOfBounds {
-                        buffer: buffer.name.clone(),
-                        offset: offset + at as i64,
-                    });
-                }
-            }
-            let Some(right) = &buffer.sealed else { continue };
-            if let Some(at) = restore(driver, buffer.address(), right)? {
-                found.push(Breach::InputChanged { buffer: buffer.name.clone(), offset: at as u64 });
-            }
+        self.check(driver)?;
+        Ok(std::mem::take(&mut self.found))
+    }
+
+    /// As [`Memory::breaches`], and keeps what it finds for the next call of that.
+    pub fn check(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
+        let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else { return Ok(()) };
+        let ranges: Vec<MemoryRange> = self.buffers.values().flat_map(Buffer::ranges).collect();
+        let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
+        for buffer in self.buffers.values_mut() {
+            let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
+            buffer.check(driver, guards, now, &mut self.found)?;
         }
-        Ok(found)
+        self.launched = false;
+        Ok(())
     }
 
     fn get(&mut self, id: BufferId) -> Result<&mut Buffer, DeviceError> {
@@ -176,33 +264,97 @@ impl Memory {
     }
 }
 
-/// Returns the offset at which memory first differs from `right`, and restores it.
-fn restore(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
-    let found = driver.first_difference(address, right)?;
-    if found.is_some() {
-        driver.upload(address, right)?;
+impl Guards {
+    /// Fills a new allocation: the zones with noise, and the buffer with poison.
+    fn fill(&mut self, driver: &mut dyn Driver, buffer: &mut Buffer) -> Result<(), DeviceError> {
+        driver.fill_noise(buffer.base, buffer.front, &self.noise, buffer.noise)?;
+        // From the beginning of the word in which the buffer ends.
+        let end = (buffer.front + buffer.bytes) / 4 * 4;
+        let (address, words) = (buffer.base + end as u64, end as u64 / 4);
+        driver.fill_noise(address, buffer.allocated - end, &self.noise, buffer.noise + words)?;
+        fill(driver, buffer, POISON, |driver, address, bytes| driver.fill(address, bytes, POISON))?;
+        buffer.content = Content::Pattern(POISON);
+        if let Some(digests) = driver.digests(&buffer.ranges(), self.key)? {
+            self.patterns.insert((buffer.bytes, POISON), digests[1]);
+            buffer.digests = [0, 1, 2].map(|range| digests.get(range).copied());
+        }
+        Ok(())
     }
-    Ok(found)
+
+    fn fill_content(
+        &mut self,
+        driver: &mut dyn Driver,
+        buffer: &mut Buffer,
+        pattern: u32,
+        fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        buffer.open();
+        fill(driver, buffer, pattern, fill_words)?;
+        let key = (buffer.bytes, pattern);
+        if !self.patterns.contains_key(&key)
+            && let Some(digests) = driver.digests(&buffer.ranges()[1..2], self.key)?
+        {
+            self.patterns.insert(key, digests[0]);
+        }
+        buffer.digests[1] = self.patterns.get(&key).copied();
+        buffer.content = Content::Pattern(pattern);
+        Ok(())
+    }
 }
 
-fn fill(driver: &mut dyn Driver, buffer: &Buffer, pattern: u32) -> Result<(), DeviceError> {
+impl Buffer {
+    /// A launch may write to the buffer from now on, or the judge has.
+    fn open(&mut self) {
+        (self.content, self.digests[1]) = (Content::Open, None);
+    }
+
+    /// Compares zones and content with what they must hold. `now` are their present digests, where the device computes
+    /// digests.
+    fn check(
+        &mut self,
+        driver: &mut dyn Driver,
+        guards: &Guards,
+        now: [Option<u64>; 3],
+        found: &mut Vec<Breach>,
+    ) -> Result<(), DeviceError> {
+        let ranges = self.ranges();
+        for zone in [0, 2] {
+            if now[zone].is_some() && now[zone] == self.digests[zone] {
+                continue;
+            }
+            let right = self.expected(ranges[zone], guards);
+            if let Some(at) = difference(driver, ranges[zone].address, &right)? {
+                driver.upload(ranges[zone].address, &right)?;
+                found.push(self.out_of_bounds(ranges[zone], at));
+            }
+        }
+        let unchanged = now[1].is_some() && now[1] == self.digests[1];
+        if !unchanged && let Some(at) = self.content.difference(driver, ranges[1], now[1].is_some())? {
+            found.push(self.content.breach(&self.name, at));
+            self.content.restore(driver, ranges[1])?;
+        }
+        // The results that a launch left are known from here on.
+        if let Content::Open | Content::Results(_) = self.content {
+            self.content = Content::results(driver, ranges[1], now[1].is_some())?;
+            self.digests[1] = now[1];
+        }
+        Ok(())
+    }
+}
+
+fn fill(
+    driver: &mut dyn Driver,
+    buffer: &Buffer,
+    pattern: u32,
+    fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
+) -> Result<(), DeviceError> {
     let tail = buffer.bytes % 4;
     let even = buffer.bytes - tail;
     if even > 0 {
-        driver.fill(buffer.address(), even, pattern)?;
+        fill_words(driver, buffer.address(), even)?;
     }
     if tail > 0 {
         driver.upload(buffer.address() + even as u64, &pattern.to_le_bytes()[..tail])?;
     }
     Ok(())
-}
-
-/// The bytes of a canary zone. Each depends on its place and on the buffer, so that neither a shifted copy nor
-/// another buffer's zone passes for it.
-fn pattern(id: u32, offset: i64, length: usize) -> Vec<u8> {
-    let byte = |i: usize| {
-        let place = (offset + i as i64) as u32 ^ id.rotate_left(16);
-        (place.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) >> 24) as u8
-    };
-    (0..length).map(byte).collect()
 }

@@ -28,6 +28,8 @@ pub enum WorkerRequest {
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.
     Fill { buffer: BufferId, pattern: u32 },
+    /// As `Fill`, and nothing that was in the L2 cache is there afterwards.
+    FlushCache { buffer: BufferId, pattern: u32 },
     /// Declares the content of a buffer an input.
     Seal { buffer: BufferId },
     /// Frees a buffer.

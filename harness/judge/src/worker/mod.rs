@@ -1,9 +1,10 @@
 //! The worker process, which holds the device and runs the kernel, and the judge's client for it, [`Worker`].
 //!
-//! A worker knows no problem and no expected value. It offers buffers between canary zones, poison, copies of inputs, and launches.
+//! A worker knows no problem and no expected value. It offers buffers between guard zones, poison, copies of inputs, and launches.
 //! Its answers are untrusted, because on the cpu device the kernel shares its memory.
 
 mod client;
+mod content;
 mod launch_statement;
 mod memory;
 mod messages;
@@ -12,7 +13,7 @@ mod server;
 mod tests;
 
 pub use client::{LaunchShape, StartingWorker, Worker};
-pub use memory::CANARY;
+pub use memory::{BACK, FRONT};
 pub use server::serve;
 
 use crate::process::framing::FrameError;
@@ -57,12 +58,19 @@ pub struct Launch {
 /// A rule that a launch broke, found after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Breach {
-    /// A byte of a canary zone changed. `offset` counts in bytes from the buffer's first byte, and is negative before it.
+    /// A byte of a guard zone changed. `offset` counts in bytes from the buffer's first byte, and is negative before it.
     OutOfBounds {
         /// The buffer's name.
         buffer: String,
         /// In bytes.
         offset: i64,
+    },
+    /// A buffer changed that no launch since was given.
+    StrayStore {
+        /// The buffer's name.
+        buffer: String,
+        /// The first byte that changed, if that is known.
+        offset: Option<u64>,
     },
     /// A buffer that was sealed as an input changed. `offset` is the first byte that changed.
     InputChanged {

@@ -3,12 +3,13 @@
 use super::launch_statement::{self, SHAPE_BYTES};
 use super::memory::Memory;
 use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, missing_text};
-use super::{Launch, LaunchArg, LaunchShape, ModuleId};
+use super::{BufferId, Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
-use crate::process::{lifetime, rpc};
+use crate::process::rpc;
 use lab_device::sandbox::{self, Policy};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape, Step};
 use lab_protocol::Target;
+use lab_system::lifetime;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub fn serve(
     }
     let mut device = match open(target) {
         Ok(driver) => {
-            OpenDevice::new(driver, if under_tool { Memory::under_tool() } else { Memory::default() })
+            OpenDevice::new(driver, if under_tool { Memory::under_tool() } else { Memory::guarded() })
         }
         Err(error) => {
             let failure = WorkerFailure::Lab(error.to_string());
@@ -58,6 +59,8 @@ fn policy(info: &DeviceInfo, under_tool: bool) -> Policy {
         (false, true) => Policy::GpuTool,
     }
 }
+/// The name of the buffer for the result of launch statements, for messages.
+const STATEMENT: &str = "the launch statement's result";
 
 /// A kernel with its launch statement.
 #[derive(Clone, Copy)]
@@ -80,8 +83,8 @@ struct OpenDevice {
     entries: HashMap<(ModuleId, String), Launchable>,
     /// The shapes that launch statements have given, by module, entry and dims. Each statement runs once.
     shapes: HashMap<(ModuleId, String, Vec<u8>), LaunchShape>,
-    /// Address at which a launch statement writes its `LabShape`.
-    statement: Option<u64>,
+    /// Where a launch statement writes its `LabShape`.
+    statement: Option<BufferId>,
 }
 
 impl OpenDevice {
@@ -134,6 +137,10 @@ impl OpenDevice {
                 self.memory.fill(driver, buffer, pattern)?;
                 WorkerReply::Done
             }
+            WorkerRequest::FlushCache { buffer, pattern } => {
+                self.memory.flush_cache(driver, buffer, pattern)?;
+                WorkerReply::Done
+            }
             WorkerRequest::Seal { buffer } => {
                 self.memory.seal(driver, buffer)?;
                 WorkerReply::Done
@@ -163,8 +170,8 @@ impl OpenDevice {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image, and lets the driver wipe the memory beside the
-    /// buffers.
+    /// Loads the module anew, so that its globals are as in the image. What launches left beside their buffers is noted
+    /// as a breach and restored.
     fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -172,7 +179,7 @@ impl OpenDevice {
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.driver.wipe_padding()
+        self.memory.check(&mut *self.driver)
     }
 
     /// The kernel and its launch statement, or the name of the one that the module lacks.
@@ -216,7 +223,9 @@ impl OpenDevice {
         Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps)? })
     }
 
+    /// The arguments of a launch that follows.
     fn args(&mut self, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
+        self.memory.expect_launch();
         let arg = |arg: &LaunchArg| match arg {
             LaunchArg::Buffer(id) => Ok(self.memory.address(*id)?.to_le_bytes().to_vec()),
             LaunchArg::Value(bytes) => Ok(bytes.clone()),
@@ -238,24 +247,29 @@ impl OpenDevice {
             return Ok(*known);
         }
         let found = self.required(launch)?;
+        let driver = &mut *self.driver;
         let out = match self.statement {
-            Some(address) => address,
-            None => *self.statement.insert(self.driver.alloc(SHAPE_BYTES)?),
+            Some(buffer) => buffer,
+            None => *self.statement.insert(self.memory.allocate(driver, STATEMENT.into(), SHAPE_BYTES)?),
         };
-        self.driver.fill(out, SHAPE_BYTES, POISON)?;
+        self.memory.fill(driver, out, POISON)?;
+        self.memory.expect_launch();
+        let address = self.memory.address(out)?;
         let device = [self.info.sms, self.info.max_shared_bytes, u32::from(self.info.emulated)];
         let args = [
             launch.dims.clone(),
             device.iter().flat_map(|n| n.to_le_bytes()).collect(),
-            out.to_le_bytes().to_vec(),
+            address.to_le_bytes().to_vec(),
         ];
         let one = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
         self.driver.launch(found.statement, &one, &args, ExecutionOrder::Forward)?;
         let mut bytes = [0; SHAPE_BYTES];
-        self.driver.download(out, &mut bytes)?;
+        self.driver.download(address, &mut bytes)?;
         let shape = launch_statement::read(&bytes);
         self.check_shape(&launch.entry, found.entry, &shape)?;
         let occupancy = self.driver.occupancy(found.entry, &shape)?;
+        // From here on no launch gets it.
+        self.memory.fill(&mut *self.driver, out, POISON)?;
         self.reload(launch.module)?;
         self.shapes.insert(key, (shape, occupancy));
         Ok((shape, occupancy))

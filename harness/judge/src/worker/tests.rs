@@ -6,7 +6,7 @@ use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, POISON, Shape};
+use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, MemoryRange, POISON, POISONS, Shape};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -14,9 +14,12 @@ use std::time::Duration;
 type Kernel = Box<dyn Fn(&mut Vec<u8>, &[Arg]) -> Result<(), DeviceError> + Send>;
 
 /// One block of memory, addressed from 0, and kernels by name.
+#[derive(Default)]
 struct Fake {
     memory: Vec<u8>,
     kernels: Vec<(&'static str, Kernel)>,
+    /// Whether it computes digests and has pages, as a GPU.
+    is_gpu: bool,
 }
 
 impl Driver for Fake {
@@ -35,6 +38,16 @@ impl Driver for Fake {
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(2)
+    }
+    fn page_bytes(&self) -> usize {
+        if self.is_gpu { 2 << 20 } else { 1 }
+    }
+    fn digests(&mut self, ranges: &[MemoryRange], key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
+        let of = |range: &MemoryRange| {
+            let content = &self.memory[range.address as usize..][..range.bytes];
+            lab_device::digest(content, range.address, key)
+        };
+        Ok(self.is_gpu.then(|| ranges.iter().map(of).collect()))
     }
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let address = self.memory.len().next_multiple_of(256);
@@ -88,37 +101,59 @@ fn worker_with(words: [u32; 8], kernel: Kernel) -> Worker {
     let limit = Duration::from_millis(200);
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels = vec![("k", kernel), ("lab_launch_k", statement(words))];
-        Ok(Box::new(Fake { memory: Vec::new(), kernels }))
+        Ok(Box::new(Fake { kernels, ..Fake::default() }))
     };
     Worker::on_a_thread(open, limit).unwrap()
 }
 
+/// A worker with kernels `a` and `b`, on a device that computes digests as a GPU does, or on one that does not.
+fn worker_of_two(is_gpu: bool, a: Kernel, b: Kernel) -> Worker {
+    let open = move || -> Result<Box<dyn Driver>, DeviceError> {
+        let kernels =
+            vec![("a", a), ("lab_launch_a", statement(PLAIN)), ("b", b), ("lab_launch_b", statement(PLAIN))];
+        Ok(Box::new(Fake { kernels, is_gpu, ..Fake::default() }))
+    };
+    Worker::on_a_thread(open, Duration::from_secs(10)).unwrap()
+}
+
 fn launch(worker: &mut Worker, args: Vec<LaunchArg>) -> Result<f64, Stop> {
+    launch_entry(worker, "k", args)
+}
+
+fn launch_entry(worker: &mut Worker, entry: &str, args: Vec<LaunchArg>) -> Result<f64, Stop> {
     let module = worker.load(Path::new("image"))?;
     worker.launch(&Launch {
         module,
-        entry: "k".into(),
+        entry: entry.into(),
         args,
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
     })
 }
 
-/// Launches a kernel that stores 1 at `offset` of a 10-byte buffer `x`; what breaches come of it.
-fn store_at(offset: i64, sealed: bool) -> Vec<Breach> {
-    let kernel: Kernel = Box::new(move |memory, args| {
+/// Changes the byte at `offset` of the first argument.
+fn changes(offset: i64) -> Kernel {
+    Box::new(move |memory, args| {
         let at = address(&args[0]) as i64 + offset;
         memory[at as usize] ^= 1;
         Ok(())
-    });
-    let mut worker = worker_with(PLAIN, kernel);
+    })
+}
+
+fn idle() -> Kernel {
+    Box::new(|_, _| Ok(()))
+}
+
+/// Launches a kernel that changes the byte at `offset` of a 10-byte buffer `x`; what breaches come of it.
+fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
+    let mut worker = worker_of_two(is_gpu, changes(offset), idle());
     let x = worker.buffer("x", 10).unwrap();
     worker.write(x, &[3; 10]).unwrap();
     if sealed {
         worker.seal(x).unwrap();
     }
     assert_eq!(worker.breaches().unwrap(), [], "nothing is broken before the launch");
-    launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
+    launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
     let found = worker.breaches().unwrap();
     assert_eq!(worker.breaches().unwrap(), [], "a breach is reported once");
     found
@@ -126,15 +161,95 @@ fn store_at(offset: i64, sealed: bool) -> Vec<Breach> {
 
 #[test]
 fn a_store_outside_a_buffer_is_found_on_both_sides() {
-    for offset in [10, 11, 4000, -1, -4096] {
-        assert_eq!(store_at(offset, false), [Breach::OutOfBounds { buffer: "x".into(), offset }]);
+    let (front, back) = (FRONT as i64, BACK as i64);
+    for offset in [10, 11, 4000, 8192, back + 9, -1, -4096, -8192, -front] {
+        for is_gpu in [false, true] {
+            let found = store_at(is_gpu, offset, false);
+            assert_eq!(found, [Breach::OutOfBounds { buffer: "x".into(), offset }], "gpu {is_gpu}");
+        }
     }
-    assert_eq!(store_at(9, false), [], "a store inside is none");
+    let last_of_page = (2 << 20) - front - 1;
+    assert_eq!(
+        store_at(true, last_of_page, false),
+        [Breach::OutOfBounds { buffer: "x".into(), offset: last_of_page }]
+    );
+    assert_eq!(store_at(true, 9, false), [], "a store inside is none");
+    assert_eq!(store_at(false, 9, false), [], "a store inside is none");
 }
 
 #[test]
 fn a_store_into_a_sealed_input_is_found() {
-    assert_eq!(store_at(9, true), [Breach::InputChanged { buffer: "x".into(), offset: 9 }]);
+    for is_gpu in [false, true] {
+        assert_eq!(store_at(is_gpu, 9, true), [Breach::InputChanged { buffer: "x".into(), offset: 9 }]);
+    }
+}
+
+#[test]
+fn a_copy_of_one_guard_zone_into_another_is_a_change() {
+    for is_gpu in [false, true] {
+        let copy: Kernel = Box::new(|memory, args| {
+            let (from, to) = (address(&args[0]) + 16, address(&args[1]) + 16);
+            memory.copy_within(from..from + 64, to);
+            Ok(())
+        });
+        let mut worker = worker_of_two(is_gpu, copy, idle());
+        let (x, y) = (worker.buffer("x", 16).unwrap(), worker.buffer("y", 16).unwrap());
+        launch_entry(&mut worker, "a", [x, y].map(LaunchArg::Buffer).to_vec()).unwrap();
+        let found = worker.breaches().unwrap();
+        assert!(matches!(&found[..], [Breach::OutOfBounds { buffer, .. }] if buffer == "y"), "{found:?}");
+    }
+}
+
+/// Stores into a buffer that the launch is not given; what breaches come of it.
+fn stray_store(is_gpu: bool, prepare: impl FnOnce(&mut Worker, BufferId)) -> Vec<Breach> {
+    // The second buffer's distance from the first one.
+    let distance = if is_gpu { 2 << 20 } else { (FRONT + 20 + BACK).next_multiple_of(256) };
+    let mut worker = worker_of_two(is_gpu, changes(distance as i64 + 5), idle());
+    let (x, y) = (worker.buffer("x", 20).unwrap(), worker.buffer("y", 20).unwrap());
+    prepare(&mut worker, y);
+    launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
+    let found = worker.breaches().unwrap();
+    assert_eq!(worker.breaches().unwrap(), [], "a breach is reported once");
+    found
+}
+
+#[test]
+fn a_store_into_a_buffer_that_the_launch_was_not_given_is_found() {
+    for is_gpu in [false, true] {
+        let at_5 = [Breach::StrayStore { buffer: "y".into(), offset: Some(5) }];
+        assert_eq!(stray_store(is_gpu, |_, _| ()), at_5, "a new buffer");
+        assert_eq!(stray_store(is_gpu, |worker, y| worker.poison(y).unwrap()), at_5);
+        assert_eq!(stray_store(is_gpu, |worker, y| worker.clear(y).unwrap()), at_5);
+        let launch_on = |worker: &mut Worker, y| {
+            launch_entry(worker, "b", vec![LaunchArg::Buffer(y)]).unwrap();
+        };
+        let found = stray_store(is_gpu, launch_on);
+        let offset = (!is_gpu).then_some(5);
+        assert_eq!(found, [Breach::StrayStore { buffer: "y".into(), offset }], "results of a launch");
+    }
+}
+
+#[test]
+fn what_a_launch_leaves_beside_its_buffers_is_gone_after_a_reload_and_still_reported() {
+    for is_gpu in [false, true] {
+        let remember: Kernel = Box::new(|memory, args| {
+            let at = address(&args[0]);
+            memory[at] = memory[at + 100];
+            memory[at + 100] ^= 1;
+            Ok(())
+        });
+        let mut worker = worker_of_two(is_gpu, remember, idle());
+        let x = worker.buffer("x", 4).unwrap();
+        let module = worker.load(Path::new("image")).unwrap();
+        let mut turn = || {
+            worker.reload(module).unwrap();
+            launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
+            worker.read(x).unwrap()[0]
+        };
+        assert_eq!(turn(), turn());
+        let breach = Breach::OutOfBounds { buffer: "x".into(), offset: 100 };
+        assert_eq!(worker.breaches().unwrap(), [breach.clone(), breach]);
+    }
 }
 
 #[test]
@@ -158,11 +273,17 @@ fn a_change_far_into_a_large_input_is_found_at_its_byte() {
 fn a_new_buffer_is_poison_to_its_last_byte_and_becomes_so_again() {
     let mut worker = worker_with(PLAIN, Box::new(|_, _| Ok(())));
     let x = worker.buffer("x", 6).unwrap();
-    assert_eq!(worker.read(x).unwrap(), [0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f]);
+    let poisoned = |pattern: u32| pattern.to_le_bytes().repeat(2)[..6].to_vec();
+    assert_eq!(worker.read(x).unwrap(), poisoned(POISON));
     worker.write(x, b"abcdef").unwrap();
     assert_eq!(worker.read(x).unwrap(), b"abcdef");
-    worker.poison(x).unwrap();
-    assert_eq!(worker.read(x).unwrap(), [0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f]);
+    let mut fills = [(); 4].map(|()| {
+        worker.poison(x).unwrap();
+        worker.read(x).unwrap()
+    });
+    assert!(fills[0] == fills[2] && fills[1] == fills[3], "two patterns take turns: {fills:?}");
+    fills[..2].sort();
+    assert_eq!(fills[..2], [poisoned(POISONS[1]), poisoned(POISONS[0])]);
     assert_eq!(worker.breaches().unwrap(), []);
     worker.free(x).unwrap();
     assert!(matches!(worker.write(x, b"abcdef"), Err(Stop::Lab(_))));
@@ -170,9 +291,11 @@ fn a_new_buffer_is_poison_to_its_last_byte_and_becomes_so_again() {
 
 #[test]
 fn poison_is_no_number_in_every_width() {
-    assert!(f32::from_bits(POISON).is_nan());
-    assert!(half::f16::from_bits(POISON as u16).is_nan());
-    assert!(half::bf16::from_bits(POISON as u16).is_nan());
+    for pattern in POISONS {
+        assert!(f32::from_bits(pattern).is_nan());
+        assert!(half::f16::from_bits(pattern as u16).is_nan());
+        assert!(half::bf16::from_bits(pattern as u16).is_nan());
+    }
 }
 
 #[test]
@@ -223,7 +346,7 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
     let limit = Duration::from_secs(10);
     let open = || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels: Vec<(_, Kernel)> = vec![("bare", Box::new(|_, _| Ok(())))];
-        Ok(Box::new(Fake { memory: Vec::new(), kernels }))
+        Ok(Box::new(Fake { kernels, ..Fake::default() }))
     };
     let mut worker = Worker::on_a_thread(open, limit).unwrap();
     let module = worker.load(Path::new("image")).unwrap();

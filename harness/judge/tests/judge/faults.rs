@@ -95,6 +95,34 @@ fn output_of_a_kernel_is_never_a_result() {
 }
 
 #[test]
+fn a_compilers_messages_cannot_steer_a_terminal() {
+    // A compiler prints what these lines hold as it is: codes that a terminal obeys, and characters that reorder text.
+    let messages = "#warning \x1b[2J \u{202e}ssap\u{202c} \x07\u{200b}\n\
+                    #pragma message(\"\\x1b]0;title\\x07\\rcorrectness: pass\\ncorrectness: pass\")\n";
+    let source = |more: &str| format!("{messages}{more}{}", kernel(""));
+    for (more, exit) in [("", Exit::Passed), ("#error \x1b[31m\u{2066}here\u{9b}2J\n", Exit::NotBuilt)] {
+        let kernel_cu = source(more);
+        let judged = Folder::new(&[
+            ("problem.toml", PROBLEM),
+            ("reference.cu", &kernel("")),
+            ("kernel.cu", &kernel_cu),
+        ])
+        .judge();
+        judged.expect(exit);
+        let invisible =
+            judged.log.chars().find(|c| *c != '\n' && *c != '\t' && !lab_protocol::text::is_visible(*c));
+        assert_eq!(invisible, None, "{}", judged.log);
+        // g++ itself writes the characters that reorder text in its own form.
+        assert!(
+            judged.log.contains(r"\u{1b}[2J ") && judged.log.contains(r"\u{1b}]0;title\u{7}\r"),
+            "{}",
+            judged.log
+        );
+        assert_eq!(judged.report.correctness().is_some(), exit == Exit::Passed, "{}", judged.log);
+    }
+}
+
+#[test]
 fn too_much_output_is_cut_and_does_no_harm() {
     let judged = judged("if (i == 5) for (int k = 0; k < 40000; k++) printf(\"%0100d\\n\", k);");
     judged.expect(Exit::Passed);

@@ -3,7 +3,7 @@
 //! # Lines
 //! A result line is `key: value` at the start of a line; a key matches `[a-z][a-z0-9_]*`. A value may have attributes behind its
 //! first word: `2.1e-06 limit=1e-04`. Every other line is log text, and so is a line of more than 64 KiB. If a key appears twice,
-//! the last line counts, except that `caveat:` and `workload:` lines are collected. Where a number is expected, the first word is
+//! the last line counts, except that `caveat:`, `workload:` and `turns:` lines are collected. Where a number is expected, the first word is
 //! read; commas in it are ignored, and `nan` and `inf` are numbers.
 //!
 //! # Verdict
@@ -31,9 +31,17 @@
 //! - `incumbent_sps: V low=L high=H`: the incumbent's throughput.
 //! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: the candidate's speed over the incumbent's, timed in turns A B B A.
 //!   `quads` is the number of such ABBA blocks.
-//! - `speed: faster`, `slower` or `same`: the verdict on speed ([`Speed`]).
+//! - `speed: faster`, `slower`, `same` or `undecided`: the verdict on speed ([`Speed`]).
 //!
-//! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken back. At the end come
+//! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken back.
+//!
+//! A harness of the user's own may print turns instead, and leave ratio and verdict to the lab:
+//! - `turns: 0.01544 0.01499 0.01501 0.01543`: seconds of the turns of an ABBA block (incumbent, candidate, candidate,
+//!   incumbent), or of several blocks, one after the other. All such lines count, up to [`TURN_BLOCKS`] blocks; `trial=2`
+//!   names the process that a line belongs to. `turns: none` takes all earlier lines back. Where turns are printed,
+//!   `speed_ratio:` and `speed:` follow from them ([`Report::judge_turns`]).
+//!
+//! At the end come
 //! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from their median, in percent.
 //! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
 //! - `workload: rows=3 cols=257 kernel_us=4.1 mad_us=… n=… gbps=… gflops=… correctness=pass`: one workload, as `key=value` words.
@@ -64,13 +72,16 @@
 mod diagnostic;
 pub mod histogram;
 mod line;
+mod turns;
 mod values;
 mod writer;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;
+pub use lab_stats::speed::Speed;
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
-pub use values::{Comparison, Gate, Measure, Speed, Stage};
+pub use turns::{TURN_BLOCKS, Turns};
+pub use values::{Comparison, Gate, Measure, Stage};
 pub use writer::{Clock, Writer, at};
 
 use std::collections::HashMap;
@@ -109,6 +120,9 @@ pub struct Report {
     index: HashMap<String, usize>,
     caveats: Vec<String>,
     workloads: Vec<String>,
+    turns: Turns,
+    /// Why the verdict on the turns is *undecided*.
+    doubt: Option<String>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -125,15 +139,57 @@ impl Report {
             "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.workloads.push(value.to_owned()),
-            _ => match self.index.get(key) {
-                Some(&at) => value.clone_into(&mut self.entries[at].1),
-                None => {
-                    self.index.insert(key.to_owned(), self.entries.len());
-                    self.entries.push((key.to_owned(), value.to_owned()));
-                }
-            },
+            "turns" => self.turns.push(value),
+            _ => self.set(key, value),
         }
         true
+    }
+
+    /// Gives a key its value.
+    fn set(&mut self, key: &str, value: &str) {
+        match self.index.get(key) {
+            Some(&at) => value.clone_into(&mut self.entries[at].1),
+            None => {
+                self.index.insert(key.to_owned(), self.entries.len());
+                self.entries.push((key.to_owned(), value.to_owned()));
+            }
+        }
+    }
+
+    /// The `turns:` lines.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines, in place of the
+    /// harness's own. Without such lines nothing changes. `same_within` is a fraction: 0.005 for 0.5 %.
+    pub fn judge_turns(&mut self, same_within: f64) {
+        self.doubt = self.turns.fault().map(|fault| format!("a turns: line cannot be read: {fault}"));
+        let Some(ratio) = self.turns.ratio() else {
+            if self.turns.taken_back() {
+                self.set("speed_ratio", "nan");
+                self.set("speed", "none");
+            }
+            return;
+        };
+        let ends =
+            ratio.interval().map_or_else(String::new, |(low, high)| format!(" low={low:.4} high={high:.4}"));
+        self.set("speed_ratio", &format!("{:.4}{ends} quads={}", ratio.value(), ratio.blocks));
+        self.set("speed", ratio.speed(same_within).word());
+        let turns =
+            self.turns.blocks().take(SERIES_POINTS / 4).flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
+        let turns: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
+        self.set("turns_series", &turns.join(","));
+        if self.doubt.is_none() {
+            self.doubt =
+                ratio.doubt(same_within).map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
+        }
+    }
+
+    /// What is to be said about the verdict on the turns: why it is *undecided*, or that a line cannot be read. `None`
+    /// before [`Report::judge_turns`].
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// Reads a whole log.
@@ -197,8 +253,8 @@ impl Report {
     /// The comparison with the incumbent; `None` if the two were not timed in turns, or the ratio is not finite.
     pub fn comparison(&self) -> Option<Comparison> {
         let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
-        let word = self.value("speed").map(first_word);
-        Some(Comparison { ratio, speed: Speed::ALL.into_iter().find(|s| Some(s.word()) == word) })
+        let speed = self.value("speed").and_then(|value| Speed::of_word(first_word(value)));
+        Some(Comparison { ratio, speed })
     }
 
     /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so that the gate fails.

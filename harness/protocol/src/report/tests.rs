@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Log;
+use crate::text::is_visible;
 use proptest::prelude::*;
 use std::io;
 
@@ -45,14 +46,117 @@ fn a_peak_survives_the_thinning_of_a_long_series() {
     assert_eq!(series[3000 / 8], 7.0);
 }
 
+/// A block in which the candidate takes `slower` times as long, with some noise.
+fn block(at: usize, slower: f64) -> String {
+    let noise = |turn: usize| 1.0 + 1e-3 * ((7 * at + 3 * turn) % 5) as f64;
+    let b = 0.01 * slower;
+    format!("{:.6} {:.6} {:.6} {:.6}", 0.01 * noise(0), b * noise(1), b * noise(2), 0.01 * noise(3))
+}
+
+#[test]
+fn turns_decide_where_a_harness_prints_its_own_words_too() {
+    let mut log = "speed_ratio: 1.5 low=1.4 high=1.6 quads=9\nspeed: faster\n".to_owned();
+    log += &(0..8).map(|at| format!("turns: {}\n", block(at, 1.02))).collect::<String>();
+    let mut report = Report::read(&log);
+    assert_eq!(report.comparison().expect("words").speed, Some(Speed::Faster));
+    report.judge_turns(0.005);
+    let comparison = report.comparison().expect("turns");
+    assert_eq!((comparison.speed, report.doubt()), (Some(Speed::Slower), None));
+    assert!((comparison.ratio.value - 1.0 / 1.02).abs() < 1e-3, "{comparison:?}");
+    assert_eq!(report.value("speed_ratio").map(|v| attribute(v, "quads")), Some(Some("8")));
+    assert_eq!(report.series("turns").map(|turns| turns.len()), Some(32));
+    assert_eq!(report.value("turns"), None, "the lines are no entry");
+}
+
+#[test]
+fn few_turns_are_undecided_and_say_what_is_missing() {
+    let mut report = Report::read(&format!("turns: {}\nturns: {}\n", block(0, 1.02), block(1, 1.02)));
+    report.judge_turns(0.005);
+    assert_eq!(report.comparison().expect("two blocks").speed, Some(Speed::Undecided));
+    let missing = "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
+    assert_eq!(report.doubt(), Some(missing));
+    report.push_line("turns: none");
+    report.judge_turns(0.005);
+    assert!(report.turns().is_empty() && report.comparison().is_none() && report.doubt().is_none());
+}
+
+#[test]
+fn several_blocks_may_stand_on_a_line_and_trials_are_kept_apart() {
+    let together = Report::read(&format!("turns: {} {}\n", block(0, 1.0), block(1, 1.0)));
+    let apart = Report::read(&format!("turns: {}\nturns: {}\n", block(0, 1.0), block(1, 1.0)));
+    assert_eq!(together.turns(), apart.turns());
+    let of_trials = |trials: [&str; 3]| {
+        let lines = [(0, 1.01), (1, 1.02), (2, 1.03)].map(|(at, slower)| {
+            format!("turns: {} {} {}\n", block(at, slower), block(at, slower), trials[at])
+        });
+        Report::read(&lines.concat()).turns().ratio().expect("blocks")
+    };
+    let (one, three) = (of_trials(["", "", ""]), of_trials(["trial=1", "trial=2", "trial=3"]));
+    assert_eq!(one.blocks, three.blocks);
+    assert!(three.log.half_width > 1.5 * one.log.half_width, "{one:?} {three:?}");
+}
+
+#[test]
+fn a_turns_line_that_cannot_be_read_adds_nothing_and_is_told() {
+    for (line, why) in [
+        ("1 2 3", "a turns: line cannot be read: 3 times are no whole ABBA blocks of four"),
+        ("1 2 3 4 5", "a turns: line cannot be read: 5 times are no whole ABBA blocks of four"),
+        ("1 2 0 4", "a turns: line cannot be read: '0' is no time in seconds"),
+        ("1 2 nan 4", "a turns: line cannot be read: 'nan' is no time in seconds"),
+        ("1 2 -3 4", "a turns: line cannot be read: '-3' is no time in seconds"),
+        ("trial=1", "a turns: line cannot be read: 0 times are no whole ABBA blocks of four"),
+    ] {
+        let mut report = Report::read(&format!("turns: {line}\n"));
+        report.judge_turns(0.005);
+        assert!(report.turns().is_empty(), "{line}");
+        assert_eq!(report.doubt(), Some(why), "{line}");
+        assert_eq!(report.comparison(), None, "{line}");
+    }
+}
+
 proptest! {
+    /// Whatever a harness prints: blocks are whole, their times positive, and the interval holds its ratio.
+    #[test]
+    fn any_turns_line_is_read_or_refused(values in prop::collection::vec("[0-9.e+-]{0,6}|nan|inf|none|trial=[0-9]|\\PC{0,5}", 0..20)) {
+        let mut report = Report::default();
+        for line in values.chunks(5) {
+            report.push_line(&format!("turns: {}", line.join(" ")));
+        }
+        report.judge_turns(0.005);
+        let positive = |t: &f64| t.is_finite() && *t > 0.0;
+        prop_assert!(report.turns().blocks().all(|b| b.a.iter().chain(&b.b).all(positive)));
+        prop_assert_eq!(report.comparison().is_some(), !report.turns().is_empty());
+    }
+
+    /// What was printed is what is read, up to the digits that were printed.
+    #[test]
+    fn printed_turns_are_read(times in prop::collection::vec(1e-9f64..1e3, 1..40)) {
+        let whole = times.len() / 4 * 4;
+        let log: String = times[..whole].chunks(4).map(|four| {
+            let words: Vec<String> = four.iter().map(f64::to_string).collect();
+            format!("turns: {}\n", words.join(" "))
+        }).collect();
+        let report = Report::read(&log);
+        let read: Vec<f64> = report.turns().blocks().flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]).collect();
+        prop_assert_eq!(read, &times[..whole]);
+    }
+
+    /// No number of lines fills the memory.
+    #[test]
+    fn blocks_beyond_the_limit_are_not_kept(more in 0usize..40) {
+        let line = format!("turns: {}", "1 1 1 1 ".repeat(100));
+        let mut report = Report::default();
+        (0..TURN_BLOCKS / 100 + more).for_each(|_| { report.push_line(&line); });
+        prop_assert!(report.turns().len() <= TURN_BLOCKS);
+    }
+
     #[test]
     fn what_is_written_is_read(
         key in "[a-z][a-z0-9_]{0,20}",
         value in "[ -~]{1,40}",
     ) {
         let value = value.trim();
-        prop_assume!(!["caveat", "workload"].contains(&key.as_str()) && !value.is_empty());
+        prop_assume!(!["caveat", "workload", "turns"].contains(&key.as_str()) && !value.is_empty());
         let report = Report::read(&printed(|out| out.line(&key, value)));
         prop_assert_eq!(report.value(&key), Some(value));
     }
@@ -75,6 +179,26 @@ proptest! {
         prop_assert_eq!(Report::read(&log).entries().count(), 0);
         // Nor if a reader takes a carriage return for the end of a line.
         prop_assert_eq!(Report::read(&log.replace('\r', "\n")).entries().count(), 0);
+    }
+
+    #[test]
+    fn a_log_holds_only_what_a_terminal_shows(
+        key in "\\PC{0,10}|\\x1b\\[2J",
+        text in any::<String>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let log = printed(|out| {
+            out.line(&key, &text)?;
+            out.caveat(&text)?;
+            out.gate_at("y_error", 1.0, 2.0, Some(&text))?;
+            out.text(&text)?;
+            out.kernel_output(&bytes)?;
+            out.text(&String::from_utf8_lossy(&bytes))
+        });
+        prop_assert!(log.chars().all(|c| matches!(c, '\t' | '\n') || is_visible(c)), "{log:?}");
+        // Each text takes as many lines as it has, and each value one.
+        let lines = |text: &str| text.lines().count();
+        prop_assert_eq!(lines(&log), 4 + lines(&text) + lines(&String::from_utf8_lossy(&bytes)));
     }
 
     #[test]

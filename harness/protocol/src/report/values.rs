@@ -1,5 +1,7 @@
 //! What values of result lines mean: gates, measures, the comparison, the stage.
 
+use lab_stats::speed::Speed;
+
 /// A line with a `limit=`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
@@ -42,32 +44,6 @@ pub struct Measure {
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
-}
-
-/// The verdict on speed. *Same* unless the whole interval of the ratio lies beyond the threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Speed {
-    /// The whole interval lies above the threshold.
-    Faster,
-    /// The whole interval lies below the threshold.
-    Slower,
-    /// The interval touches the threshold, or lies within it.
-    Same,
-}
-
-impl Speed {
-    /// Every verdict.
-    pub const ALL: [Speed; 3] = [Speed::Faster, Speed::Slower, Speed::Same];
-
-    /// The word in the line `speed:`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Speed::Faster => "faster",
-            Speed::Slower => "slower",
-            Speed::Same => "same",
-        }
-    }
 }
 
 /// The candidate's speed beside the incumbent's, from the lines `speed_ratio:` and `speed:`.

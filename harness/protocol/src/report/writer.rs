@@ -1,6 +1,7 @@
 //! Writing result lines.
 
 use super::{Histogram, Stage};
+use crate::text::escape_invisible;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +34,9 @@ impl Clock {
 
 /// Writes result lines. Each line is flushed at once, so that the screen shows it while the run goes on. Every method returns the
 /// error of the sink.
+///
+/// All text of the judge goes through here. Problems, compilers, tools and kernels choose parts of it, so a line never holds a
+/// character that is not visible, except tabs: [`escape_invisible`] writes each of them as its number.
 ///
 /// ```
 /// use lab_protocol::report::{Report, Writer};
@@ -72,8 +76,13 @@ impl Writer {
     /// Writes `key: value`. Line breaks in the value become blanks.
     pub fn line(&mut self, key: &str, value: impl Display) -> io::Result<()> {
         let value = value.to_string().replace(['\n', '\r'], " ");
-        writeln!(self.sink, "{key}: {value}")?;
+        self.put(&format!("{key}: {value}"))?;
         self.sink.flush()
+    }
+
+    /// Writes one line, without control characters and the like. Everything that is written goes through here.
+    fn put(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.sink, "{}", escape_invisible(line))
     }
 
     /// Writes `stage: verify at=0.512`, in seconds since the start of the run.
@@ -128,21 +137,20 @@ impl Writer {
         self.line("caveat", text)
     }
 
-    /// Writes log text. A line that would read as a result line gets a blank before it. A carriage return becomes a blank, because a
-    /// terminal begins a line there.
+    /// Writes log text, line by line. A line that would read as a result line gets a blank before it.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
-        for line in text.replace('\r', " ").lines() {
-            let guard = if super::parse(line).is_some() { " " } else { "" };
-            writeln!(self.sink, "{guard}{line}")?;
+        for line in text.lines() {
+            let line = escape_invisible(line);
+            let guard = if super::parse(&line).is_some() { " " } else { "" };
+            self.put(&format!("{guard}{line}"))?;
         }
         self.sink.flush()
     }
 
-    /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result line.
+    /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result line. A byte that is not UTF-8
+    /// becomes `\u{fffd}`.
     pub fn kernel_output(&mut self, line: &[u8]) -> io::Result<()> {
-        self.sink.write_all(b"| ")?;
-        self.sink.write_all(line)?;
-        self.sink.write_all(b"\n")?;
+        self.put(&format!("| {}", String::from_utf8_lossy(line)))?;
         self.sink.flush()
     }
 }

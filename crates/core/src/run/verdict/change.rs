@@ -21,7 +21,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change that the built-in harness measured in turns, also of a run in progress. The harness gives a ratio of
+    /// The change that the harness measured in turns, also of a run in progress. The harness gives a ratio of
     /// speeds: `None` if the objective is neither a speed nor a time.
     pub fn in_turns(report: &Report, objective: &Objective) -> Option<Change> {
         let comparison = report.comparison()?;
@@ -95,6 +95,16 @@ mod tests {
     fn the_record_of_an_older_lab_is_read() {
         let old: Change = serde_json::from_str(r#"{"ratio": 0.031, "spread": 0.003}"#).expect("read");
         assert_eq!((old.to_string().as_str(), old.speed), ("+3.1 % ± 0.3", None));
+    }
+
+    #[test]
+    fn an_undecided_change_says_so_with_its_interval() {
+        let log = "speed_ratio: 1.0041 low=0.9872 high=1.0213 quads=3\nspeed: undecided\n";
+        let change = Change::in_turns(&Report::read(log), &Objective::Throughput).expect("a change");
+        assert_eq!(change.to_string(), "undecided +0.4 % (-1.3 … +2.1)");
+        let written = serde_json::to_string(&change).expect("written");
+        assert!(written.contains("\"speed\":\"undecided\""), "{written}");
+        assert_eq!(serde_json::from_str::<Change>(&written).expect("read"), change);
     }
 
     #[test]

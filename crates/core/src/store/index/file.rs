@@ -1,11 +1,11 @@
 //! The index on disk, `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
 use super::Known;
-use crate::disk::atomic::NewFile;
 use crate::disk::stamp::Stamp;
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
+use lab_system::atomic_file::NewFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;

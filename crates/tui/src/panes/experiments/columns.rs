@@ -71,7 +71,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::Best => 9,
         Column::KernelUs => 10,
         Column::Correctness => 12,
-        Column::Speed => 7,
+        Column::Speed => 9,
         // A longer name is cut: the description is more important.
         Column::Device => device.clamp(6, 10),
         Column::When => 16,

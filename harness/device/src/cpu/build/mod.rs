@@ -2,8 +2,11 @@
 //! build a shared object from them, with precompiled headers.
 
 mod compiler;
+mod limits;
+mod preprocessed;
 mod sanitizer;
 mod sources;
+mod unit;
 
 pub use compiler::HostCompiler;
 pub use sanitizer::{ADDRESS_SANITIZER, THREAD_SANITIZER};
@@ -18,6 +21,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use unit::{SHARED_OBJECT, Unit, UnitError};
 
 impl Builder for HostCompiler {
     fn version(&self) -> String {
@@ -68,37 +72,38 @@ impl Builder for HostCompiler {
             }
         };
         let mut sources = Sources::new(request, folder);
-        let unit = write_unit(request, &source, &mut sources, folder).map_err(cannot_write)?;
-        let image = folder.join("kernel.so");
-        let mut arguments = self.flags(sanitizer);
-        arguments.extend(self.include_options(request, folder, &headers));
-        // Without this option the debug information holds the current folder, and an image from the cache would
-        // hold the folder in which it was first built.
-        if let Ok(current) = std::env::current_dir() {
-            let mut map = OsString::from("-fdebug-prefix-map=");
-            map.push(current);
-            map.push("=.");
-            arguments.push(map);
+        let text = unit_text(request, &source, &mut sources, folder).map_err(cannot_write)?;
+        if let Some(log) = sources.unreadable() {
+            return Ok(Built::failed(log, started));
         }
-        let is_host_option =
-            |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
-        arguments.extend(request.options.iter().filter(is_host_option).map(OsString::from));
+        let image = folder.join("kernel.so");
+        let unit = Unit {
+            compiler: self,
+            folder,
+            headers: &headers,
+            flags: self.flags(sanitizer),
+            includes: self.include_options(request, folder, &headers),
+            options: own_options(request),
+            shown_as: &request.shown_as,
+        };
         // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the
         // module keeps the entry points in `lab_cpu/races.h`.
         let link_later = sanitizer == Some(Sanitizer::Thread);
         let object = folder.join("kernel.o");
-        arguments.extend([if link_later { "-c" } else { "-shared" }, "-x", "c++"].map(OsString::from));
-        arguments.push(unit.into());
-        arguments.push("-o".into());
-        arguments.push(if link_later { object.clone() } else { image.clone() }.into());
-        let mut output = self.run(&arguments)?;
-        if link_later && output.status.success() {
-            let messages = std::mem::take(&mut output.stderr);
-            output = self.run(&["-shared".into(), object.into(), "-o".into(), image.clone().into()])?;
-            output.stderr.splice(0..0, messages);
+        let compiled = unit.compile(&text, if link_later { &object } else { &image }, link_later);
+        let mut compiled = compiled.map_err(|error| match error {
+            UnitError::Io(error) => cannot_write(error),
+            UnitError::Compiler(error) => error,
+        })?;
+        if link_later && compiled.built {
+            let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
+            link.extend([object.into(), "-o".into(), image.clone().into()]);
+            let output = self.run(&link)?;
+            compiled.log += &String::from_utf8_lossy(&output.stderr);
+            compiled.built = output.status.success();
         }
-        let log = sources.with_columns(&String::from_utf8_lossy(&output.stderr));
-        if !output.status.success() {
+        let log = sources.with_columns(&compiled.log);
+        if !compiled.built {
             return Ok(Built::failed(log, started));
         }
         // The image gets a name that no other build uses, because a loaded image must not be written to.
@@ -128,13 +133,13 @@ impl HostCompiler {
     }
 }
 
-/// Writes the rewritten source and its headers to the build's folder. Returns the path of the source.
-fn write_unit(
+/// Returns the rewritten source, and writes its headers to the build's folder.
+fn unit_text(
     request: &BuildRequest,
     source: &str,
     sources: &mut Sources,
     folder: &Path,
-) -> io::Result<PathBuf> {
+) -> io::Result<String> {
     let lab = sources.text(headers::LAB_H, "lab.h", None)?;
     std::fs::write(folder.join("lab.h"), lab)?;
     std::fs::write(folder.join("lab_problem.h"), &request.problem_header)?;
@@ -143,9 +148,20 @@ fn write_unit(
         text += &format!("#define {name} {value}\n");
     }
     text += &sources.text(source, &request.shown_as, request.source.parent())?;
-    let path = folder.join("kernel.cpp");
-    std::fs::write(&path, text)?;
-    Ok(path)
+    Ok(text)
+}
+
+/// The request's options that are for this device, and one that keeps the current folder out of the image: the debug
+/// information would hold it, and an image from the cache would name the folder in which it was first built.
+fn own_options(request: &BuildRequest) -> Vec<OsString> {
+    let map = std::env::current_dir().ok().map(|current| {
+        let mut map = OsString::from("-fdebug-prefix-map=");
+        map.push(current);
+        map.push("=.");
+        map
+    });
+    let is_host_option = |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
+    map.into_iter().chain(request.options.iter().filter(is_host_option).map(OsString::from)).collect()
 }
 
 /// Whether only the GPU's compiler knows an option: options in lab.toml are for both devices.

@@ -16,23 +16,46 @@ pub struct Sources<'r> {
     refusals: Vec<(String, Refusal)>,
     /// Files that were rewritten so far.
     count: usize,
+    /// Errors of files that no compiler may read, as compiler messages.
+    unreadable: String,
 }
 
 impl<'r> Sources<'r> {
     /// `folder` is the build's folder.
     pub fn new(request: &'r BuildRequest, folder: &'r Path) -> Sources<'r> {
-        Sources { request, folder, known: HashMap::new(), refusals: Vec::new(), count: 0 }
+        Sources {
+            request,
+            folder,
+            known: HashMap::new(),
+            refusals: Vec::new(),
+            count: 0,
+            unreadable: String::new(),
+        }
     }
 
     /// Returns the rewritten text of a file, and writes the local files that it includes. `folder` is the file's
     /// own folder, or `None` for a file that includes no local files.
     pub fn text(&mut self, source: &str, shown_as: &str, folder: Option<&Path>) -> io::Result<String> {
         self.count += 1;
+        if let Some(at) = source.bytes().position(|byte| byte == 0) {
+            let line = 1 + source[..at].matches('\n').count();
+            self.unreadable +=
+                &format!("{shown_as}:{line}: error: the source holds a NUL byte. Remove it.\n");
+        }
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
         let mut edits = rewritten.edits;
         self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
         for include in rewritten.includes {
             let Some(path) = self.resolve(&include.name, folder) else { continue };
+            if !path.is_file() {
+                let line = 1 + source[..include.start].matches('\n').count();
+                self.unreadable += &format!(
+                    "{shown_as}:{line}: error: {} is no file but a device, a pipe or a socket, and is not included. \
+                     Include a file.\n",
+                    include.name
+                );
+                continue;
+            }
             let shown = match Path::new(shown_as).parent() {
                 Some(parent) if folder.is_some_and(|f| path.starts_with(f)) => {
                     parent.join(&include.name).display().to_string()
@@ -44,6 +67,11 @@ impl<'r> Sources<'r> {
             }
         }
         Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+    }
+
+    /// The errors of files that no compiler may read. `None` where there are none.
+    pub fn unreadable(&self) -> Option<String> {
+        (!self.unreadable.is_empty()).then(|| self.unreadable.clone())
     }
 
     /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in the text of the
@@ -68,10 +96,12 @@ impl<'r> Sources<'r> {
         out
     }
 
-    /// Finds a local include.
+    /// Finds a local include. Leaves out folders, as the compilers do.
     fn resolve(&self, name: &str, folder: Option<&Path>) -> Option<PathBuf> {
         let folders = folder.into_iter().chain(self.request.include_dirs.iter().map(PathBuf::as_path));
-        folders.map(|folder| folder.join(name)).find(|path| path.is_file())
+        folders
+            .map(|folder| folder.join(name))
+            .find(|path| path.metadata().is_ok_and(|found| !found.is_dir()))
     }
 
     /// Returns the name of a local include in the build's folder. `None` where the file cannot be read as text: the

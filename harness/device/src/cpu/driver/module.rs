@@ -1,6 +1,6 @@
 //! A loaded module: a shared object that this device's builder made.
 
-use crate::api::DeviceError;
+use crate::api::{DeviceError, with_causes};
 use crate::cpu::abi::{EntryRecord, Runtime, Thread};
 use crate::cpu::scheduler::{RUNTIME, race_hooks};
 use libloading::{Library, Symbol};
@@ -24,8 +24,9 @@ impl Module {
     pub fn load(image: &Path) -> Result<Module, DeviceError> {
         let cannot_load = |error: libloading::Error| {
             DeviceError::Driver(format!(
-                "cannot load the built kernel {}: {error}. Remove the file and build again.",
-                image.display()
+                "cannot load the built kernel {}: {}. Remove the file and build again.",
+                image.display(),
+                with_causes(&error)
             ))
         };
         // SAFETY: the image comes from this device's builder. Its initialisers register the kernels, and may run the

@@ -3,10 +3,9 @@
 //! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and the scheduler's
 //! reports have the user's line numbers, and the preprocessor still decides what is compiled:
 //! - A `__shared__` declaration becomes a local struct and references into the block's shared memory.
-//! - Behind the body of each `extern "C" __global__` function, and of each `LAB_LAUNCH`, a registration is added.
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
 
-mod kernels;
+mod assembly;
 mod pass;
 mod shared_memory;
 mod unsupported;
@@ -70,6 +69,16 @@ pub fn apply(source: &str, mut edits: Vec<Edit>) -> String {
 pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
     let tokens = lex(source);
     let mut pass = Pass::new(source, shown_as, unit, &tokens);
+    pass.run();
+    Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
+}
+
+/// Finds the edits for a text that was preprocessed, in which `__shared__` is written as `shared`: a macro of the user's
+/// own has declared shared memory. The text has no conditions and no macros any more.
+pub fn rewrite_preprocessed(text: &str, shared: &'static str) -> Rewritten {
+    let tokens = lex(text);
+    // No file has this number: the names that are generated here must differ from those in the files.
+    let mut pass = Pass { preprocessed: Some(shared), ..Pass::new(text, "", usize::MAX, &tokens) };
     pass.run();
     Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
 }

@@ -12,8 +12,6 @@ pub(super) enum BraceScope {
     ExternC,
     /// A function, a class, or a block within one.
     Inner,
-    /// The body of a kernel. Its name is registered behind the closing brace.
-    Kernel(String),
 }
 
 /// One walk over the tokens of a source.
@@ -24,10 +22,10 @@ pub(super) struct Pass<'s> {
     pub(super) tokens: &'s [Token],
     /// The open braces.
     pub(super) scopes: Vec<BraceScope>,
-    /// `scopes` and `pending` at each open `#if`: each of its branches begins with these.
-    pub(super) conditions: Vec<(Vec<BraceScope>, Option<String>)>,
-    /// The name of a kernel whose body has not begun.
-    pub(super) pending: Option<String>,
+    /// `scopes` at each open `#if`: each of its branches begins with these.
+    pub(super) conditions: Vec<Vec<BraceScope>>,
+    /// The word for `__shared__`, if the source was preprocessed.
+    pub(super) preprocessed: Option<&'static str>,
     pub(super) edits: Vec<Edit>,
     pub(super) includes: Vec<Include>,
     pub(super) refusals: Vec<Refusal>,
@@ -44,7 +42,7 @@ impl<'s> Pass<'s> {
             tokens,
             scopes: Vec::new(),
             conditions: Vec::new(),
-            pending: None,
+            preprocessed: None,
             edits: Vec::new(),
             includes: Vec::new(),
             refusals: Vec::new(),
@@ -67,6 +65,11 @@ impl<'s> Pass<'s> {
         }
     }
 
+    /// Whether a word is `__shared__`.
+    pub(super) fn is_shared(&self, word: &str) -> bool {
+        word == self.preprocessed.unwrap_or("__shared__")
+    }
+
     pub(super) fn punct(&self, at: usize, punct: u8) -> bool {
         self.tokens.get(at).is_some_and(|token| token.is(punct))
     }
@@ -85,12 +88,8 @@ impl<'s> Pass<'s> {
                 self.scopes.push(scope);
             }
             TokenKind::Punct(b'}') => {
-                if let Some(BraceScope::Kernel(name)) = self.scopes.pop() {
-                    self.edit(token.end, token.end, format!(" LAB_CPU_ENTRY({name})"));
-                }
+                self.scopes.pop();
             }
-            // The end of a declaration without a body.
-            TokenKind::Punct(b';') if self.outside() => self.pending = None,
             TokenKind::Word => return self.at_word(at),
             _ => {}
         }
@@ -99,12 +98,8 @@ impl<'s> Pass<'s> {
 
     fn at_word(&mut self, at: usize) -> usize {
         match self.word(at) {
-            "__shared__" => return self.shared_declaration(at),
+            word if self.is_shared(word) => return self.shared_declaration(at),
             "asm" | "__asm__" | "__asm" => return self.assembly(at),
-            "__global__" if self.outside() => self.kernel(at),
-            "LAB_LAUNCH" if self.outside() && self.punct(at + 1, b'(') => {
-                self.pending = Some(format!("lab_launch_{}", self.word(at + 2)));
-            }
             word => {
                 if let Some(reason) = unsupported(word) {
                     let start = self.tokens[at].start;
@@ -150,9 +145,6 @@ impl<'s> Pass<'s> {
     /// What the brace at `at` opens.
     fn opened_by(&mut self, at: usize) -> BraceScope {
         if self.outside() {
-            if let Some(name) = self.pending.take() {
-                return BraceScope::Kernel(name);
-            }
             if at >= 2 && self.word(at - 2) == "extern" && self.tokens[at - 1].kind == TokenKind::Text {
                 return BraceScope::ExternC;
             }
@@ -177,11 +169,10 @@ impl<'s> Pass<'s> {
         let body = text[1..].trim_start();
         let word: String = body.chars().take_while(char::is_ascii_alphabetic).collect();
         match word.as_str() {
-            "if" | "ifdef" | "ifndef" => self.conditions.push((self.scopes.clone(), self.pending.clone())),
+            "if" | "ifdef" | "ifndef" => self.conditions.push(self.scopes.clone()),
             "else" | "elif" => {
-                if let Some((scopes, pending)) = self.conditions.last() {
+                if let Some(scopes) = self.conditions.last() {
                     self.scopes.clone_from(scopes);
-                    self.pending.clone_from(pending);
                 }
             }
             "endif" => {

@@ -17,6 +17,12 @@ impl Pass<'_> {
             return at + 1;
         }
         match is_extern {
+            true if self.preprocessed.is_some() && self.outside() => {
+                let token = self.tokens[at];
+                let reason = "extern __shared__ memory that a macro declares outside a function is not supported on the cpu device: declare it in the kernel";
+                let refusal = self.refuse(token.start, reason);
+                self.edit(token.start, token.end, refusal);
+            }
             true => self.extern_shared(start, end, &names[0]),
             false if self.outside() => {
                 let token = self.tokens[at];
@@ -33,7 +39,7 @@ impl Pass<'_> {
                 }
                 self.edit(self.tokens[start].start, self.tokens[start].start, format!("struct {name} {{ "));
                 for i in declared {
-                    if matches!(self.word(i), "__shared__" | "static") {
+                    if self.word(i) == "static" || self.is_shared(self.word(i)) {
                         self.edit(self.tokens[i].start, self.tokens[i].end, "");
                     }
                 }
@@ -100,7 +106,8 @@ impl Pass<'_> {
         while at < end {
             let token = self.tokens[at];
             match self.word(at) {
-                "extern" | "__shared__" | "static" => {}
+                "extern" | "static" => {}
+                word if self.is_shared(word) => {}
                 "__align__" | "alignas" | "__attribute__" => at = self.closing(at + 1),
                 word if word == name && self.punct(at + 1, b'[') => {
                     extents = self.source[token.end..self.tokens[end].start].replace('\n', " ");

@@ -242,7 +242,7 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         (*warp).alive &= !(1 << (*thread).lane);
         (*block).alive -= 1;
-        // The remaining lanes of a mask may all have arrived already.
+        // The remaining lanes of a mask, and the remaining threads, may all have arrived already.
         let alive = (*warp).alive;
         let full = (*warp).full.get();
         if (*full).arrived != 0 && (*full).arrived == alive {
@@ -254,6 +254,7 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
                 runtime::complete(block, (*thread).warp, meeting, 0);
             }
         }
+        runtime::complete_barrier(block);
         if !(*worker).coroutines.stack_is_intact((*thread).coroutine) {
             let launch = &*(*worker).launch;
             launch.fail(FailureRank::Cause, report::stack_overflow(launch, &*block, &*thread));

@@ -97,7 +97,7 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, r
         let arrived = (*meeting).arrived;
         (*meeting).took_part[half] = arrived;
         if (*meeting).what == WARP_SUM.as_ptr() {
-            (*meeting).sum[half] = butterfly(&(*meeting).values[half], arrived);
+            (*meeting).sum[half] = butterfly(&(*meeting).values[half], (*meeting).mask, arrived);
         }
         race_hooks::lanes_met(block, warp, arrived, (*meeting).what);
         (*meeting).arrived = 0;
@@ -107,13 +107,19 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, r
     }
 }
 
+/// What a lane of the mask contributes after it has returned: a NaN, because a GPU gives an undefined value. Shuffles
+/// (`include/cpu/lab_cpu/warp.h`) have the same pattern.
+const EXITED_LANE: u32 = 0x7fff_7fff;
+
 /// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all lanes add in the
-/// same tree as lane 0. Lanes that took no part count as zero.
-fn butterfly(values: &[u64; WARP as usize], took_part: u32) -> f32 {
+/// same tree as lane 0. Lanes outside the mask count as zero.
+fn butterfly(values: &[u64; WARP as usize], mask: u32, took_part: u32) -> f32 {
     let mut sums = [0.0f32; WARP as usize];
     for (lane, sum) in sums.iter_mut().enumerate() {
         if took_part & (1 << lane) != 0 {
             *sum = f32::from_bits(values[lane] as u32);
+        } else if mask & (1 << lane) != 0 {
+            *sum = f32::from_bits(EXITED_LANE);
         }
     }
     for distance in [16, 8, 4, 2, 1] {
@@ -158,24 +164,36 @@ unsafe extern "C" fn block_barrier(
         }
         (*barrier).arrived += 1;
         (*barrier).count += predicate;
-        let threads = (*block).threads.len() as u32;
         let warp = (*thread).warp as usize;
         (*(*block).warps.as_mut_ptr().add(warp)).at_barrier |= 1 << (*thread).lane;
-        if (*barrier).arrived == threads {
-            (*block).head.count = (*barrier).count;
-            (*block).head.any = ((*barrier).count != 0).into();
-            (*block).head.all = ((*barrier).count == threads).into();
-            race_hooks::block_met(block);
-            (*barrier).arrived = 0;
-            (*barrier).count = 0;
-            // This thread waits for its turn like all others, so that the launch's order begins again.
-            for warp in 0..(*block).warps.len() as u32 {
-                let waiting =
-                    std::mem::take(&mut (*(*block).warps.as_mut_ptr().add(warp as usize)).at_barrier);
-                (*block).wake(warp, waiting);
-            }
-        }
+        // This thread waits for its turn like all others, so that the launch's order begins again.
+        complete_barrier(block);
         suspend(thread);
+    }
+}
+
+/// Completes the block's barrier if all threads wait there that have not returned.
+///
+/// # Safety
+/// `block` is resident on this OS thread's worker.
+pub unsafe fn complete_barrier(block: *mut Block) {
+    // SAFETY: the caller promises a live block, which this OS thread alone uses.
+    unsafe {
+        let barrier = &raw mut (*block).barrier;
+        let arrived = (*barrier).arrived;
+        if arrived == 0 || arrived != (*block).alive {
+            return;
+        }
+        (*block).head.count = (*barrier).count;
+        (*block).head.any = ((*barrier).count != 0).into();
+        (*block).head.all = ((*barrier).count == arrived).into();
+        race_hooks::block_met(block);
+        (*barrier).arrived = 0;
+        (*barrier).count = 0;
+        for warp in 0..(*block).warps.len() as u32 {
+            let waiting = std::mem::take(&mut (*(*block).warps.as_mut_ptr().add(warp as usize)).at_barrier);
+            (*block).wake(warp, waiting);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ extern "C" __global__ void traps(const int*, int* out, int n) {
 }
 extern "C" __global__ void returns_early(const int*, int* out, int n) {
     if (threadIdx.x >= 32) return;
-    __syncthreads();
+    if (threadIdx.x < 16) out[0] = __shfl_sync(FULL, 1, 0); else __syncthreads();
 }
 extern "C" __global__ void two_barriers(const int*, int* out, int n) {
     if (threadIdx.x < 32) {
@@ -100,7 +100,7 @@ fn failures_name_the_kernel_the_line_and_the_thread() {
     for (kernel, shape, expected) in [
         ("asserts", two, format!("kernel 'asserts': assertion failed: t < 40 && \"in range\" at {at}:8, block (0,0,0), thread (40,0,0)")),
         ("traps", shape(2, 32), format!("kernel 'traps': __trap() at {at}:12, block (1,0,0), thread (2,0,0)")),
-        ("returns_early", two, format!("kernel 'returns_early', block (0,0,0): __syncthreads() at {at}:16 is never reached by all: 32 of 64 threads wait there, the first is thread (0,0,0); 32 threads have returned, the first is thread (32,0,0)")),
+        ("returns_early", two, format!("kernel 'returns_early', block (0,0,0): __shfl_sync() at {at}:16 is never reached by all: 16 of 64 threads wait there, the first is thread (0,0,0); __syncthreads() at {at}:16 is never reached by all: 16 of 64 threads wait there, the first is thread (16,0,0); 32 threads have returned, the first is thread (32,0,0)")),
         ("two_barriers", two, format!("kernel 'two_barriers': threads of one block wait at different barriers: 32 at __syncthreads() at {at}:20, and one at __syncthreads() at {at}:22, block (0,0,0), thread (32,0,0)")),
         ("lanes_elsewhere", two, format!("kernel 'lanes_elsewhere', block (0,0,0): __shfl_sync() at {at}:27 is never reached by all: 16 of 64 threads wait there, the first is thread (0,0,0); __syncthreads() at {at}:29 is never reached by all: 48 of 64 threads wait there, the first is thread (16,0,0)")),
         ("not_in_mask", two, format!("kernel 'not_in_mask': __ballot_sync() at {at}:33 was called by lane 8, which is not in its mask 0x000000ff, block (0,0,0), thread (8,0,0)")),
@@ -169,6 +169,17 @@ fn impossible_launches_are_refused() {
         launch(&[vec![0; 8], vec![0; 8], vec![0; 8]]),
         Err(DeviceError::Kernel("kernel 'fine': its parameter 3 takes 4 bytes, and the problem passes 8. Compare its signature with the problem's.".into()))
     );
+}
+
+#[test]
+fn an_image_that_cannot_be_loaded_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("kernel.so");
+    std::fs::write(&image, "no image").unwrap();
+    let error = open().unwrap().load(&image).unwrap_err().to_string();
+    let cause =
+        format!("cannot load the built kernel {0}: dlopen failed: {0}: file too short", image.display());
+    assert!(error.starts_with(&cause), "{error}");
 }
 
 #[test]

@@ -318,3 +318,95 @@ fn intrinsics_have_their_values() {
     let out: Vec<i32> = bench.run("intrinsics", &shape(1, 1), &[0i32], 19, ExecutionOrder::Forward).unwrap();
     assert_eq!(out, [8, 4, 31, 1, 1, 1, 3, 2, 1, 1, 1, 1, 1, 5, 11, 1, 32, 1, 6]);
 }
+
+/// CUDA C++ Programming Guide: barriers and warp functions wait for all threads that have not exited.
+#[test]
+fn threads_that_have_returned_are_not_waited_for() {
+    let mut bench = Bench::new(
+        r#"#include "lab.h"
+#define KERNEL(name) extern "C" __global__ void name(const int* in, int* out, int n)
+KERNEL(sums) {
+    const int t = threadIdx.x;
+    if (t >= 40) return;
+    __shared__ int sums[2];
+    int sum = in[t];
+    const unsigned here = t < 32 ? 0xffffffffu : 0xffu;
+    for (int d = 16; d; d /= 2) {
+        const int other = __shfl_down_sync(here, sum, d);
+        if ((t & 31) + d < (t < 32 ? 32 : 8)) sum += other;
+    }
+    if (t % 32 == 0) sums[t / 32] = sum;
+    __syncthreads();
+    out[t] = sums[0] + sums[1] + 1000 * __syncthreads_count(t % 2) + 100000 * __syncthreads_and(t < 40);
+}
+// The last thread returns when all others wait already.
+KERNEL(last_returns) {
+    if (threadIdx.x == 5) return;
+    __syncthreads();
+    out[threadIdx.x] = __syncthreads_count(1);
+}
+KERNEL(after_a_barrier) {
+    const int t = threadIdx.x;
+    __shared__ int cells[64];
+    for (int left = 64; left > 1; left /= 2) {
+        cells[t] = left;
+        __syncthreads();
+        if (t >= left / 2) return;
+        out[t] = cells[t + left / 2];
+        __syncthreads();
+    }
+}
+"#,
+    );
+    let input: Vec<i32> = (0..64).collect();
+    for order in ORDERS {
+        let out: Vec<i32> = bench.run("sums", &shape(1, 64), &input, 40, order).unwrap();
+        assert_eq!(out, [780 + 20_000 + 100_000; 40], "{order:?}");
+        let out: Vec<i32> = bench.run("last_returns", &shape(1, 64), &input, 64, order).unwrap();
+        assert_eq!((out[0], out[63]), (63, 63), "{order:?}");
+        let out: Vec<i32> = bench.run("after_a_barrier", &shape(1, 64), &input, 64, order).unwrap();
+        assert_eq!(out[..4], [2, 4, 8, 8], "{order:?}");
+    }
+}
+
+/// A GPU gives an undefined value, often that of an earlier instruction: no kernel may rely on a zero.
+#[test]
+fn lanes_that_have_returned_contribute_no_number() {
+    let mut bench = Bench::new(
+        r#"#include "lab.h"
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void sums(const float* in, float* out, int n) {
+    const int t = threadIdx.x;
+    if (t >= 20) return;
+    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    int k = 0;
+    auto put = [&](float v) { out[20 * k++ + t] = v; };
+    put(lab_warp_sum(in[t]));
+    put(lab_cpu_warp_sum(in[t], 0x3fffff));
+    put(__shfl_down_sync(0xffffffffu, in[t], 1));
+    put(cg::reduce(warp, in[t], cg::plus<float>()));
+    put(cg::exclusive_scan(warp, in[t], cg::plus<float>()));
+    put(lab_cpu_warp_sum(in[t], 0xfffff));
+    put(float(cg::reduce(warp, int(in[t]), cg::plus<int>())));
+    put(float(__reduce_add_sync(0xffffffffu, int(in[t]))));
+}
+"#,
+    );
+    let input: Vec<f32> = (0..32).map(|i| i as f32).collect();
+    for order in ORDERS {
+        let out: Vec<f32> = bench.run("sums", &shape(1, 32), &input, 160, order).unwrap();
+        let rows: Vec<&[f32]> = out.chunks(20).collect();
+        for row in [0, 1, 3] {
+            assert!(rows[row].iter().all(|v| v.is_nan()), "row {row}, {order:?}: {:?}", rows[row]);
+        }
+        assert!(rows[2][19].is_nan() && rows[2][18] == 19.0, "{order:?}: {:?}", rows[2]);
+        // Ranks count from the first member, and only later ones have returned.
+        assert_eq!(
+            (rows[4][19], rows[5], rows[6], rows[7]),
+            (171.0, &[190.0; 20][..], &[190.0; 20][..], &[190.0; 20][..])
+        );
+    }
+}

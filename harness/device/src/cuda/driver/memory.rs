@@ -6,39 +6,30 @@ use crate::cuda::ffi;
 use std::collections::BTreeMap;
 
 /// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page. A usual allocation
-/// takes whole pages, so no other allocation lies behind it, and `Driver::wipe_padding` can wipe the rest of its
-/// last page.
-const PAGE: usize = 2 << 20;
+/// takes whole pages, so no other allocation lies on its last page, and its owner can watch every byte of it.
+pub const PAGE: usize = 2 << 20;
 
-/// The live allocations by their address.
+/// The live allocations by their address, with their bytes.
 #[derive(Default)]
-pub struct Allocations(BTreeMap<u64, Allocation>);
-
-/// Both sizes are in bytes.
-struct Allocation {
-    /// What was asked for; of whole pages, rounded up to a multiple of 4.
-    used: usize,
-    /// What the driver was asked for: whole pages, or as much as `used`.
-    allocated: usize,
-}
+pub struct Allocations(BTreeMap<u64, usize>);
 
 impl Allocations {
     /// Allocates whole pages in the context that is current.
     pub fn alloc_pages(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let allocated = bytes.max(1).checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
-        self.alloc(bytes, Allocation { used: bytes.next_multiple_of(4), allocated })
+        self.alloc(allocated)
     }
 
     /// Allocates no more than `bytes` bytes in the context that is current. compute-sanitizer takes the size that the
     /// driver was asked for as the end of an allocation.
     pub fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.alloc(bytes, Allocation { used: bytes, allocated: bytes.max(1) })
+        self.alloc(bytes.max(1))
     }
 
-    fn alloc(&mut self, bytes: usize, allocation: Allocation) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let mut address = 0;
         // SAFETY: `address` is a live integer to write to.
-        let code = unsafe { ffi::cuMemAlloc_v2(&mut address, allocation.allocated) };
+        let code = unsafe { ffi::cuMemAlloc_v2(&mut address, bytes) };
         if code == ffi::CUDA_ERROR_OUT_OF_MEMORY {
             let (mut free, mut total) = (0, 0);
             // SAFETY: both are live integers to write to. Where the call fails they stay 0.
@@ -47,7 +38,7 @@ impl Allocations {
             check(code, &format!("get {} MiB ({} of {} MiB are free)", mib(bytes), mib(free), mib(total)))?;
         }
         check(code, &format!("get {bytes} bytes of device memory"))?;
-        self.0.insert(address, allocation);
+        self.0.insert(address, bytes);
         Ok(address)
     }
 
@@ -65,9 +56,9 @@ impl Allocations {
 
     /// Fails where these bytes are not all inside one allocation.
     pub fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
-        let inside = self.0.range(..=address).next_back().is_some_and(|(start, allocation)| {
+        let inside = self.0.range(..=address).next_back().is_some_and(|(start, allocated)| {
             let offset = address - start;
-            (bytes as u64).checked_add(offset).is_some_and(|end| end <= allocation.used as u64)
+            (bytes as u64).checked_add(offset).is_some_and(|end| end <= *allocated as u64)
         });
         if inside {
             return Ok(());
@@ -75,14 +66,6 @@ impl Allocations {
         Err(DeviceError::Driver(format!(
             "{bytes} bytes at {address:#x} are not allocated on the CUDA device"
         )))
-    }
-
-    /// The range behind each allocation, up to the end of its last page: address and bytes.
-    pub fn padding(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
-        self.0
-            .iter()
-            .filter(|(_, allocation)| allocation.used < allocation.allocated)
-            .map(|(start, Allocation { used, allocated })| (start + *used as u64, allocated - used))
     }
 }
 
@@ -92,8 +75,7 @@ mod tests {
 
     #[test]
     fn a_range_must_be_inside_one_allocation() {
-        let allocation = |used| Allocation { used, allocated: PAGE };
-        let memory = Allocations([(0x1000, allocation(64)), (0x20_1000, allocation(8))].into());
+        let memory = Allocations([(0x1000, 64), (0x20_1000, 8)].into());
         for (address, bytes) in [(0x1000, 64), (0x1020, 32), (0x1040, 0), (0x20_1000, 8)] {
             assert_eq!(memory.check(address, bytes), Ok(()), "{address:#x} {bytes}");
         }
@@ -103,6 +85,5 @@ mod tests {
             let expected = format!("{bytes} bytes at {address:#x} are not allocated on the CUDA device");
             assert_eq!(error, Err(expected));
         }
-        assert_eq!(memory.padding().next(), Some((0x1040, PAGE - 64)));
     }
 }

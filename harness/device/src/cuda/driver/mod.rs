@@ -4,6 +4,7 @@
 
 mod arguments;
 mod cubin;
+mod digest;
 mod kernel;
 mod memory;
 mod open;
@@ -13,11 +14,14 @@ mod staging;
 
 use super::devices::check;
 use super::ffi;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, Shape, Step};
+use crate::api::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy, Shape, Step,
+};
 use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
+use digest::Digester;
 use kernel::Kernel;
-use memory::Allocations;
+use memory::{Allocations, PAGE};
 use refusal::DeviceLimits;
 use staging::Staging;
 use std::collections::BTreeMap;
@@ -44,6 +48,8 @@ pub struct CudaDriver {
     allocations: Allocations,
     /// `None` only before the context is open, and after it is closed.
     staging: Option<Staging>,
+    /// `None` where the driver cannot compile them: memory is then compared on the host.
+    digester: Option<Digester>,
 }
 
 impl CudaDriver {
@@ -160,14 +166,47 @@ impl Driver for CudaDriver {
         self.allocations.free(address)
     }
 
-    fn wipe_padding(&mut self) -> Result<(), DeviceError> {
-        let action = "wipe the memory behind the buffers";
-        for (address, bytes) in self.allocations.padding() {
-            // SAFETY: the range is inside a live allocation, and it begins at a multiple of 4 bytes.
-            let code = unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) };
-            check(code, action)?;
+    fn page_bytes(&self) -> usize {
+        PAGE
+    }
+
+    fn fill_noise(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        noise: &Noise,
+        first: u64,
+    ) -> Result<(), DeviceError> {
+        let Some(digester) = &self.digester else {
+            return self.upload(address, &noise.bytes(4 * first, bytes));
+        };
+        self.allocations.check(address, bytes)?;
+        if !address.is_multiple_of(4) || !bytes.is_multiple_of(4) {
+            return Err(DeviceError::Driver(format!("{bytes} bytes at {address:#x} are no whole words")));
         }
-        self.wait(action)
+        // SAFETY: the range is inside a live allocation and has whole words. Stream and kernels belong to the context
+        // that is current.
+        unsafe { digester.fill_noise(self.stream, address, bytes, noise, first) }
+    }
+
+    fn digests(&mut self, ranges: &[MemoryRange], key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
+        let (Some(digester), Some(staging)) = (&self.digester, &mut self.staging) else { return Ok(None) };
+        for range in ranges {
+            self.allocations.check(range.address, range.bytes)?;
+        }
+        // SAFETY: each range is inside a live allocation. Stream, kernels and buffers belong to the context that is
+        // current.
+        unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
+    }
+
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        // SAFETY: the call has no arguments. It concerns the context that is current.
+        let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
+        // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
+        if !matches!(code, ffi::CUDA_ERROR_NOT_SUPPORTED | ffi::CUDA_ERROR_INVALID_VALUE) {
+            check(code, "let go of the lines that are kept in the L2 cache")?;
+        }
+        self.fill(address, bytes, pattern)
     }
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {

@@ -1,11 +1,12 @@
 //! Opening a CUDA device: its limits, its properties, its context, and what every launch uses.
 
+use super::digest::Digester;
 use super::refusal::DeviceLimits;
 use super::{Allocations, CudaDriver, Staging};
 use crate::api::{DeviceError, DeviceInfo};
 use crate::cuda::devices::{self, check};
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUstream_flags};
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUlimit, CUstream_flags};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 
@@ -44,6 +45,7 @@ impl CudaDriver {
             next_module: 0,
             allocations: Allocations::default(),
             staging: None,
+            digester: None,
         };
         // SAFETY: the context was retained above. The other pointers are to live handles to write to.
         unsafe {
@@ -52,8 +54,12 @@ impl CudaDriver {
             check(ffi::cuStreamCreate(&mut opened.stream, flags), "create a stream")?;
             check(ffi::cuEventCreate(&mut opened.started, 0), "create an event")?;
             check(ffi::cuEventCreate(&mut opened.ended, 0), "create an event")?;
+            // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device that cannot keep
+            // lines refuses the limit.
+            ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
         opened.staging = Some(Staging::new()?);
+        opened.digester = Digester::load();
         Ok(opened)
     }
 }

@@ -6,7 +6,7 @@
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
 use crate::cuda::devices::check;
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUevent, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUstream};
 use std::ffi::c_void;
 
 const ACTION: &str = "compare device memory";
@@ -26,7 +26,25 @@ struct Buffer {
     copied: CUevent,
 }
 
+/// Page-locked memory of [`COMPARE_CHUNK_BYTES`], and its address on the device.
+pub struct PageLocked {
+    pub host: *mut c_void,
+    pub device: CUdeviceptr,
+}
+
 impl Staging {
+    /// The two buffers. Nothing else uses them until the next call of a method of `self`.
+    pub fn page_locked(&mut self) -> Result<[PageLocked; 2], DeviceError> {
+        let of = |buffer: &Buffer| {
+            let (host, mut device) = (buffer.memory, 0);
+            // SAFETY: `device` is a live address to write to, and the memory is page-locked.
+            let code = unsafe { ffi::cuMemHostGetDevicePointer_v2(&mut device, host, 0) };
+            check(code, "find page-locked memory on the device").map(|()| PageLocked { host, device })
+        };
+        let [first, second] = &self.buffers;
+        Ok([of(first)?, of(second)?])
+    }
+
     /// Allocates the buffers in the context that is current.
     pub fn new() -> Result<Self, DeviceError> {
         let mut staging = Staging {

@@ -1,14 +1,13 @@
 //! The result lines of a measurement: the measures, the comparison, the spread, the turns, the caveats.
 
 use super::{Measuring, TimedWorker, WRITE_EVERY};
+use crate::measure::abba::Ratio;
 use crate::measure::{geometric_mean, summarise};
 use crate::outcome::Stop;
 use crate::problem::{ProblemContext, in_digits};
 use lab_protocol::report::{Measure, SERIES_POINTS};
+use lab_stats::speed::Doubt;
 use std::time::Instant;
-
-/// Half the width of the ratio's interval, in units of the logarithm, from which on a kernel that is 2 % slower may go unnoticed.
-const TOO_WIDE: f64 = 0.015;
 
 impl Measuring<'_> {
     /// Writes the measures so far, unless they were written a moment ago.
@@ -23,7 +22,7 @@ impl Measuring<'_> {
 
     /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare.
     fn write_comparison(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.times.ratio()) else {
+        let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else {
             return Ok(());
         };
         if let Some(rate) = incumbent.throughput(&self.times.incumbent) {
@@ -32,10 +31,14 @@ impl Measuring<'_> {
         let (low, high) = ratio.interval().unzip();
         let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
         cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
-        if let Some(speed) = ratio.speed(self.plan.same_within) {
-            cx.out.line("speed", speed.word())?;
-        }
+        cx.out.line("speed", ratio.speed(self.plan.same_within).word())?;
         Ok(())
+    }
+
+    /// The ratio of the two speeds, with a wider interval if something disturbed the measurement.
+    fn ratio(&self) -> Option<Ratio> {
+        let ratio = self.times.ratio()?;
+        Some(if self.disturbed { ratio.disturbed() } else { ratio })
     }
 
     /// Writes the last lines of a measurement that passed. The candidate's own measures were written with its last turn.
@@ -64,22 +67,22 @@ impl Measuring<'_> {
         if let Some(trials) = self.plan.trials {
             let wanted = self.plan.shape().0 * 2 * trials.trials;
             return (launches < wanted)
-                .then(|| format!("the time for measuring was up after {launches} of {wanted} launches"));
+                .then(|| format!("the time for measuring was up after {launches} of {wanted} launches"))
+                .or_else(|| self.doubt("raise `iterations` or `trials` under [measure] in lab.toml"));
         }
+        self.doubt("use `lab measure`")
+    }
+
+    /// Why the verdict on speed is *undecided*, and what to do; `None` if it is another one, or nothing was compared.
+    fn doubt(&self, remedy: &str) -> Option<String> {
         self.incumbent.as_ref()?;
-        let width = self.times.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
-        if width.is_infinite() {
-            return Some(
-                "no verdict on speed: the time for measuring was up before two ABBA blocks; use `lab measure`".into(),
-            );
-        }
-        // A wide interval is shown beside the ratio. This one is so wide that the verdict on speed says too little.
-        (width > TOO_WIDE).then(|| {
-            format!(
-                "the time for measuring was up while the interval of the speed ratio was ± {} %; use `lab measure`",
-                percent(width)
-            )
-        })
+        let doubt = match self.ratio() {
+            Some(ratio) => ratio.doubt(self.plan.same_within)?,
+            None => Doubt::FewBlocks(0),
+        };
+        let disturbed = matches!(doubt, Doubt::Wide { .. }) && self.disturbed;
+        let why = if disturbed { " (twice as wide, because the measurement was disturbed)" } else { "" };
+        Some(format!("speed undecided: {doubt}{why}; {remedy}"))
     }
 
     /// Writes `spread_pct:`, the median distance of the turns from their median.

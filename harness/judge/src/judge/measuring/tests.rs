@@ -6,7 +6,7 @@ use super::*;
 use crate::measure::plan::Trials;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
-use crate::problem::{BuildNeeds, in_digits};
+use crate::problem::{BuildNeeds, HeldOutUse, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::report::{Measure, Report, Speed};
@@ -78,8 +78,8 @@ struct Scripted {
 }
 
 impl Problem for Script {
-    fn use_held_out_inputs(&mut self, _: u64) -> Result<(), Stop> {
-        Ok(())
+    fn use_held_out_inputs(&mut self, _: u64, _: usize) -> Result<HeldOutUse, Stop> {
+        Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
     fn name(&self) -> &'static str {
         "script"
@@ -159,6 +159,17 @@ fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
 }
 
 fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+    measured_on(figures, plan, pool, beside, takes, false)
+}
+
+fn measured_on(
+    figures: Option<DeviceFigures>,
+    plan: &Plan,
+    pool: u64,
+    beside: bool,
+    takes: Takes,
+    disturbed: bool,
+) -> Measured {
     let launches = Launches::default();
     let mut script = Script { takes, launches: launches.clone(), pool };
     let mut worker_of_candidate = worker().unwrap();
@@ -170,6 +181,7 @@ fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, 
         figures,
         cache_dir: Path::new("/nowhere"),
         seed: 1,
+        seed_is_fixed: true,
         out: &mut out,
         spawn_worker: &mut worker,
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
@@ -185,7 +197,7 @@ fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, 
         module: ModuleId(0),
         image: Path::new("image"),
     };
-    let verdict = measure(&mut cx, plan, candidate, &mut incumbent).unwrap();
+    let verdict = measure(&mut cx, plan, candidate, &mut incumbent, &mut |_| Ok(disturbed)).unwrap();
     let log = log.text();
     let launches = launches.borrow().clone();
     Measured { verdict, report: Report::read(&log), launches }
@@ -293,15 +305,48 @@ fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
     assert_eq!(report.value("first_failure"), Some("a timed launch was wrong"));
 }
 
+/// Every third launch takes a tenth longer.
+const NOISY: Takes = |_, before| Some(if before % 3 == 0 { 0.022 } else { 0.02 });
+
 #[test]
-fn a_noisy_comparison_says_that_its_time_was_up() {
-    // Every third launch takes a tenth longer.
-    let takes: Takes = |_, before| Some(if before % 3 == 0 { 0.022 } else { 0.02 });
+fn a_noisy_comparison_is_undecided_and_says_why() {
     let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
     let least = Plan { budget: Duration::from_secs(1000), ..Plan::default() };
-    assert_eq!(run(&plan, 8, true, takes).launches.len(), 2, "the budget is nothing");
-    let measured = run(&Plan { half_width: 0.09, ..least }, 8, true, takes);
-    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+    assert_eq!(run(&plan, 8, true, NOISY).launches.len(), 2, "the budget is nothing");
+    let report = run(&Plan { half_width: 0.09, ..least }, 8, true, NOISY).report;
+    assert_eq!(report.comparison().unwrap().speed, Some(Speed::Undecided));
+    let caveat = &report.caveats()[0];
+    assert!(caveat.starts_with("speed undecided: the interval of the speed ratio, "), "{caveat}");
+    assert!(caveat.ends_with(" %, is too wide; use `lab measure`"), "{caveat}");
+}
+
+#[test]
+fn the_full_discipline_may_be_undecided_too() {
+    let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
+    let report =
+        run(&Plan { trials, budget: Duration::from_secs(1000), ..Plan::default() }, 100, true, NOISY).report;
+    assert_eq!(report.comparison().unwrap().speed, Some(Speed::Undecided));
+    let caveat = &report.caveats()[0];
+    assert!(caveat.contains("raise `iterations` or `trials` under [measure]"), "{caveat}");
+}
+
+#[test]
+fn a_disturbed_measurement_says_faster_only_if_it_is_clear() {
+    let plan = Plan::default();
+    let by = |takes: Takes| {
+        let measured = measured_on(None, &plan, 8, true, takes, true).report;
+        (measured.comparison().unwrap().speed.unwrap(), measured.caveats().first().cloned())
+    };
+    // 10 % faster with noise of 1 %, and 1.5 % faster with noise of half a percent.
+    let clear: Takes =
+        |place, before| Some(if place == A { 0.02 } else { 0.018 } * (1.0 + 0.01 * (before % 2) as f64));
+    assert_eq!(by(clear).0, Speed::Faster);
+    let slight: Takes =
+        |place, before| Some(if place == A { 0.02 } else { 0.0197 } * (1.0 + 0.005 * (before % 3) as f64));
+    let (speed, caveat) = by(slight);
+    assert_eq!(speed, Speed::Undecided);
+    let caveat = caveat.unwrap();
+    assert!(caveat.contains("twice as wide, because the measurement was disturbed"), "{caveat}");
 }
 
 /// With an L2 round trip of a microsecond, a step takes half a microsecond at least.

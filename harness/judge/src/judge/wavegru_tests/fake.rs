@@ -5,7 +5,8 @@ use crate::measure::plan::Plan;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::wavegru::config::WaveGruConfig;
 use crate::problem::wavegru::launcher::WORK_BYTES;
-use crate::problem::wavegru::reference::{ReferenceModel, ReferenceOutput, SamplingParams, StartState};
+use crate::problem::wavegru::reference::ReferenceModel;
+use crate::problem::wavegru::run_inputs::RunInputs;
 use crate::problem::wavegru::tests::SMALL;
 use crate::problem::wavegru::weights::Weights;
 use crate::problem::{ProblemContext, wavegru};
@@ -32,8 +33,11 @@ pub type Spoil = fn(&mut [u8], &Seen);
 pub struct Fake {
     memory: Vec<u8>,
     emulated: bool,
-    pub answers: Arc<Vec<(StartState, ReferenceOutput)>>,
+    config: WaveGruConfig,
+    model: ReferenceModel,
     spoil: Spoil,
+    /// Where the tokens of the last teacher-forced launch were.
+    taught_at: Option<usize>,
     /// The seed of each launch, and whether it was teacher-forced.
     pub launched: Launched,
 }
@@ -59,15 +63,22 @@ impl Fake {
         };
         let seed = u64::from(words[2]) | u64::from(words[3]) << 32;
         self.launched.lock().unwrap().push((seed, seen.forced != 0));
-        let answers = self.answers.clone();
-        let (start, expected) = answers.iter().find(|(start, _)| start.seed == seed).unwrap();
-        assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&start.h0));
-        assert_eq!(self.memory[address(20)..][..WORK_BYTES], vec![0; WORK_BYTES]);
         let n = words[0] as usize;
-        assert_eq!(n, expected.tokens.len());
+        let inputs = RunInputs::draw(256, n, &self.config.ranges(), seed);
+        let expected = self.model.run(std::slice::from_ref(&inputs), 2, &mut |_, _| {}).remove(0);
+        let drawn = inputs.sampling;
+        assert_eq!(words[1] as usize, drawn.first_token);
+        assert_eq!(words[4..6], [drawn.temperature.to_bits(), drawn.min_p.to_bits()]);
+        assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&inputs.h0));
+        assert_eq!(self.memory[address(20)..][..WORK_BYTES], vec![0; WORK_BYTES]);
         if seen.forced == 0 {
+            let left: Vec<u32> = self
+                .taught_at
+                .map_or(Vec::new(), |at| bytemuck::pod_collect_to_vec(&self.memory[at..at + 4 * n]));
+            assert!(left.iter().all(|word| *word > 255), "taught tokens are left where tokens are sampled");
             self.put(seen.tokens, &expected.tokens);
         } else {
+            self.taught_at = Some(seen.forced);
             assert_eq!(
                 self.memory[seen.forced..][..4 * n],
                 *bytemuck::cast_slice::<i32, u8>(&expected.tokens)
@@ -138,34 +149,53 @@ impl Driver for Fake {
 
 /// Judges a kernel that gives the right answers and then spoils them with `spoil`. Returns the log.
 pub fn judge(emulated: bool, spoil: Spoil) -> String {
-    judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, None)
+    judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, Judging::default()).0
 }
 
-pub fn judge_in(cache_dir: &Path, emulated: bool, spoil: Spoil, dump: Option<&Path>) -> String {
+/// [`judge`] with this cache folder. Returns the log, and the seed and kind of each launch.
+pub fn judge_in(
+    cache_dir: &Path,
+    emulated: bool,
+    spoil: Spoil,
+    judging: Judging,
+) -> (String, Vec<(u64, bool)>) {
     let fake = fake(emulated, spoil);
+    let launched = fake.launched.clone();
     let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
-    judge_worker(worker, Path::new("image"), cache_dir, dump, false)
+    let log = judge_worker(worker, Path::new("image"), cache_dir, judging);
+    let launched = launched.lock().unwrap().clone();
+    (log, launched)
 }
 
-/// A device that knows the answers to every run of the pool.
+/// A device that knows the answers to every run.
 pub fn fake(emulated: bool, spoil: Spoil) -> Fake {
     let config = WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
-    let steps = if emulated { config.steps_cpu } else { config.steps };
-    let starts: Vec<StartState> = config.run_seeds.iter().map(|seed| StartState::draw(256, *seed)).collect();
-    let sampling = SamplingParams { steps, first_token: 128, temperature: 1.0, min_p: 0.05 };
-    let expected = ReferenceModel::new(&Weights::draw(256, 1)).run(&starts, sampling, 2, &mut |_, _| {});
-    let answers = Arc::new(starts.into_iter().zip(expected).collect());
-    Fake { memory: Vec::new(), emulated, answers, spoil, launched: Launched::default() }
+    let model = ReferenceModel::new(&Weights::draw(256, 1));
+    Fake {
+        memory: Vec::new(),
+        emulated,
+        config,
+        model,
+        spoil,
+        taught_at: None,
+        launched: Launched::default(),
+    }
+}
+
+/// What a test of the judge does differently.
+#[derive(Clone, Copy, Default)]
+pub struct Judging<'a> {
+    pub dump: Option<&'a Path>,
+    /// Sealed runs to check; `None` judges as on save.
+    pub sealed: Option<usize>,
+    /// Draws the runs as on save, from the pool, and not from a fixed seed.
+    pub from_pool: bool,
+    /// Fills the stock first, as a judge on standby does.
+    pub on_standby: bool,
 }
 
 /// Does with the problem what the judge does, in the same order, and returns the log.
-pub fn judge_worker(
-    mut worker: Worker,
-    image: &Path,
-    cache_dir: &Path,
-    dump: Option<&Path>,
-    held_out: bool,
-) -> String {
+pub fn judge_worker(mut worker: Worker, image: &Path, cache_dir: &Path, judging: Judging) -> String {
     let device = worker.info().clone();
     let log = Log::default();
     let mut out = log.writer();
@@ -174,24 +204,29 @@ pub fn judge_worker(
         figures: None,
         cache_dir,
         seed: 5,
+        seed_is_fixed: !judging.from_pool,
         out: &mut out,
         spawn_worker: &mut || Err(Stop::Lab("this problem needs no second worker".into())),
         build: &mut |_, _| Err(Stop::Lab("this problem builds nothing else".into())),
     };
     let mut problem = wavegru::open(Path::new("wavegru/problem.toml"), SMALL).unwrap();
     assert_eq!(problem.name(), "wavegru");
-    if held_out {
-        problem.use_held_out_inputs(5).unwrap();
+    if let Some(sealed) = judging.sealed {
+        problem.use_held_out_inputs(5, sealed).unwrap();
     }
     problem.prepare(&mut cx, &mut worker).unwrap();
+    if judging.on_standby {
+        problem.prepare_held_out(&mut cx, &mut || true).unwrap();
+    }
     let module = worker.load(image).unwrap();
     let mut verdict = problem.verify(&mut cx, &mut worker, module).unwrap();
-    if let Some(folder) = dump {
+    if let Some(folder) = judging.dump {
         problem.dump(&mut cx, &mut worker, module, folder).unwrap();
     }
-    if verdict == Correctness::Pass && !held_out {
+    if verdict == Correctness::Pass && !(judging.sealed.is_some() && device.emulated) {
         let candidate = Candidate { problem: &mut *problem, worker: &mut worker, module, image };
-        verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None).unwrap();
+        verdict =
+            measuring::measure(&mut cx, &Plan::default(), candidate, &mut None, &mut |_| Ok(false)).unwrap();
     }
     cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
     log.text()

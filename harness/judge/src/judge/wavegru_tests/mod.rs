@@ -4,17 +4,14 @@
 mod fake;
 
 use crate::problem::wavegru::config::WaveGruConfig;
-use crate::problem::wavegru::held_out::HeldOutRuns;
-use crate::problem::wavegru::reference::StartState;
+use crate::problem::wavegru::reference::ReferenceModel;
+use crate::problem::wavegru::run_inputs::RunInputs;
+use crate::problem::wavegru::run_stock::{RunStock, Shelf, StockSize};
 use crate::problem::wavegru::tests::SMALL;
 use crate::problem::wavegru::weights::Weights;
-use crate::worker::Worker;
-use fake::{fake, judge, judge_in, judge_worker};
-use lab_device::Driver;
+use fake::{Judging, judge, judge_in};
 use lab_protocol::report::Report;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 fn fails(log: &str, gate: Option<&str>, failure: Option<&str>) {
     let report = Report::read(log);
@@ -34,6 +31,7 @@ fn a_right_kernel_passes_every_gate_and_is_timed() {
     let names: Vec<String> = report.gates().into_iter().map(|g| g.name).collect();
     let all = ["teacher_prob_max_diff", "teacher_prob_mean_diff", "h0_max_diff", "h1_max_diff"];
     assert_eq!(names[1..5], all);
+    assert_eq!(names[5], "teacher_score_diff");
     assert_eq!(report.series("teacher_prob_max_diff").unwrap().len(), 48);
     // The fake device takes half a second for 48 samples, every time.
     let measure = report.measure("throughput_sps").unwrap();
@@ -66,7 +64,7 @@ fn one_wrong_token_fails_and_is_named() {
 fn an_unwritten_token_fails_and_is_named() {
     let log = judge(true, |memory, seen| {
         if seen.forced == 0 {
-            memory[seen.tokens + 4 * 20..][..16].copy_from_slice(&[0xff, 0x7f, 0xff, 0x7f].repeat(4));
+            memory[seen.tokens + 4 * 20..][..16].copy_from_slice(&lab_device::POISON.to_le_bytes().repeat(4));
         }
     });
     assert!(log.contains("\nfailure 2: tokens[20] was never written (4 of 24 cells were not)\n"), "{log}");
@@ -124,35 +122,113 @@ fn a_kernel_that_is_wrong_only_while_it_is_timed_has_no_speed() {
     assert!(log.contains("first_failure: timed launch 0: step 2 gave token"), "{log}");
 }
 
+/// The kernel counts its launches: two orders of both kinds, then a timed launch.
+#[test]
+fn a_kernel_that_writes_other_states_only_while_it_is_timed_has_no_speed() {
+    let log = judge(true, |memory, seen| {
+        memory[0] += 1;
+        if memory[0] == 5 {
+            let unit = &mut memory[seen.h1 + 12..][..4];
+            let value = f32::from_le_bytes(unit.try_into().unwrap()) + 1e-3;
+            unit.copy_from_slice(&value.to_le_bytes());
+        }
+    });
+    fails(&log, Some("h1_max_diff"), Report::read(&log).value("first_failure"));
+    assert!(log.contains("first_failure: timed launch 0: h1[3] is off by 1.00e-3"), "{log}");
+    assert!(log.contains("at=unit~3"), "{log}");
+}
+
+#[test]
+fn a_score_beyond_the_margin_fails_although_its_probability_hardly_changes() {
+    let log = judge(true, |memory, seen| {
+        if seen.forced != 0 {
+            let cells = memory[seen.teacher_prob..][..4 * 24].as_chunks_mut::<4>().0;
+            let least =
+                cells.iter_mut().min_by(|a, b| f32::from_le_bytes(**a).total_cmp(&f32::from_le_bytes(**b)));
+            let cell = least.unwrap();
+            *cell = (f32::from_le_bytes(*cell) * (1.0 + 6.4e-4)).to_le_bytes();
+        }
+    });
+    let failing: Vec<String> =
+        Report::read(&log).gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
+    assert_eq!(failing, ["teacher_score_diff"], "{log}");
+}
+
 #[test]
 fn no_run_is_launched_twice_and_none_is_sampled_after_its_tokens_were_on_the_device() {
     for emulated in [false, true] {
-        let fake = fake(emulated, |_, _| {});
-        let launched = fake.launched.clone();
-        let worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(30)).unwrap();
-        judge_worker(worker, Path::new("image"), tempfile::tempdir().unwrap().path(), None, false);
-        let launched = launched.lock().unwrap();
+        let cache = tempfile::tempdir().unwrap();
+        let (_, launched) = judge_in(cache.path(), emulated, |_, _| {}, Judging::default());
         let (mut taught, mut sampled) = (Vec::new(), Vec::new());
         for (seed, is_taught) in launched.iter() {
             assert!(*is_taught || !taught.contains(seed), "run {seed} is sampled after it was taught");
             (if *is_taught { &mut taught } else { &mut sampled }).push(*seed);
         }
         assert!(!taught.is_empty() && sampled.len() > taught.len(), "{launched:?}");
-        let mut all: Vec<u64> = launched.iter().map(|(seed, _)| *seed).collect();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), launched.len(), "{launched:?}");
+        assert_eq!(distinct(&launched).len(), launched.len(), "{launched:?}");
+    }
+}
+
+fn distinct(launched: &[(u64, bool)]) -> Vec<u64> {
+    let mut all: Vec<u64> = launched.iter().map(|(seed, _)| *seed).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn config() -> WaveGruConfig {
+    WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap()
+}
+
+/// Two tokens of any two neighbouring runs cannot both follow from one fixed min-p.
+#[test]
+fn the_sampled_runs_of_a_check_tell_every_fixed_min_p() {
+    let cache = tempfile::tempdir().unwrap();
+    let pool = Judging { from_pool: true, ..Judging::default() };
+    let (log, launched) = judge_in(cache.path(), true, |_, _| {}, pool);
+    let sampled: Vec<u64> =
+        launched[..4].iter().filter(|(_, taught)| !taught).map(|(seed, _)| *seed).collect();
+    assert_eq!(sampled.len(), 2, "{log}");
+    let inputs: Vec<RunInputs> =
+        sampled.iter().map(|seed| RunInputs::draw(256, 24, &config().ranges(), *seed)).collect();
+    let found = ReferenceModel::new(&Weights::draw(256, 1)).run(&inputs, 2, &mut |_, _| {});
+    let ([low, high], [other_low, other_high]) = (found[0].same_min_p, found[1].same_min_p);
+    assert!(high < other_low || other_high < low, "{:?} {:?}", found[0].same_min_p, found[1].same_min_p);
+}
+
+#[test]
+fn a_save_takes_fresh_runs_and_uses_old_ones_again_only_where_it_must() {
+    let cache = tempfile::tempdir().unwrap();
+    let pool = Judging { from_pool: true, ..Judging::default() };
+    let reused = |log: &str| Report::read(log).value("reused_runs").unwrap().to_owned();
+
+    let (first, launched) = judge_in(cache.path(), true, |_, _| {}, pool);
+    assert!(first.contains("computing 5 references on the cpu, once"), "{first}");
+    assert_eq!((reused(&first).as_str(), launched.len()), ("0", 5), "{first}");
+    // Nobody has filled the stock since.
+    let (second, again) = judge_in(cache.path(), true, |_, _| {}, pool);
+    assert!(!second.contains("computing"), "{second}");
+    let known = distinct(&launched);
+    let reused_now = distinct(&again).iter().filter(|seed| known.contains(seed)).count();
+    assert_eq!(reused(&second), reused_now.to_string());
+    assert!(reused_now >= 3, "the first run made at most two more than it needed");
+    // A judge on standby replaces what it would use again.
+    let (third, fresh) = judge_in(cache.path(), true, |_, _| {}, Judging { on_standby: true, ..pool });
+    assert_eq!(reused(&third), "0", "{third}");
+    assert!(distinct(&fresh).iter().all(|seed| !known.contains(seed)));
+    let seeds = config().run_seeds;
+    assert!([launched, again, fresh].iter().flatten().all(|(seed, _)| !seeds.contains(seed)));
+    for log in [first, second, third] {
+        assert_eq!(Report::read(&log).correctness(), Some(true), "{log}");
     }
 }
 
 #[test]
-fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
+fn sealed_runs_are_made_ahead_launched_once_and_gone() {
     let cache = tempfile::tempdir().unwrap();
-    let config = WaveGruConfig::read(Path::new("wavegru/problem.toml"), SMALL).unwrap();
-    let weights = Weights::draw(256, 1);
-    let mut device = fake(true, |_, _| {});
-    let sampling = config.sampling(&device.info());
-    let held_out = HeldOutRuns::new(&config, &weights, sampling, cache.path());
+    let (config, weights) = (config(), Weights::draw(256, 1));
+    let stock = RunStock::new(&config, &weights, 24, cache.path());
+    let size = StockSize { judgement: 0, keep: 2, sealed: 4 };
 
     // An interruption stops the work at once.
     let mut looks = 0;
@@ -160,43 +236,85 @@ fn a_held_out_run_is_made_ahead_launched_once_and_gone() {
         looks += 1;
         looks < 3
     };
-    held_out.make_ahead(&mut third_look).unwrap();
-    assert!(held_out.ready().is_none());
+    stock.make_ahead(size, &mut third_look).unwrap();
+    assert!(stock.stored(Shelf::Sealed).is_empty());
     assert_eq!(looks, 3);
 
-    held_out.make_ahead(&mut || true).unwrap();
-    let (run, file) = held_out.ready().unwrap();
-    assert!(!config.run_seeds.contains(&run.start.seed) && run.expected.margin >= config.margin);
-    // A stored run is not made again.
-    held_out.make_ahead(&mut || panic!("one is ready")).unwrap();
+    stock.make_ahead(size, &mut || true).unwrap();
+    let stored = stock.stored(Shelf::Sealed);
+    assert!(stored.len() >= 4);
+    for (run, _) in &stored {
+        assert!(!config.run_seeds.contains(&run.inputs.seed) && run.expected.margin >= config.margin);
+    }
+    // What is in stock is not made again.
+    stock.make_ahead(size, &mut || panic!("the stock is full")).unwrap();
 
-    let seed = run.start.seed;
-    device.answers = Arc::new(vec![(run.start, run.expected)]);
-    let launched = device.launched.clone();
-    let worker = Worker::on_a_thread(move || Ok(Box::new(device)), Duration::from_secs(30)).unwrap();
-    let log = judge_worker(worker, Path::new("image"), cache.path(), None, true);
+    let sealed = Judging { sealed: Some(1), ..Judging::default() };
+    let (log, launched) = judge_in(cache.path(), true, |_, _| {}, sealed);
     let report = Report::read(&log);
     assert_eq!(report.correctness(), Some(true), "{log}");
-    assert_eq!(report.value("held_out_seed"), Some(seed.to_string().as_str()));
-    assert_eq!(*launched.lock().unwrap(), [(seed, false), (seed, true)]);
-    assert!(!file.exists() && held_out.ready().is_none());
+    assert_eq!(report.value("sealed_runs"), Some("2 from_stock=2"), "{log}");
+    assert_eq!((launched.len(), distinct(&launched).len()), (2, 2));
+    assert_eq!(launched.iter().filter(|(_, taught)| *taught).count(), 1);
+    let left: Vec<u64> = stock.stored(Shelf::Sealed).iter().map(|(run, _)| run.inputs.seed).collect();
+    assert_eq!(left.len(), stored.len() - 2);
+    assert!(distinct(&launched).iter().all(|seed| !left.contains(seed)));
+
+    // After a refusal: eight in a row, of which the stock has too few.
+    let eight = Judging { sealed: Some(8), ..Judging::default() };
+    let (log, launched) = judge_in(cache.path(), true, |_, _| {}, eight);
+    assert!(log.contains("sealed runs: the stock has too few"), "{log}");
+    assert_eq!(distinct(&launched).len(), 8, "{log}");
+    assert!(Report::read(&log).value("throughput_sps").is_none(), "the cpu device is not timed");
 }
 
 #[test]
-fn references_come_from_the_cache_the_second_time() {
+fn a_sealed_check_on_a_gpu_is_timed_on_sealed_runs_in_one_worker() {
     let cache = tempfile::tempdir().unwrap();
-    let computes = |log: &str| log.contains("computing 8 references");
-    assert!(computes(&judge_in(cache.path(), true, |_, _| {}, None)));
-    let again = judge_in(cache.path(), true, |_, _| {}, None);
-    assert!(!computes(&again), "{again}");
+    let sealed = Judging { sealed: Some(1), ..Judging::default() };
+    // No further worker can be started here, and none is asked for.
+    let (log, launched) = judge_in(cache.path(), false, |_, _| {}, sealed);
+    let report = Report::read(&log);
+    assert_eq!(report.correctness(), Some(true), "{log}");
+    assert!(log.contains("computing a held-out reference on the cpu for each of 8 sealed runs"), "{log}");
+    assert_eq!(report.value("sealed_runs"), Some("8 from_stock=0"), "{log}");
+    assert_eq!((launched.len(), distinct(&launched).len()), (8, 8), "{log}");
+    assert_eq!(report.measure("throughput_sps").map(|m| m.value), Some(96.0), "{log}");
+    assert!(report.value("held_out_seed").is_some());
+
+    let (log, _) = judge_in(
+        cache.path(),
+        false,
+        |memory, seen| {
+            memory[0] += 1;
+            if memory[0] == 4 {
+                memory[seen.tokens + 8] ^= 1;
+            }
+        },
+        sealed,
+    );
+    fails(&log, Some("sample_mismatches"), Report::read(&log).value("first_failure"));
+    assert!(log.contains("first_failure: timed launch 1: step 2"), "{log}");
+}
+
+#[test]
+fn references_of_a_fixed_seed_come_from_the_cache_the_second_time() {
+    let cache = tempfile::tempdir().unwrap();
+    let judge = || judge_in(cache.path(), true, |_, _| {}, Judging::default());
+    let (log, launched) = judge();
+    assert!(log.contains("computing 5 references"), "{log}");
+    let (again, launched_again) = judge();
+    assert!(!again.contains("computing"), "{again}");
+    assert_eq!(launched, launched_again, "the same runs in the same order");
     assert_eq!(Report::read(&again).correctness(), Some(true));
 
     // Only the damaged reference is computed again.
-    let file = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.filter(|path| path.is_file()).min().unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[40] ^= 0xff;
     std::fs::write(&file, bytes).unwrap();
-    let log = judge_in(cache.path(), true, |_, _| {}, None);
+    let (log, _) = judge();
     assert!(log.contains("computing 1 references"), "{log}");
     assert_eq!(Report::read(&log).correctness(), Some(true));
 }
@@ -204,12 +322,16 @@ fn references_come_from_the_cache_the_second_time() {
 #[test]
 fn a_dump_is_of_one_run() {
     let folder = tempfile::tempdir().unwrap();
-    judge_in(folder.path(), true, |_, _| {}, Some(folder.path()));
+    let dump = Judging { dump: Some(folder.path()), ..Judging::default() };
+    let (_, launched) = judge_in(folder.path(), true, |_, _| {}, dump);
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert_eq!(bytes("tokens_kernel.npy"), bytes("tokens_reference.npy"));
     assert_eq!(bytes("h1_final_kernel.npy"), bytes("h1_final_reference.npy"));
     let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
-    let start = StartState::draw(256, facts["seed"].as_u64().unwrap());
+    assert_eq!(facts["seed"].as_u64(), config().run_seeds.first().copied(), "a published run");
+    assert_eq!(launched.iter().filter(|(seed, _)| Some(*seed) == facts["seed"].as_u64()).count(), 2);
+    let inputs = RunInputs::draw(256, 24, &config().ranges(), facts["seed"].as_u64().unwrap());
+    assert_eq!(facts["temperature"].as_f64().map(|t| t as f32), Some(inputs.sampling.temperature));
     let h0 = bytes("h0_start.npy");
-    assert_eq!(npyz::NpyFile::new(&h0[..]).unwrap().into_vec::<f32>().unwrap(), start.h0);
+    assert_eq!(npyz::NpyFile::new(&h0[..]).unwrap().into_vec::<f32>().unwrap(), inputs.h0);
 }

@@ -63,7 +63,7 @@ const FLUSHED_BY: u64 = 4;
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
-    // Its name says case 0, so that a store into its canary zones is reported with the first case.
+    // Its name says case 0, so that a store into its guard zones is reported with the first case.
     cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
 }
 
@@ -116,13 +116,10 @@ impl CaseLauncher {
 
     /// Returns whether a breach concerns one of its buffers.
     pub fn owns(&self, breach: &Breach) -> bool {
-        let (Breach::OutOfBounds { buffer, .. } | Breach::InputChanged { buffer, .. }) = breach;
+        let (Breach::OutOfBounds { buffer, .. }
+        | Breach::StrayStore { buffer, .. }
+        | Breach::InputChanged { buffer, .. }) = breach;
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
-    }
-
-    /// The buffers that the kernel reads and must not change, of every set.
-    pub fn inputs(&self) -> impl Iterator<Item = BufferId> + '_ {
-        (0..self.sets.len()).flat_map(|set| self.inputs_of(set))
     }
 
     /// The buffers that the kernel reads and must not change, of this set.
@@ -214,6 +211,11 @@ impl CaseLauncher {
                     let nth = (offset - bytes) / size + 1;
                     format!("wrote out of bounds: into cell {nth} behind the last one of {buffer}")
                 }
+            }
+            Breach::StrayStore { buffer, offset } => {
+                let buffer = &plain(buffer);
+                let place = find(buffer).zip(*offset).map(|(t, at)| t.index(at as usize / t.dtype.size()));
+                format!("wrote into {buffer}{}, which the launch was not given", place.unwrap_or_default())
             }
             Breach::InputChanged { buffer, offset } => {
                 let buffer = &plain(buffer);

@@ -17,7 +17,7 @@ mod timing;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole, toml_error};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole, toml_error};
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
 use file::ProblemFileError;
@@ -90,9 +90,9 @@ impl Problem for TensorProblem {
     }
 
     /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
-    fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
+    fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
         self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
-        Ok(())
+        Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {

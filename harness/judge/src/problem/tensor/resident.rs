@@ -19,9 +19,6 @@ pub struct Resident {
     pub launchers: Vec<CaseLauncher>,
     /// What a cold launch writes before.
     pub scratch: Option<BufferId>,
-    inputs: Vec<BufferId>,
-    /// The digests of `inputs`.
-    digests: Vec<u64>,
     key: u64,
 }
 
@@ -38,14 +35,7 @@ impl Resident {
         for (index, drawn) in timed.iter() {
             launchers.push(CaseLauncher::set_up(spec, *index, worker, &drawn.sets)?);
         }
-        let inputs: Vec<BufferId> = launchers.iter().flat_map(CaseLauncher::inputs).collect();
-        let digests = worker.digests(inputs.clone(), key)?;
-        Ok(Resident { launchers, scratch, inputs, digests, key })
-    }
-
-    /// Returns whether no kernel has changed an input.
-    pub fn inputs_are_unchanged(&self, worker: &mut Worker) -> Result<bool, Stop> {
-        Ok(worker.digests(self.inputs.clone(), self.key)? == self.digests)
+        Ok(Resident { launchers, scratch, key })
     }
 
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.

@@ -3,9 +3,10 @@
 //! A file's name is the digest of everything that determines its content, and the file ends in a digest of all that
 //! it holds. A file that is damaged or of another version counts as missing.
 
-use super::reference::{ReferenceOutput, SamplingParams, StartState, VERSION};
-use crate::atomic_file;
+use super::reference::{ReferenceOutput, VERSION};
+use super::run_inputs::RunInputs;
 use bytemuck::{NoUninit, Pod};
+use lab_system::atomic_file;
 use std::path::{Path, PathBuf};
 
 /// A digest of everything that determines a reference.
@@ -16,15 +17,16 @@ pub struct ReferenceKey {
 }
 
 impl ReferenceKey {
-    pub fn new(weights: &[u8; 32], start: &StartState, sampling: &SamplingParams) -> Self {
+    pub fn new(weights: &[u8; 32], inputs: &RunInputs) -> Self {
+        let RunInputs { seed, sampling, h0, h1 } = inputs;
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes()).update(weights);
-        hasher.update(&start.seed.to_le_bytes()).update(&(start.h0.len() as u64).to_le_bytes());
-        hasher.update(bytemuck::cast_slice(&start.h0)).update(bytemuck::cast_slice(&start.h1));
+        hasher.update(&seed.to_le_bytes()).update(&(h0.len() as u64).to_le_bytes());
+        hasher.update(bytemuck::cast_slice(h0)).update(bytemuck::cast_slice(h1));
         hasher.update(&(sampling.steps as u64).to_le_bytes());
         hasher.update(&(sampling.first_token as u64).to_le_bytes());
         hasher.update(&sampling.temperature.to_le_bytes()).update(&sampling.min_p.to_le_bytes());
-        ReferenceKey { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: start.h0.len() }
+        ReferenceKey { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: h0.len() }
     }
 
     /// The first 32 hexadecimal digits of the digest, for a file name.
@@ -59,6 +61,8 @@ pub fn read(path: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
         margin_step: *take(&mut rest, 1)?.first()?,
         entropy: *take(&mut rest, 1)?.first()?,
         min_p_changed: *take(&mut rest, 1)?.first()?,
+        same_min_p: [*take(&mut rest, 1)?.first()?, *take(&mut rest, 1)?.first()?],
+        temperature_changed: *take(&mut rest, 1)?.first()?,
     };
     rest.is_empty().then_some(reference)
 }
@@ -79,9 +83,11 @@ pub fn write(path: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> st
     put(&mut bytes, &[reference.margin_step]);
     put(&mut bytes, &[reference.entropy]);
     put(&mut bytes, &[reference.min_p_changed]);
+    put(&mut bytes, &reference.same_min_p);
+    put(&mut bytes, &[reference.temperature_changed]);
     let digest = blake3::hash(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    atomic_file::replace(path, &bytes)
+    atomic_file::replace_in_cache(path, &bytes)
 }
 
 fn put<T: NoUninit>(bytes: &mut Vec<u8>, values: &[T]) {
@@ -98,13 +104,17 @@ fn take<T: Pod>(bytes: &mut &[u8], count: usize) -> Option<Vec<T>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::run_inputs::SamplingParams;
     use super::*;
 
     const SAMPLING: SamplingParams =
         SamplingParams { steps: 3, first_token: 128, temperature: 1.0, min_p: 0.05 };
 
+    fn inputs() -> RunInputs {
+        RunInputs { seed: 9, sampling: SAMPLING, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] }
+    }
+
     fn example() -> (ReferenceKey, ReferenceOutput) {
-        let start = StartState { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
         let reference = ReferenceOutput {
             tokens: vec![1, 2, 3],
             teacher_prob: vec![0.1, 0.2, 1.0 / 3.0],
@@ -114,8 +124,10 @@ mod tests {
             margin_step: 2,
             entropy: 4.2,
             min_p_changed: 12,
+            same_min_p: [0.02, 0.07],
+            temperature_changed: 3,
         };
-        (ReferenceKey::new(&[7; 32], &start, &SAMPLING), reference)
+        (ReferenceKey::new(&[7; 32], &inputs()), reference)
     }
 
     #[test]
@@ -148,25 +160,22 @@ mod tests {
 
     #[test]
     fn every_thing_that_determines_a_reference_is_in_its_key() {
-        let start = StartState { seed: 9, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] };
-        let mut keys = vec![
-            ReferenceKey::new(&[7; 32], &start, &SAMPLING),
-            ReferenceKey::new(&[8; 32], &start, &SAMPLING),
-        ];
+        let inputs = inputs();
+        let mut keys = vec![ReferenceKey::new(&[7; 32], &inputs), ReferenceKey::new(&[8; 32], &inputs)];
         for changed in [
-            StartState { seed: 10, ..start.clone() },
-            StartState { h0: vec![0.25, 0.5], ..start.clone() },
-            StartState { h1: vec![0.125, 1.0], ..start.clone() },
+            RunInputs { seed: 10, ..inputs.clone() },
+            RunInputs { h0: vec![0.25, 0.5], ..inputs.clone() },
+            RunInputs { h1: vec![0.125, 1.0], ..inputs.clone() },
         ] {
-            keys.push(ReferenceKey::new(&[7; 32], &changed, &SAMPLING));
+            keys.push(ReferenceKey::new(&[7; 32], &changed));
         }
-        for changed in [
+        for sampling in [
             SamplingParams { steps: 4, ..SAMPLING },
             SamplingParams { first_token: 0, ..SAMPLING },
             SamplingParams { temperature: 0.9, ..SAMPLING },
             SamplingParams { min_p: 0.1, ..SAMPLING },
         ] {
-            keys.push(ReferenceKey::new(&[7; 32], &start, &changed));
+            keys.push(ReferenceKey::new(&[7; 32], &RunInputs { sampling, ..inputs.clone() }));
         }
         let mut digests: Vec<_> = keys.iter().map(|k| k.digest).collect();
         digests.sort_unstable();

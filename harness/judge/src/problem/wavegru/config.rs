@@ -1,6 +1,6 @@
 //! The `problem.toml` of a WaveGRU problem: which model, which runs, which limits.
 
-use super::reference::SamplingParams;
+use super::run_inputs::{NEUTRAL_TEMPERATURE, SamplingRanges, ValueRange};
 use crate::outcome::Stop;
 use crate::problem::api::toml_error;
 use lab_device::DeviceInfo;
@@ -19,16 +19,17 @@ pub struct WaveGruConfig {
     pub steps: usize,
     /// Samples of a launch on the cpu device.
     pub steps_cpu: usize,
-    /// Divides the logits before sampling. Above 0.
-    pub temperature: f32,
+    /// Divides the logits before sampling. Above 0. Each run draws its own, like the next two.
+    pub temperature: ValueRange<f32>,
     /// Tokens below this fraction of the largest probability are dropped. Above 0, at most 1.
-    pub min_p: f32,
+    pub min_p: ValueRange<f32>,
     /// The input of step 0.
-    pub first_token: usize,
+    pub first_token: ValueRange<usize>,
     /// The seed of the weights.
     pub weight_seed: u64,
-    /// The seeds of the pool. Each has a reference, with its own noise and start states. A judgement launches no run
-    /// twice, so the pool has as many runs as a judgement launches.
+    /// Seeds of published runs, for tests and for `--dump`. No judgement takes its runs from here: see
+    /// [`super::run_stock`].
+    #[serde(default)]
     pub run_seeds: Vec<u64>,
     /// Smallest sampling margin of a reference. A reference below it is refused.
     pub margin: f64,
@@ -56,6 +57,10 @@ pub struct GateLimits {
     pub h0_max_diff: f64,
     /// Largest difference in the final state of layer 1.
     pub h1_max_diff: f64,
+    /// Largest difference of the logarithm of a probability, which is a score up to a constant. A problem.toml of an
+    /// earlier version has no such limit: then it is the margin.
+    #[serde(default)]
+    pub teacher_score_diff: Option<f64>,
 }
 
 impl WaveGruConfig {
@@ -63,18 +68,21 @@ impl WaveGruConfig {
     pub fn read(path: &Path, text: &str) -> Result<Self, Stop> {
         let wrong = |what: &dyn std::fmt::Display| Stop::Problem(format!("{}: {what}", path.display()));
         let config: WaveGruConfig = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
-        match config.error() {
-            Some(error) => Err(wrong(&error)),
-            None => Ok(config),
+        if let Some(error) = config.error() {
+            return Err(wrong(&error));
         }
+        let score = config.limits.teacher_score_diff.unwrap_or(config.margin);
+        Ok(WaveGruConfig {
+            limits: GateLimits { teacher_score_diff: Some(score), ..config.limits },
+            ..config
+        })
     }
 
     fn error(&self) -> Option<String> {
         let mut seeds = self.run_seeds.clone();
         seeds.sort_unstable();
         seeds.dedup();
-        // Sampling and teacher-forced launches, then timed ones: on a GPU, and on the cpu device.
-        let launches = (2 + self.timed_launches).max(2 * self.orders + 1).max(4);
+        let (temperature, min_p, token) = (self.temperature, self.min_p, self.first_token);
         let rules = [
             (
                 (256..=4096).contains(&self.hidden) && self.hidden.is_multiple_of(256),
@@ -84,33 +92,52 @@ impl WaveGruConfig {
                 [self.steps, self.steps_cpu].iter().all(|n| (1..=1 << 20).contains(n)),
                 "steps and steps_cpu must be from 1 to 1048576".into(),
             ),
-            (self.temperature > 0.0, format!("temperature = {}: it must be above 0", self.temperature)),
             (
-                self.min_p > 0.0 && self.min_p <= 1.0,
-                format!("min_p = {}: it must be above 0 and at most 1", self.min_p),
+                0.0 < temperature.low && temperature.low <= temperature.high && temperature.high.is_finite(),
+                format!(
+                    "temperature = {}: it must be above 0, and no range may end before it begins",
+                    written(temperature)
+                ),
             ),
-            (self.first_token < 256, format!("first_token = {}: it must be from 0 to 255", self.first_token)),
+            (
+                0.0 < min_p.low && min_p.low <= min_p.high && min_p.high <= 1.0,
+                format!("min_p = {}: it must be above 0 and at most 1", written(min_p)),
+            ),
+            (
+                token.low <= token.high && token.high < 256,
+                format!("first_token = {}: it must be from 0 to 255", written(token)),
+            ),
             (
                 self.timed_launches > 0 && self.orders > 0,
                 "timed_launches and orders must be at least 1".into(),
             ),
-            (
-                seeds.len() == self.run_seeds.len() && seeds.len() >= launches,
-                format!(
-                    "run_seeds: give at least {launches} different seeds, because every launch takes another one"
-                ),
-            ),
+            (seeds.len() == self.run_seeds.len(), "run_seeds: a seed is in the list twice".into()),
         ];
         rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule)
     }
 
-    /// The sampling parameters of a launch on this device.
-    pub fn sampling(&self, device: &DeviceInfo) -> SamplingParams {
-        SamplingParams {
-            steps: if device.emulated { self.steps_cpu } else { self.steps },
-            first_token: self.first_token,
-            temperature: self.temperature,
-            min_p: self.min_p,
-        }
+    /// Samples of a launch on this device.
+    pub fn steps(&self, device: &DeviceInfo) -> usize {
+        if device.emulated { self.steps_cpu } else { self.steps }
     }
+
+    /// What each run draws its sampling parameters from.
+    pub fn ranges(&self) -> SamplingRanges {
+        SamplingRanges { temperature: self.temperature, min_p: self.min_p, first_token: self.first_token }
+    }
+
+    /// What a kernel may ignore without being found, as text for a caveat; `None` if every parameter counts.
+    pub fn ignorable(&self) -> Option<String> {
+        let always = |range: ValueRange<f32>, value| range.low == value && range.high == value;
+        always(self.temperature, NEUTRAL_TEMPERATURE).then(|| {
+            "problem.toml fixes temperature = 1, so a kernel that ignores the temperature passes: \
+             give a range, as in temperature = [0.7, 1.4]"
+                .to_owned()
+        })
+    }
+}
+
+fn written<T: std::fmt::Display + PartialEq>(range: ValueRange<T>) -> String {
+    let ValueRange { low, high } = range;
+    if low == high { low.to_string() } else { format!("[{low}, {high}]") }
 }

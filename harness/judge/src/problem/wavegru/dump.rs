@@ -1,8 +1,7 @@
 //! `--dump`: every tensor of one run as .npy, so that anybody can check the reference with NumPy.
 
+use super::judged_runs::ReferenceRun;
 use super::launcher::{SampledOutput, TaughtOutput};
-use super::reference::SamplingParams;
-use super::seed_pool::ReferenceRun;
 use super::weights::Weights;
 use crate::outcome::Stop;
 use npyz::{AutoSerialize, WriterBuilder};
@@ -25,7 +24,6 @@ struct DumpFacts {
 pub fn dump(
     folder: &Path,
     weights: &Weights,
-    sampling: SamplingParams,
     run: &ReferenceRun,
     sampled: &SampledOutput,
     taught: &TaughtOutput,
@@ -34,9 +32,10 @@ pub fn dump(
         for tensor in &weights.tensors {
             npy(folder, tensor.name, &tensor.shape, &tensor.values.widened())?;
         }
-        let (expected, h, n) = (&run.expected, [weights.hidden], [sampling.steps]);
-        npy(folder, "h0_start", &h, &run.start.h0)?;
-        npy(folder, "h1_start", &h, &run.start.h1)?;
+        let ReferenceRun { inputs, expected } = run;
+        let (h, n) = ([weights.hidden], [inputs.sampling.steps]);
+        npy(folder, "h0_start", &h, &inputs.h0)?;
+        npy(folder, "h1_start", &h, &inputs.h1)?;
         npy(folder, "tokens_reference", &n, &expected.tokens)?;
         npy(folder, "tokens_kernel", &n, &sampled.tokens)?;
         npy(folder, "teacher_prob_reference", &n, &expected.teacher_prob)?;
@@ -46,11 +45,11 @@ pub fn dump(
         npy(folder, "h1_final_reference", &h, &expected.h1)?;
         npy(folder, "h1_final_kernel", &h, &taught.h1)?;
         let facts = DumpFacts {
-            seed: run.start.seed,
-            first_token: sampling.first_token,
-            temperature: sampling.temperature,
-            min_p: sampling.min_p,
-            steps: sampling.steps,
+            seed: inputs.seed,
+            first_token: inputs.sampling.first_token,
+            temperature: inputs.sampling.temperature,
+            min_p: inputs.sampling.min_p,
+            steps: inputs.sampling.steps,
         };
         std::fs::write(folder.join("run.json"), serde_json::to_string_pretty(&facts)? + "\n")
     };
@@ -72,7 +71,8 @@ mod tests {
 
     use super::*;
     use crate::problem::wavegru::launcher::BrokenRules;
-    use crate::problem::wavegru::reference::{ReferenceOutput, StartState};
+    use crate::problem::wavegru::reference::ReferenceOutput;
+    use crate::problem::wavegru::run_inputs::{RunInputs, SamplingParams};
 
     #[test]
     fn a_dump_has_every_name_and_its_values_read_back() {
@@ -85,8 +85,9 @@ mod tests {
         };
         let h = vec![0.5f32; 256];
         let expected = ReferenceOutput { h0: h.clone(), h1: h.clone(), ..expected };
-        let run = ReferenceRun { start: StartState::draw(256, 7), expected };
-        let sampling = SamplingParams { steps: 2, first_token: 128, temperature: 1.0, min_p: 0.05 };
+        let sampling = SamplingParams { steps: 2, first_token: 128, temperature: 0.75, min_p: 0.05 };
+        let inputs = RunInputs { seed: 7, sampling, h0: h.clone(), h1: h.clone() };
+        let run = ReferenceRun { inputs, expected };
         let sampled = SampledOutput {
             tokens: vec![3, 2],
             h0: Vec::new(),
@@ -99,7 +100,7 @@ mod tests {
             h1: h,
             broken: BrokenRules::default(),
         };
-        dump(folder.path(), &weights, sampling, &run, &sampled, &taught).unwrap();
+        dump(folder.path(), &weights, &run, &sampled, &taught).unwrap();
 
         let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
         let embed = bytes("embed.npy");
@@ -111,6 +112,7 @@ mod tests {
         let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
         assert_eq!(facts["seed"], 7);
         assert_eq!(facts["min_p"], 0.05);
+        assert_eq!(facts["temperature"], 0.75);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 15 + 2 + 8 + 1);
     }
 }

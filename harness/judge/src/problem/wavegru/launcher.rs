@@ -1,11 +1,11 @@
 //! The buffers of WaveGRU on one worker, and the two kinds of launch: sampling, and teacher-forced.
 
-use super::reference::SamplingParams;
-use super::seed_pool::ReferenceRun;
+use super::judged_runs::ReferenceRun;
+use super::run_inputs::RunInputs;
 use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
-use lab_device::POISON;
+use lab_device::is_poison;
 use lab_device::{Arg, ExecutionOrder};
 
 /// The kernel's name.
@@ -40,7 +40,7 @@ struct LabRun {
 pub struct ModelLauncher {
     module: ModuleId,
     hidden: usize,
-    sampling: SamplingParams,
+    steps: usize,
     weights: Vec<BufferId>,
     h0: BufferId,
     h1: BufferId,
@@ -82,6 +82,11 @@ impl BrokenRules {
                 self.out_of_bounds += 1;
                 format!("the kernel wrote outside {buffer}: at byte {offset} from its beginning")
             }
+            Breach::StrayStore { buffer, offset } => {
+                self.out_of_bounds += 1;
+                let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
+                format!("the kernel changed {buffer}, which it was not given{place}")
+            }
             Breach::InputChanged { buffer, offset } => {
                 self.inputs_changed += 1;
                 format!("the kernel changed its input {buffer}: first at byte {offset}")
@@ -117,14 +122,13 @@ impl ModelLauncher {
         module: ModuleId,
         weights: &[BufferId],
         hidden: usize,
-        sampling: SamplingParams,
+        steps: usize,
     ) -> Result<Self, Stop> {
         worker.require_entry(module, ENTRY)?;
-        let steps = sampling.steps;
         Ok(ModelLauncher {
             module,
             hidden,
-            sampling,
+            steps,
             weights: weights.to_vec(),
             h0: worker.buffer("h0", 4 * hidden)?,
             h1: worker.buffer("h1", 4 * hidden)?,
@@ -151,32 +155,35 @@ impl ModelLauncher {
         own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
+    /// Launches with sampling and checks what the kernel wrote, except against the reference.
     pub fn sample(
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
         order: ExecutionOrder,
     ) -> Result<SampledOutput, Stop> {
-        let (_, tokens) = self.time(worker, run, order)?;
-        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
-        let mut broken = Self::breaches(worker)?;
-        broken.descriptions.extend(unwritten("tokens", &tokens, |token| token as u32 == POISON));
+        let (_, mut sampled) = self.time(worker, run, order)?;
+        sampled.broken = Self::breaches(worker)?;
+        let SampledOutput { tokens, h0, h1, broken } = &mut sampled;
+        broken.descriptions.extend(unwritten("tokens", tokens, |token| is_poison(token as u32)));
         broken
             .descriptions
-            .extend([("h0", &h0), ("h1", &h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
-        Ok(SampledOutput { tokens, h0, h1, broken })
+            .extend([("h0", h0), ("h1", h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+        Ok(sampled)
     }
 
-    /// Launches with sampling and returns the seconds and the tokens. [`ModelLauncher::breaches`] tells afterwards
+    /// Launches with sampling and returns the seconds and the outputs. [`ModelLauncher::breaches`] tells afterwards
     /// whether a launch broke a rule.
     pub fn time(
         &self,
         worker: &mut Worker,
         run: &ReferenceRun,
         order: ExecutionOrder,
-    ) -> Result<(f64, Vec<i32>), Stop> {
+    ) -> Result<(f64, SampledOutput), Stop> {
         let seconds = self.launch(worker, run, false, order)?;
-        Ok((seconds, read(worker, self.tokens)?))
+        let tokens = read(worker, self.tokens)?;
+        let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
+        Ok((seconds, SampledOutput { tokens, h0, h1, broken: BrokenRules::default() }))
     }
 
     /// Launches teacher-forced with the expected tokens, which were not on the device before.
@@ -186,8 +193,6 @@ impl ModelLauncher {
         run: &ReferenceRun,
         order: ExecutionOrder,
     ) -> Result<TaughtOutput, Stop> {
-        worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-        worker.seal(self.forced)?;
         self.launch(worker, run, true, order)?;
         let taught = TaughtOutput {
             teacher_prob: read(worker, self.teacher_prob)?,
@@ -198,7 +203,7 @@ impl ModelLauncher {
         let mut broken = taught.broken;
         broken
             .descriptions
-            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| p.to_bits() == POISON));
+            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| is_poison(p.to_bits())));
         for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
         {
             broken.descriptions.extend(not_finite(name, values));
@@ -214,12 +219,11 @@ impl ModelLauncher {
         teacher: bool,
         order: ExecutionOrder,
     ) -> Result<(), Stop> {
-        if teacher {
-            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-        }
         self.launch(worker, run, teacher, order).map(drop)
     }
 
+    /// Fills every buffer but the weights and launches. What a buffer holds depends on the kind of this launch and not
+    /// on the launches before, so that a kernel does not find out which launches are only timed.
     fn launch(
         &self,
         worker: &mut Worker,
@@ -227,8 +231,14 @@ impl ModelLauncher {
         teacher: bool,
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        worker.write(self.h0, bytemuck::cast_slice(&run.start.h0))?;
-        worker.write(self.h1, bytemuck::cast_slice(&run.start.h1))?;
+        worker.write(self.h0, bytemuck::cast_slice(&run.inputs.h0))?;
+        worker.write(self.h1, bytemuck::cast_slice(&run.inputs.h1))?;
+        if teacher {
+            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
+            worker.seal(self.forced)?;
+        } else {
+            worker.poison(self.forced)?;
+        }
         worker.poison(self.tokens)?;
         worker.poison(self.teacher_prob)?;
         worker.clear(self.work)?;
@@ -243,8 +253,8 @@ impl ModelLauncher {
         args.extend(buffers(&[self.h0, self.h1]));
         args.push(forced);
         args.extend(buffers(&[self.tokens, self.teacher_prob, self.work]));
-        args.push(LaunchArg::Value(self.lab_run(run.start.seed)));
-        let dims = [self.hidden as u32, self.sampling.steps as u32, u32::from(teacher)];
+        args.push(LaunchArg::Value(lab_run(&run.inputs)));
+        let dims = [self.hidden as u32, self.steps as u32, u32::from(teacher)];
         worker.launch(&Launch {
             module: self.module,
             entry: ENTRY.into(),
@@ -252,19 +262,6 @@ impl ModelLauncher {
             dims: bytemuck::cast_slice(&dims).to_vec(),
             order,
         })
-    }
-
-    /// The bytes of `LabRun`.
-    fn lab_run(&self, seed: u64) -> Arg {
-        let words = [
-            self.sampling.steps as u32,
-            self.sampling.first_token as u32,
-            seed as u32,
-            (seed >> 32) as u32,
-            self.sampling.temperature.to_bits(),
-            self.sampling.min_p.to_bits(),
-        ];
-        bytemuck::cast_slice(&words).to_vec()
     }
 
     /// The rules that the launches so far broke.
@@ -275,19 +272,33 @@ impl ModelLauncher {
     }
 }
 
+/// The bytes of `LabRun`.
+fn lab_run(inputs: &RunInputs) -> Arg {
+    let RunInputs { seed, sampling, .. } = inputs;
+    let words = [
+        sampling.steps as u32,
+        sampling.first_token as u32,
+        *seed as u32,
+        (*seed >> 32) as u32,
+        sampling.temperature.to_bits(),
+        sampling.min_p.to_bits(),
+    ];
+    bytemuck::cast_slice(&words).to_vec()
+}
+
 fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T>, Stop> {
     Ok(bytemuck::pod_collect_to_vec(&worker.read(buffer)?))
 }
 
-fn unwritten<T: Copy>(name: &str, values: &[T], is_poison: impl Fn(T) -> bool) -> Option<String> {
-    let first = values.iter().position(|v| is_poison(*v))?;
-    let all = values.iter().filter(|v| is_poison(**v)).count();
+fn unwritten<T: Copy>(name: &str, values: &[T], is_unwritten: impl Fn(T) -> bool) -> Option<String> {
+    let first = values.iter().position(|v| is_unwritten(*v))?;
+    let all = values.iter().filter(|v| is_unwritten(**v)).count();
     Some(format!("{name}[{first}] was never written ({all} of {} cells were not)", values.len()))
 }
 
 fn not_finite(name: &str, values: &[f32]) -> Option<String> {
     // An unwritten cell is poison, which is a NaN. It is reported as unwritten.
-    let bad = |v: &f32| !v.is_finite() && v.to_bits() != POISON;
+    let bad = |v: &f32| !v.is_finite() && !is_poison(v.to_bits());
     let first = values.iter().position(bad)?;
     Some(format!("{name}[{first}] is {}", values[first]))
 }

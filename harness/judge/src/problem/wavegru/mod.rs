@@ -1,68 +1,83 @@
 //! The WaveGRU 1024×2 generator, a problem written in Rust.
 //!
-//! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`] and [`philox`] noise.
-//! `seed_pool` holds the runs that launches are drawn from, which `cache` stores on disk; `held_out` makes the run
-//! for the check before a keep. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump` writes
-//! every tensor.
+//! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`], [`run_inputs`] and [`philox`]
+//! noise. `run_stock` makes and stores the runs that launches use, `judged_runs` orders those of one judgement, and
+//! `cache` reads and writes references. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump`
+//! writes every tensor.
 
 mod cache;
 pub mod config;
 mod dump;
-pub(crate) mod held_out;
+pub(crate) mod judged_runs;
 pub(crate) mod launcher;
 pub mod philox;
 pub mod reference;
-mod seed_pool;
+pub mod run_inputs;
+pub(crate) mod run_stock;
 mod timing;
 mod verify;
 pub mod weights;
 mod worker_group;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
 use crate::worker::{BufferId, ModuleId, Worker};
 use config::WaveGruConfig;
-use held_out::HeldOutRuns;
+use judged_runs::{JudgedRuns, ReferenceRun, launch_order, teaches_first};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::ModelLauncher;
-use reference::{ReferenceOutput, SamplingParams, StartState};
-use seed_pool::{ReferenceRun, SeedPool};
+use reference::ReferenceOutput;
+use run_inputs::RunInputs;
+use run_stock::{PoolRun, RunStock, StockSize};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use timing::WaveGruTiming;
+use verify::CheckedLaunch;
 use weights::Weights;
 
 /// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let config = WaveGruConfig::read(path, text)?;
-    Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, held_out: false, prepared: None }))
+    Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, sealed: None, prepared: None }))
 }
 
 /// Hidden units of the smallest model, and steps of a launch under a tool of `lab check`.
 const SMALLEST: usize = 256;
 const WATCHED_STEPS: usize = 3;
 
+/// Sealed runs that a keep checks after a refusal. The stock has as many.
+const AFTER_REFUSAL: usize = 8;
+
 struct WaveGruProblem {
     /// The path of problem.toml.
     path: PathBuf,
     config: WaveGruConfig,
-    /// Whether only the held-out run is used.
-    held_out: bool,
+    /// How many sealed runs the check must pass; `None` on save.
+    sealed: Option<usize>,
     prepared: Option<PreparedModel>,
 }
 
 /// What [`Problem::prepare`] makes. Every kernel that is set up for timed launches shares it.
 struct PreparedModel {
-    sampling: SamplingParams,
+    steps: usize,
     weights: Weights,
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
     /// The candidate's buffers there, once it is verified. Timed launches use them again, because the driver takes
     /// milliseconds to free and allocate memory.
     launcher: Option<ModelLauncher>,
-    pool: Rc<SeedPool>,
-    /// The file of the held-out run, if it was made ahead.
-    file: Option<PathBuf>,
+    judged: Rc<JudgedRuns>,
+    source: RunSource,
+}
+
+/// Where the runs of a judgement come from.
+enum RunSource {
+    /// The pool. For each run, its file if no judgement had launched it.
+    Pool(Vec<Option<PathBuf>>),
+    /// The seed that the user fixed.
+    FixedSeed,
+    /// The sealed runs. Their number includes the timed ones.
+    Sealed,
 }
 
 impl WaveGruProblem {
@@ -70,38 +85,80 @@ impl WaveGruProblem {
         self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
     }
 
-    /// The held-out run that is stored, with its file, or a run that is made now.
-    fn held_out(
+    /// Launches of either kind in the check on save. A GPU has one order.
+    fn orders_of(&self, device: &DeviceInfo) -> usize {
+        if device.emulated { self.config.orders } else { 1 }
+    }
+
+    /// Launches of either kind in the check: on save one for each order, on sealed runs half of them each.
+    fn checked(&self, device: &DeviceInfo) -> usize {
+        self.sealed.map_or(self.orders_of(device), |sealed| sealed.div_ceil(2))
+    }
+
+    /// Runs that a check on `sealed` sealed runs launches. The cpu device is not timed then.
+    fn sealed_runs(&self, device: &DeviceInfo, sealed: usize) -> usize {
+        2 * sealed.div_ceil(2) + if device.emulated { 0 } else { self.config.timed_launches }
+    }
+
+    /// Runs that a judgement on save launches in the worker in which it checks. The cpu device times one launch.
+    fn runs_on_save(&self, device: &DeviceInfo) -> usize {
+        2 * self.orders_of(device) + if device.emulated { 1 } else { self.config.timed_launches }
+    }
+
+    fn stock_size(&self, device: &DeviceInfo) -> StockSize {
+        let keep = self.sealed_runs(device, 1);
+        let sealed = (2 * keep).max(self.sealed_runs(device, AFTER_REFUSAL));
+        StockSize { judgement: self.runs_on_save(device), keep, sealed }
+    }
+
+    /// Takes the runs of this judgement, in the order of their launches.
+    fn take_runs(
         &self,
-        weights: &Weights,
-        sampling: SamplingParams,
+        stock: &RunStock,
         cx: &mut ProblemContext,
-    ) -> Result<(ReferenceRun, Option<PathBuf>), Stop> {
-        let held_out = HeldOutRuns::new(&self.config, weights, sampling, cx.cache_dir);
-        let (run, file) = match held_out.ready() {
-            Some((run, file)) => (run, Some(file)),
-            None => {
-                cx.out.text("computing a held-out reference on the cpu: none was made ahead")?;
-                let (mut written, mut percent) = (Ok(()), None);
-                let all = sampling.steps as u64;
-                let made = held_out.make(held_out::cores(), &mut |done| {
-                    let now = Some(100 * done / all);
-                    if written.is_ok() && percent != now {
-                        (written, percent) = (cx.out.progress(done, all), now);
-                    }
-                    written.is_ok()
-                });
-                written?;
-                (made.ok_or_else(|| Stop::Lab("no held-out reference was made".into()))?, None)
+    ) -> Result<(Vec<ReferenceRun>, RunSource), Stop> {
+        let count = self.runs_on_save(cx.device);
+        let pool =
+            |runs: Vec<_>| runs.into_iter().map(|run| PoolRun { run, fresh: None }).collect::<Vec<_>>();
+        let (runs, source) = match self.sealed {
+            Some(sealed) => {
+                let count = self.sealed_runs(cx.device, sealed);
+                let (runs, made) = stock.sealed(count, cx.out)?;
+                cx.out.line("sealed_runs", format_args!("{count} from_stock={}", count - made))?;
+                (pool(runs), RunSource::Sealed)
             }
+            None if cx.seed_is_fixed => (pool(stock.fixed(cx.seed, count, cx.out)?), RunSource::FixedSeed),
+            None => (stock.pool(count, cx.out)?, RunSource::Pool(Vec::new())),
         };
-        cx.out.line("held_out_seed", run.start.seed)?;
-        Ok((run, file))
+        let seeds: Vec<u64> = runs.iter().map(|run| run.run.inputs.seed).collect();
+        let mut runs: Vec<Option<PoolRun>> = runs.into_iter().map(Some).collect();
+        let ordered = launch_order(&seeds, cx.seed).into_iter().filter_map(|i| runs[i].take());
+        let (runs, files): (Vec<_>, Vec<_>) = ordered.map(|run| (run.run, run.fresh)).unzip();
+        let source = if let RunSource::Pool(_) = source { RunSource::Pool(files) } else { source };
+        Ok((runs, source))
+    }
+
+    /// The launches of the check. The launches of one kind follow one another, and chance decides which kind begins.
+    ///
+    /// Between launches of different kind the module is loaded anew, so that a kernel does not know in a launch that
+    /// samples that it was taught before. On the cpu device the launches of one kind share the module: that finds a
+    /// kernel which relies on what an earlier launch left.
+    fn checked_launches<'a>(&self, judged: &'a JudgedRuns, cx: &ProblemContext) -> Vec<CheckedLaunch<'a>> {
+        let orders = |runs: &'a [ReferenceRun], taught: bool| {
+            let orders = self.orders(cx.seed, runs.len());
+            runs.iter().zip(orders).map(move |(run, order)| (run, order, taught)).collect::<Vec<_>>()
+        };
+        let (sampled, taught) = (orders(judged.sampled(), false), orders(judged.taught(), true));
+        let both = if teaches_first(cx.seed) { [taught, sampled] } else { [sampled, taught] };
+        let launches = both.into_iter().flatten().enumerate();
+        let reloads = |i: usize| i > 0 && (!cx.device.emulated || i == judged.checked);
+        launches
+            .map(|(i, (run, order, taught))| CheckedLaunch { run, order, taught, reloads: reloads(i) })
+            .collect()
     }
 
     /// The execution orders of verified launches on the cpu device. A GPU has its own order.
-    fn orders(&self, device: &DeviceInfo, seed: u64) -> Vec<ExecutionOrder> {
-        let count = if device.emulated { self.config.orders } else { 1 };
+    fn orders(&self, seed: u64, count: usize) -> Vec<ExecutionOrder> {
         let order = |turn: u64| match turn {
             0 => ExecutionOrder::Shuffled(seed),
             1 => ExecutionOrder::Reverse,
@@ -111,22 +168,24 @@ impl WaveGruProblem {
         (0..count as u64).map(order).collect()
     }
 
-    /// Refuses a pool with a run in which a rounding could change a token: comparing tokens exactly would then be
-    /// unfair.
-    fn require_margin(&self, pool: &SeedPool) -> Result<(), Stop> {
-        let Some(run) = pool.narrowest().filter(|run| run.expected.margin < self.config.margin) else {
-            return Ok(());
-        };
-        Err(Stop::Problem(format!(
-            "{}: run seed {} comes within {:.1e} of another token at step {}, which is nearer than margin = {:.1e}: \
-             take another seed (cargo run --release -p lab-judge --example wavegru_seeds -- {} finds some)",
-            self.path.display(),
-            run.start.seed,
-            run.expected.margin,
-            run.expected.margin_step,
-            self.config.margin,
-            self.path.display(),
-        )))
+    /// Writes which runs are launched, and notes in the stock that they are used.
+    fn announce_runs(&self, stock: &RunStock, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let PreparedModel { judged, source, .. } = self.prepared()?;
+        if let Some(run) = judged.narrowest() {
+            let (margin, seed, step) = (run.expected.margin, run.inputs.seed, run.expected.margin_step);
+            let line = format!("{margin:.2e} run_seed={seed} step={step}");
+            cx.out.line("sample_margin", line)?;
+        }
+        if let RunSource::Pool(files) = source {
+            let fresh =
+                judged.runs.iter().zip(files).filter(|(run, file)| stock.use_up(run, file.as_deref()));
+            let reused = judged.runs.len() - fresh.count();
+            cx.out.line("reused_runs", reused)?;
+        }
+        if let Some(text) = self.config.ignorable() {
+            cx.out.caveat(text)?;
+        }
+        Ok(())
     }
 }
 
@@ -144,29 +203,19 @@ impl Problem for WaveGruProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
-        let sampling = self.config.sampling(cx.device);
+        let steps = self.config.steps(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let (pool, file) = if self.held_out {
-            let (run, file) = self.held_out(&weights, sampling, cx)?;
-            (SeedPool { runs: vec![run] }, file)
-        } else {
-            (SeedPool::load(&self.config, &weights, sampling, cx.cache_dir, cx.out)?, None)
-        };
-        self.require_margin(&pool)?;
-        if let Some(run) = pool.narrowest() {
-            let (margin, seed, step) = (run.expected.margin, run.start.seed, run.expected.margin_step);
-            let line = format!("{margin:.2e} run_seed={seed} step={step}");
-            cx.out.line("sample_margin", line)?;
-        }
+        let stock = RunStock::new(&self.config, &weights, steps, cx.cache_dir);
+        let (runs, source) = self.take_runs(&stock, cx)?;
+        let judged = Rc::new(JudgedRuns { runs, checked: self.checked(cx.device) });
         let uploaded = launcher::upload(&weights, worker)?;
-        self.prepared =
-            Some(PreparedModel { sampling, weights, uploaded, launcher: None, pool: Rc::new(pool), file });
+        self.prepared = Some(PreparedModel { steps, weights, uploaded, launcher: None, judged, source });
         Ok(())
     }
 
-    fn use_held_out_inputs(&mut self, _seed: u64) -> Result<(), Stop> {
-        self.held_out = true;
-        Ok(())
+    fn use_held_out_inputs(&mut self, _seed: u64, sealed: usize) -> Result<HeldOutUse, Stop> {
+        self.sealed = Some(sealed.max(1));
+        Ok(HeldOutUse { sets_in_a_check: sealed, times_them: true })
     }
 
     fn prepare_held_out(
@@ -174,8 +223,20 @@ impl Problem for WaveGruProblem {
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        let PreparedModel { sampling, weights, .. } = self.prepared()?;
-        HeldOutRuns::new(&self.config, weights, *sampling, cx.cache_dir).make_ahead(is_idle)
+        let PreparedModel { steps, weights, source, .. } = self.prepared()?;
+        let stock = RunStock::new(&self.config, weights, *steps, cx.cache_dir);
+        if let Err(error) = stock.make_ahead(self.stock_size(cx.device), is_idle) {
+            cx.out.text(&format!("no runs could be made ahead in {}: {error}", cx.cache_dir.display()))?;
+        }
+        // This judge may have been started before there were enough fresh runs.
+        if matches!(source, RunSource::Pool(files) if files.iter().any(Option::is_none)) {
+            let (runs, source) = self.take_runs(&stock, cx)?;
+            let checked = self.checked(cx.device);
+            if let Some(prepared) = &mut self.prepared {
+                (prepared.judged, prepared.source) = (Rc::new(JudgedRuns { runs, checked }), source);
+            }
+        }
+        Ok(())
     }
 
     fn verify(
@@ -184,27 +245,15 @@ impl Problem for WaveGruProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        let PreparedModel { sampling, weights, uploaded, pool, file, .. } = self.prepared()?;
-        let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
-        let orders = self.orders(cx.device, cx.seed);
-        if let ([run], true) = (&pool.runs[..], self.held_out) {
-            // Removed before the launch: from here on the run counts as shown.
-            file.as_deref().map_or(Ok(()), std::fs::remove_file).map_err(|e| {
-                Stop::Lab(format!(
-                    "the held-out run cannot be removed ({e}): another run may have used it; try again"
-                ))
-            })?;
-            let launch = [(run, orders[0])];
-            let verdict = verify::verify(&launcher, worker, &self.config.limits, &launch, &launch, cx)?;
-            launcher.close(worker)?;
-            return Ok(verdict);
+        let PreparedModel { steps, weights, uploaded, judged, .. } = self.prepared()?;
+        let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *steps)?;
+        self.announce_runs(&RunStock::new(&self.config, weights, *steps, cx.cache_dir), cx)?;
+        let launches = self.checked_launches(judged, cx);
+        let (verdict, failed) = verify::verify(&launcher, worker, &self.config.limits, &launches, cx)?;
+        if self.sealed.is_some() {
+            let seed = failed.or_else(|| judged.runs.first().map(|run| run.inputs.seed));
+            cx.out.line("held_out_seed", seed.unwrap_or(0))?;
         }
-        let runs: Vec<&ReferenceRun> = pool.shuffled(cx.seed).into_iter().map(|i| &pool.runs[i]).collect();
-        let sampling: Vec<(&ReferenceRun, ExecutionOrder)> =
-            runs.iter().copied().zip(orders.iter().copied()).collect();
-        let rest = runs.iter().copied().skip(orders.len());
-        let taught: Vec<(&ReferenceRun, ExecutionOrder)> = rest.zip(orders.iter().copied()).collect();
-        let verdict = verify::verify(&launcher, worker, &self.config.limits, &sampling, &taught, cx)?;
         if let Some(prepared) = &mut self.prepared {
             prepared.launcher = Some(launcher);
         }
@@ -220,23 +269,34 @@ impl Problem for WaveGruProblem {
     ) -> Result<Box<dyn Timed>, Stop> {
         let verified =
             self.prepared.as_mut().filter(|_| place == WorkerRole::Verified).and_then(|p| p.launcher.take());
-        let PreparedModel { sampling, weights, uploaded, pool, .. } = self.prepared()?;
-        let mut runs = pool.shuffled(cx.seed ^ place.salt());
-        let uploaded = match place {
-            WorkerRole::Verified => {
-                runs.drain(..2 * self.orders(cx.device, cx.seed).len());
-                runs.truncate(self.config.timed_launches);
-                uploaded.clone()
+        let PreparedModel { steps, weights, uploaded, judged, source, .. } = self.prepared()?;
+        let runs = match place {
+            WorkerRole::Verified => judged.timed().collect(),
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
+                let seeds: Vec<u64> = judged.runs.iter().map(|run| run.inputs.seed).collect();
+                launch_order(&seeds, cx.seed ^ place.salt())
             }
+        };
+        let uploaded = match place {
+            WorkerRole::Verified => uploaded.clone(),
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => launcher::upload(weights, worker)?,
         };
         let launcher = match verified {
             Some(launcher) => launcher.of(module),
-            None => ModelLauncher::new(worker, module, &uploaded, weights.hidden, *sampling)?,
+            None => ModelLauncher::new(worker, module, &uploaded, weights.hidden, *steps)?,
         };
         let (multiplied, weight_bytes) = weights.work();
-        let (pool, exchanges) = (pool.clone(), self.config.exchanges);
-        Ok(Box::new(WaveGruTiming { launcher, pool, runs, launches: 0, exchanges, multiplied, weight_bytes }))
+        Ok(Box::new(WaveGruTiming {
+            launcher,
+            judged: judged.clone(),
+            runs,
+            limits: self.config.limits,
+            sealed: matches!(source, RunSource::Sealed),
+            launches: 0,
+            exchanges: self.config.exchanges,
+            multiplied,
+            weight_bytes,
+        }))
     }
 
     /// On the emulated device the model is made as small as possible. On a GPU it keeps its size, because a kernel
@@ -255,21 +315,22 @@ impl Problem for WaveGruProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        let sampling = self.config.sampling(cx.device);
+        let steps = self.config.steps(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
         let uploaded = launcher::upload(&weights, worker)?;
-        let start = StartState::draw(self.config.hidden, cx.seed);
+        let inputs = RunInputs::draw(self.config.hidden, steps, &self.config.ranges(), cx.seed);
         // Any tokens will do, because nothing is compared.
-        let tokens = (0..sampling.steps).map(|step| (step * 37 % 256) as i32).collect();
-        let run = ReferenceRun { start, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
+        let tokens = (0..steps).map(|step| (step * 37 % 256) as i32).collect();
+        let run = ReferenceRun { inputs, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
         for teacher in [false, true] {
-            let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, sampling)?;
+            let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, steps)?;
             launcher.launch_for_check(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.close(worker)?;
         }
         Ok(())
     }
 
+    /// The run of the first seed in problem.toml, so that no file holds a run of the pool.
     fn dump(
         &mut self,
         cx: &mut ProblemContext,
@@ -277,13 +338,14 @@ impl Problem for WaveGruProblem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        let PreparedModel { sampling, weights, uploaded, pool, .. } = self.prepared()?;
-        let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *sampling)?;
-        let Some(run) = pool.shuffled(cx.seed).first().map(|i| &pool.runs[*i]) else { return Ok(()) };
-        let sampled = launcher.sample(worker, run, ExecutionOrder::Forward)?;
-        let taught = launcher.teach(worker, run, ExecutionOrder::Forward)?;
-        launcher.close(worker)?;
-        dump::dump(folder, weights, *sampling, run, &sampled, &taught)
+        let PreparedModel { steps, weights, launcher, .. } = self.prepared()?;
+        let stock = RunStock::new(&self.config, weights, *steps, cx.cache_dir);
+        let (Some(run), Some(launcher)) = (stock.published(cx.out)?, launcher) else { return Ok(()) };
+        // The same buffers as before, so that timed launches find nothing else beside them.
+        let launcher = launcher.of(module);
+        let sampled = launcher.sample(worker, &run, ExecutionOrder::Forward)?;
+        let taught = launcher.teach(worker, &run, ExecutionOrder::Forward)?;
+        dump::dump(folder, weights, &run, &sampled, &taught)
     }
 }
 

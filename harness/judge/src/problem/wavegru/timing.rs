@@ -1,9 +1,10 @@
-//! Timed launches of WaveGRU: sampling launches on further runs of the pool, whose tokens are checked too. The module
+//! Timed launches of WaveGRU: sampling launches on further runs, whose tokens and states are checked too. The module
 //! is loaded anew before each launch, so that nothing from an earlier launch makes it faster.
 
+use super::config::GateLimits;
+use super::judged_runs::JudgedRuns;
 use super::launcher::ModelLauncher;
-use super::seed_pool::SeedPool;
-use super::verify::first_difference;
+use super::verify::{first_difference, state_difference};
 use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::Demand;
@@ -14,12 +15,15 @@ use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 use std::rc::Rc;
 
-/// A kernel that is set up in a worker. The number of a turn's inputs is the index of a run in the pool.
+/// A kernel that is set up in a worker. The number of a turn's inputs is the index of a run.
 pub struct WaveGruTiming {
     pub launcher: ModelLauncher,
-    pub pool: Rc<SeedPool>,
+    pub judged: Rc<JudgedRuns>,
     /// The runs that this worker has not launched yet.
     pub runs: Vec<usize>,
+    pub limits: GateLimits,
+    /// Whether the runs are sealed: each is launched once, so no further worker may have them.
+    pub sealed: bool,
     /// Timed launches so far.
     pub launches: usize,
     /// Dependent exchanges in a step of the plain algorithm.
@@ -35,28 +39,44 @@ impl Timed for WaveGruTiming {
     }
 
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
-        let run = &self.pool.runs[inputs as usize % self.pool.runs.len()];
+        let run = &self.judged.runs[inputs as usize % self.judged.runs.len()];
         let launch = self.launches;
         self.launches += 1;
         self.launcher.reload(worker)?;
-        let (seconds, tokens) = self.launcher.time(worker, run, ExecutionOrder::Forward)?;
-        let Some((step, words)) = first_difference(run, &tokens) else { return Ok(Some(vec![seconds])) };
-        let wrong = run.expected.tokens.iter().zip(&tokens).filter(|(a, b)| a != b).count();
-        out.count_gate("sample_mismatches", wrong as u64, 0)?;
-        out.line("sample_first_mismatch", step)?;
+        let (seconds, sampled) = self.launcher.time(worker, run, ExecutionOrder::Forward)?;
+        let words = if let Some((step, words)) = first_difference(run, &sampled.tokens) {
+            let wrong = run.expected.tokens.iter().zip(&sampled.tokens).filter(|(a, b)| a != b).count();
+            out.count_gate("sample_mismatches", wrong as u64, 0)?;
+            out.line("sample_first_mismatch", step)?;
+            words
+        } else if let Some(wrong) = state_difference(run, &sampled, &self.limits) {
+            let unit = format!("unit {}", wrong.unit);
+            out.gate_at(wrong.gate, wrong.value, wrong.limit, Some(&unit))?;
+            let state = wrong.gate.strip_suffix("_max_diff").unwrap_or(wrong.gate);
+            format!("{state}[{}] is off by {:.2e}", wrong.unit, wrong.value)
+        } else {
+            return Ok(Some(vec![seconds]));
+        };
+        if self.sealed {
+            out.line("held_out_seed", run.inputs.seed)?;
+        }
         out.line("first_failure", format_args!("timed launch {launch}: {words}"))?;
         Ok(None)
     }
 
     fn used_inputs(&self) -> Vec<u64> {
-        (0..self.pool.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
+        (0..self.judged.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
+    }
+
+    fn fits_further_workers(&self) -> bool {
+        !self.sealed
     }
 
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
         Ok(Some(Box::new(WaveGruTiming {
             launcher: self.launcher.of(module),
-            pool: self.pool.clone(),
+            judged: self.judged.clone(),
             runs: self.runs.clone(),
             ..*self
         })))
@@ -72,7 +92,7 @@ impl Timed for WaveGruTiming {
     }
 
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        let steps = self.pool.runs.first()?.expected.tokens.len() as f64;
+        let steps = self.judged.runs.first()?.expected.tokens.len() as f64;
         let rates: Vec<f64> = turns.iter().flatten().map(|seconds| steps / seconds).collect();
         let rate = summarise(&rates)?;
         let (low, high) = rate.interval.unzip();
@@ -86,7 +106,7 @@ impl Timed for WaveGruTiming {
     /// which memory delivers in 7 µs, and a launch takes 10 ms or more. So the cache is not flushed between these
     /// launches.
     fn demands(&self) -> Vec<Demand> {
-        let steps = self.pool.runs.first().map_or(0, |run| run.expected.tokens.len()) as f64;
+        let steps = self.judged.runs.first().map_or(0, |run| run.expected.tokens.len()) as f64;
         let flops = 2.0 * self.multiplied * steps;
         let exchanges = f64::from(self.exchanges);
         vec![Demand { reads: self.weight_bytes, flops, steps, exchanges, ..Demand::default() }]

@@ -1,64 +1,72 @@
 //! The gates of WaveGRU: exact tokens in sampling launches, small differences in teacher-forced ones.
 
 use super::config::GateLimits;
+use super::judged_runs::ReferenceRun;
 use super::launcher::{BrokenRules, ModelLauncher, SampledOutput, TaughtOutput};
-use super::seed_pool::ReferenceRun;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::ProblemContext;
 use crate::worker::Worker;
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Histogram;
 
-/// Launches every run, some with sampling and some teacher-forced, and writes the gates. Teacher-forced launches come
-/// last, because they bring the expected tokens to the device.
+/// A launch of the check.
+pub struct CheckedLaunch<'a> {
+    pub run: &'a ReferenceRun,
+    pub order: ExecutionOrder,
+    /// Whether it is teacher-forced; otherwise it samples.
+    pub taught: bool,
+    /// Whether the module is loaded anew before it.
+    pub reloads: bool,
+}
+
+/// Makes the launches and writes the gates. Returns the verdict and the seed of the first run that failed.
 pub fn verify(
     launcher: &ModelLauncher,
     worker: &mut Worker,
     limits: &GateLimits,
-    sampling: &[(&ReferenceRun, ExecutionOrder)],
-    taught: &[(&ReferenceRun, ExecutionOrder)],
+    launches: &[CheckedLaunch],
     cx: &mut ProblemContext,
-) -> Result<Correctness, Stop> {
-    let all = (sampling.len() + taught.len()) as u64;
+) -> Result<(Correctness, Option<u64>), Stop> {
     let mut broken = BrokenRules::default();
-
+    let mut failed = None;
     let (mut tokens, mut teacher) = (TokenComparison::default(), TeacherComparison::default());
-    for (done, (run, order)) in (0..).zip(sampling) {
-        cx.out.progress(done, all)?;
-        let sampled = launcher.sample(worker, run, *order)?;
-        if let Some(difference) = tokens.compare(run, &sampled) {
-            let (order, seed) = (describe(*order), run.start.seed);
-            broken.descriptions.push(format!("{difference} (sampling, run seed {seed}, {order})"));
-        } else {
-            // If only tokens were compared, a kernel could compute less precisely wherever it is not teacher-forced,
-            // as in timed launches.
-            teacher.states(run, &sampled.h0, &sampled.h1);
+    for (done, CheckedLaunch { run, order, taught, reloads }) in (0..).zip(launches) {
+        cx.out.progress(done, launches.len() as u64)?;
+        if *reloads {
+            launcher.reload(worker)?;
         }
-        broken.join(sampled.broken);
+        if *taught {
+            let taught = launcher.teach(worker, run, *order)?;
+            teacher.compare(run, &taught);
+            broken.join(taught.broken);
+        } else {
+            let sampled = launcher.sample(worker, run, *order)?;
+            if let Some(difference) = tokens.compare(run, &sampled) {
+                let (order, seed) = (describe(*order), run.inputs.seed);
+                broken.descriptions.push(format!("{difference} (sampling, run seed {seed}, {order})"));
+            } else {
+                // If only tokens were compared, a kernel could compute less precisely wherever it is not
+                // teacher-forced, as in timed launches.
+                teacher.states(run, &sampled.h0, &sampled.h1);
+            }
+            broken.join(sampled.broken);
+        }
+        if failed.is_none() && !(broken.descriptions.is_empty() && teacher.passes(limits)) {
+            failed = Some(run.inputs.seed);
+        }
     }
     cx.out.line("sample_steps", tokens.steps)?;
     cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
     let first = tokens.first.map_or(-1, |step| step as i64);
     cx.out.line("sample_first_mismatch", first)?;
-
-    for (done, (run, order)) in (sampling.len() as u64..).zip(taught) {
-        cx.out.progress(done, all)?;
-        let taught = launcher.teach(worker, run, *order)?;
-        teacher.compare(run, &taught);
-        broken.join(taught.broken);
+    gate(cx, "teacher_prob_max_diff", &teacher.prob, "step", limits.teacher_prob_max_diff)?;
+    cx.out.gate("teacher_prob_mean_diff", teacher.prob_mean(), limits.teacher_prob_mean_diff)?;
+    gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
+    gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
+    match limits.teacher_score_diff {
+        Some(limit) => cx.out.gate("teacher_score_diff", teacher.score, limit)?,
+        None => cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?,
     }
-    let mut passes = tokens.mismatches == 0;
-    let prob = &teacher.prob.worst;
-    let mean = prob.iter().sum::<f64>() / prob.len().max(1) as f64;
-    passes &= gate(cx, "teacher_prob_max_diff", &teacher.prob, "step", limits.teacher_prob_max_diff)?;
-    cx.out.gate("teacher_prob_mean_diff", mean, limits.teacher_prob_mean_diff)?;
-    passes &= mean <= limits.teacher_prob_mean_diff;
-    passes &= gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
-    passes &= gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
-
-    // For comparison with the margin of the pool. It is no gate, because a token that must not change says more.
-    cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?;
-
     cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
     cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
     for (number, words) in (1..).zip(&broken.descriptions) {
@@ -67,24 +75,25 @@ pub fn verify(
             _ => cx.out.text(&format!("failure {number}: {words}"))?,
         }
     }
-    Ok(if passes && broken.descriptions.is_empty() { Correctness::Pass } else { Correctness::Fail })
+    let passes = tokens.mismatches == 0 && teacher.passes(limits) && broken.descriptions.is_empty();
+    Ok((if passes { Correctness::Pass } else { Correctness::Fail }, failed))
 }
 
 /// Writes a gate on the largest difference, with its place among the `cell`s, the difference of each cell and the
-/// histogram. Returns whether it passes.
+/// histogram.
 fn gate(
     cx: &mut ProblemContext,
     name: &str,
     found: &CellDifferences,
     cell: &str,
     limit: f64,
-) -> Result<bool, Stop> {
+) -> Result<(), Stop> {
     let (value, at) = found.largest();
     let place = at.map(|at| format!("{cell} {at}"));
     cx.out.gate_at(name, value, limit, place.as_deref())?;
     cx.out.series(name, &found.worst)?;
     cx.out.histogram(name, &found.counts)?;
-    Ok(value <= limit)
+    Ok(())
 }
 
 fn describe(order: ExecutionOrder) -> String {
@@ -100,6 +109,35 @@ pub fn first_difference(run: &ReferenceRun, tokens: &[i32]) -> Option<(usize, St
     let expected = &run.expected.tokens;
     let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
     Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
+}
+
+/// A final state that is farther from the expected one than its limit: the gate, its value and limit, and the unit.
+pub struct StateDifference {
+    pub gate: &'static str,
+    pub value: f64,
+    pub limit: f64,
+    pub unit: usize,
+}
+
+/// The first state of a launch that does not pass its gate.
+pub fn state_difference(
+    run: &ReferenceRun,
+    sampled: &SampledOutput,
+    limits: &GateLimits,
+) -> Option<StateDifference> {
+    let ReferenceRun { expected, .. } = run;
+    let states = [
+        ("h0_max_diff", &expected.h0, &sampled.h0, limits.h0_max_diff),
+        ("h1_max_diff", &expected.h1, &sampled.h1, limits.h1_max_diff),
+    ];
+    states.into_iter().find_map(|(gate, expected, found, limit)| {
+        let mut differences = CellDifferences::default();
+        differences.add(expected, found);
+        let (value, unit) = differences.largest();
+        // NaN is not within the limit either.
+        let passes = value <= limit;
+        (!passes).then_some(StateDifference { gate, value, limit, unit: unit.unwrap_or(0) })
+    })
 }
 
 /// The tokens compared so far.
@@ -139,6 +177,20 @@ impl TeacherComparison {
             self.score = larger(self.score, (f64::from(*found) / expected).ln().abs());
         }
         self.states(run, &taught.h0, &taught.h1);
+    }
+
+    /// The mean over the steps of the largest difference of a probability.
+    fn prob_mean(&self) -> f64 {
+        self.prob.worst.iter().sum::<f64>() / self.prob.worst.len().max(1) as f64
+    }
+
+    /// Whether every difference so far is within its limit.
+    fn passes(&self, limits: &GateLimits) -> bool {
+        self.prob.largest().0 <= limits.teacher_prob_max_diff
+            && self.prob_mean() <= limits.teacher_prob_mean_diff
+            && self.h0.largest().0 <= limits.h0_max_diff
+            && self.h1.largest().0 <= limits.h1_max_diff
+            && limits.teacher_score_diff.is_none_or(|limit| self.score <= limit)
     }
 
     fn states(&mut self, run: &ReferenceRun, h0: &[f32], h1: &[f32]) {

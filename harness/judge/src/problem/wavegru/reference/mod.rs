@@ -9,42 +9,10 @@ mod sampling;
 
 pub use model::ReferenceModel;
 
-use super::philox::evenly;
+use super::run_inputs::RunInputs;
 
 /// Increase this number with every change that may alter a result. Cached references of other versions are ignored.
-pub const VERSION: u32 = 1;
-
-/// The sampling parameters of a launch. All runs of a pool have the same.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplingParams {
-    /// Tokens to generate.
-    pub steps: usize,
-    /// The input of step 0.
-    pub first_token: usize,
-    /// Divides the logits.
-    pub temperature: f32,
-    /// Tokens below this fraction of the largest probability are dropped.
-    pub min_p: f32,
-}
-
-/// The start of a run: the seed of its noise, and the states of both layers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StartState {
-    /// The seed of the noise.
-    pub seed: u64,
-    /// The state of layer 0.
-    pub h0: Vec<f32>,
-    /// The state of layer 1.
-    pub h1: Vec<f32>,
-}
-
-impl StartState {
-    /// Draws start states from the run's seed, distributed uniformly over (−½, ½).
-    pub fn draw(hidden: usize, seed: u64) -> Self {
-        let state = |stream| evenly(seed, stream).take(hidden).map(|v| (0.5 * v) as f32).collect();
-        StartState { seed, h0: state(1), h1: state(2) }
-    }
-}
+pub const VERSION: u32 = 2;
 
 /// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +33,10 @@ pub struct ReferenceOutput {
     pub entropy: f64,
     /// How many tokens would differ without min-p.
     pub min_p_changed: u64,
+    /// The interval of min-p, open at its lower end, in which no token differs.
+    pub same_min_p: [f64; 2],
+    /// How many tokens would differ with temperature 1, each after the tokens of this run.
+    pub temperature_changed: u64,
 }
 
 #[cfg(test)]

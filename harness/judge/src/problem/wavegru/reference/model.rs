@@ -2,8 +2,8 @@
 
 use super::super::weights::{VOCAB, Weights};
 use super::super::worker_group::{Barrier, SharedVector, share};
-use super::sampling::{ChoiceLog, choose};
-use super::{ReferenceOutput, SamplingParams, StartState};
+use super::sampling::{ChoiceLog, choose, noise, pick};
+use super::{ReferenceOutput, RunInputs};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -45,28 +45,29 @@ impl ReferenceModel {
         }
     }
 
-    /// Computes the run of every start, four at a time. Calls `progress` with the steps done and all steps.
+    /// Computes every run, four at a time. Calls `progress` with the steps done and all steps. All runs must have the
+    /// same number of steps.
     pub fn run(
         &self,
-        starts: &[StartState],
-        sampling: SamplingParams,
+        runs: &[RunInputs],
         threads: usize,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Vec<ReferenceOutput> {
-        let all = (starts.len() * sampling.steps) as u64;
+        let steps = runs.first().map_or(0, |run| run.sampling.steps);
+        let all = (runs.len() * steps) as u64;
         let mut references = Vec::new();
-        let (fours, rest) = starts.as_chunks::<4>();
+        let (fours, rest) = runs.as_chunks::<4>();
         for four in fours {
-            let done = (references.len() * sampling.steps) as u64;
-            references.extend(self.batch(four, sampling, threads, &mut |n, _| {
+            let done = (references.len() * steps) as u64;
+            references.extend(self.batch(four, threads, &mut |n, _| {
                 progress(done + 4 * n, all);
                 true
             }));
         }
         for one in rest {
-            let done = (references.len() * sampling.steps) as u64;
+            let done = (references.len() * steps) as u64;
             let one = std::array::from_ref(one);
-            references.extend(self.batch(one, sampling, threads, &mut |n, _| {
+            references.extend(self.batch(one, threads, &mut |n, _| {
                 progress(done + n, all);
                 true
             }));
@@ -74,24 +75,27 @@ impl ReferenceModel {
         references
     }
 
-    /// Computes the run of one start. Calls `go_on` after each step with the steps done and the smallest margin so
-    /// far; `None` if it returned false.
+    /// Computes the runs, of which there must be one or four, with the same number of steps. Calls `go_on` after each
+    /// step with the steps done and the largest of the runs' smallest margins so far; `None` if it returned false.
     pub fn run_while(
         &self,
-        start: &StartState,
-        sampling: SamplingParams,
+        runs: &[RunInputs],
         threads: usize,
         go_on: &mut dyn FnMut(u64, f64) -> bool,
-    ) -> Option<ReferenceOutput> {
-        self.batch(std::array::from_ref(start), sampling, threads, go_on).pop()
+    ) -> Option<Vec<ReferenceOutput>> {
+        let references = match runs.as_chunks::<4>() {
+            ([four], []) => self.batch(four, threads, go_on),
+            ([], [one]) => self.batch(std::array::from_ref(one), threads, go_on),
+            _ => return None,
+        };
+        (references.len() == runs.len()).then_some(references)
     }
 
     /// Computes `B` runs together. Each thread owns some rows of every matrix. Returns an empty vector if `go_on`
     /// returned false.
     fn batch<const B: usize>(
         &self,
-        starts: &[StartState; B],
-        sampling: SamplingParams,
+        runs: &[RunInputs; B],
         threads: usize,
         go_on: &mut dyn FnMut(u64, f64) -> bool,
     ) -> Vec<ReferenceOutput> {
@@ -106,11 +110,10 @@ impl ReferenceModel {
             for member in 1..threads {
                 let exchange = &exchange;
                 scope.spawn(move || {
-                    ModelThread::<B>::new(self, exchange, starts, member, threads)
-                        .run(sampling, &mut |_, _| true);
+                    ModelThread::<B>::new(self, exchange, runs, member, threads).run(&mut |_, _| true);
                 });
             }
-            ModelThread::<B>::new(self, &exchange, starts, 0, threads).run(sampling, go_on)
+            ModelThread::<B>::new(self, &exchange, runs, 0, threads).run(go_on)
         })
     }
 
@@ -154,7 +157,7 @@ struct ThreadExchange {
 struct ModelThread<'a, const B: usize> {
     model: &'a ReferenceModel,
     exchange: &'a ThreadExchange,
-    starts: &'a [StartState; B],
+    runs: &'a [RunInputs; B],
     units: Range<usize>,
     rows: Range<usize>,
     h0: [Vec<f64>; B],
@@ -165,7 +168,7 @@ impl<'a, const B: usize> ModelThread<'a, B> {
     fn new(
         model: &'a ReferenceModel,
         exchange: &'a ThreadExchange,
-        starts: &'a [StartState; B],
+        runs: &'a [RunInputs; B],
         member: usize,
         members: usize,
     ) -> Self {
@@ -173,36 +176,34 @@ impl<'a, const B: usize> ModelThread<'a, B> {
         ModelThread {
             model,
             exchange,
-            starts,
+            runs,
             units: share(model.hidden, member, members),
             rows: share(VOCAB, member, members),
-            h0: std::array::from_fn(|b| widen(&starts[b].h0)),
-            h1: std::array::from_fn(|b| widen(&starts[b].h1)),
+            h0: std::array::from_fn(|b| widen(&runs[b].h0)),
+            h1: std::array::from_fn(|b| widen(&runs[b].h1)),
         }
     }
 
-    fn run(
-        mut self,
-        sampling: SamplingParams,
-        go_on: &mut dyn FnMut(u64, f64) -> bool,
-    ) -> Vec<ReferenceOutput> {
+    fn run(mut self, go_on: &mut dyn FnMut(u64, f64) -> bool) -> Vec<ReferenceOutput> {
         let mut records: [ChoiceLog; B] = std::array::from_fn(|_| ChoiceLog::default());
-        let mut tokens = [sampling.first_token; B];
-        for t in 0..sampling.steps {
+        let mut tokens: [usize; B] = std::array::from_fn(|b| self.runs[b].sampling.first_token);
+        for t in 0..self.runs[0].sampling.steps {
             let logits = self.step(&tokens);
             if self.exchange.last.load(Ordering::Relaxed) <= t {
                 return Vec::new();
             }
             for b in 0..B {
+                let RunInputs { seed, sampling, .. } = &self.runs[b];
                 let l: Vec<f64> =
                     logits[b].iter().map(|logit| logit / f64::from(sampling.temperature)).collect();
-                let choice = choose(&l, sampling.min_p, self.starts[b].seed, t as u32);
+                let noise = noise(*seed, t as u32, VOCAB);
+                let choice = choose(&l, sampling.min_p, &noise);
+                let untempered = pick(&logits[b], sampling.min_p, &noise);
                 tokens[b] = choice.token;
-                records[b].push(&choice, t);
+                records[b].push(&choice, untempered, t);
             }
-            let margin =
-                records.iter().filter_map(|r| r.smallest).map(|(m, _)| m).fold(f64::INFINITY, f64::min);
-            if !go_on(t as u64 + 1, margin) {
+            let margin = |record: &ChoiceLog| record.smallest.map_or(f64::INFINITY, |(margin, _)| margin);
+            if !go_on(t as u64 + 1, records.iter().map(margin).fold(0.0, f64::max)) {
                 self.exchange.last.store(t + 1, Ordering::Relaxed);
             }
         }

@@ -2,21 +2,34 @@
 #![allow(clippy::unwrap_used)]
 
 use super::super::philox::gumbel;
+use super::super::run_inputs::SamplingParams;
+use super::super::run_inputs::{SamplingRanges, ValueRange};
 use super::super::weights::Weights;
-use super::sampling::choose;
+use super::sampling::{choose, noise};
 use super::*;
 
 const SAMPLING: SamplingParams =
     SamplingParams { steps: 40, first_token: 128, temperature: 0.9, min_p: 0.05 };
 
-fn run(model: &ReferenceModel, starts: &[StartState], threads: usize) -> Vec<ReferenceOutput> {
-    model.run(starts, SAMPLING, threads, &mut |_, _| {})
+fn run(model: &ReferenceModel, runs: &[RunInputs], threads: usize) -> Vec<ReferenceOutput> {
+    model.run(runs, threads, &mut |_, _| {})
+}
+
+/// Inputs with the start states of `seed`. Their sampling parameters are [`SAMPLING`], or others for each seed.
+fn inputs(seed: u64, varied: bool) -> RunInputs {
+    let (low, high) = if varied { (0.7, 1.4) } else { (0.9, 0.9) };
+    let ranges = SamplingRanges {
+        temperature: ValueRange { low, high },
+        min_p: ValueRange { low: 0.05, high: if varied { 0.12 } else { 0.05 } },
+        first_token: ValueRange { low: 128, high: if varied { 255 } else { 128 } },
+    };
+    RunInputs::draw(64, 40, &ranges, seed)
 }
 
 /// A second implementation of the design's formulas, without rows, batches or threads, and without shared code.
 fn by_the_book(
     weights: &Weights,
-    start: &StartState,
+    start: &RunInputs,
     s: SamplingParams,
 ) -> (Vec<i32>, Vec<f64>, Vec<f32>, Vec<f32>) {
     let h = weights.hidden;
@@ -81,33 +94,61 @@ fn largest_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
 #[test]
 fn a_straightforward_second_implementation_agrees() {
     let weights = Weights::draw(64, 3);
-    let start = StartState::draw(64, 11);
-    let found = run(&ReferenceModel::new(&weights), std::slice::from_ref(&start), 2).remove(0);
-    let (tokens, teacher_prob, h0, h1) = by_the_book(&weights, &start, SAMPLING);
-    assert_eq!(found.tokens, tokens);
-    assert!(largest_difference(&found.teacher_prob, &teacher_prob) < 1e-7);
-    assert!(largest_difference(&found.h0, &h0) < 2e-7);
-    assert!(largest_difference(&found.h1, &h1) < 2e-7);
+    for inputs in [inputs(11, false), inputs(12, true), inputs(13, true)] {
+        let found = run(&ReferenceModel::new(&weights), std::slice::from_ref(&inputs), 2).remove(0);
+        let (tokens, teacher_prob, h0, h1) = by_the_book(&weights, &inputs, inputs.sampling);
+        assert_eq!(found.tokens, tokens);
+        assert!(largest_difference(&found.teacher_prob, &teacher_prob) < 1e-7);
+        assert!(largest_difference(&found.h0, &h0) < 2e-7);
+        assert!(largest_difference(&found.h1, &h1) < 2e-7);
+    }
+    assert_eq!(inputs(11, false).sampling, SAMPLING);
+}
+
+#[test]
+fn the_interval_of_min_p_says_which_other_values_change_a_token() {
+    let weights = Weights::draw(64, 3);
+    let model = ReferenceModel::new(&weights);
+    for seed in 30..36 {
+        let mut inputs = inputs(seed, true);
+        let found = run(&model, std::slice::from_ref(&inputs), 2).remove(0);
+        let [low, high] = found.same_min_p;
+        assert!(low < f64::from(inputs.sampling.min_p) && f64::from(inputs.sampling.min_p) <= high);
+        for (factor, same) in [(low * 1.0001, true), (low * 0.9999, false), (high * 0.9999, true)] {
+            if factor > 0.0 {
+                inputs.sampling.min_p = factor as f32;
+                let other = run(&model, std::slice::from_ref(&inputs), 2).remove(0);
+                assert_eq!(other.tokens == found.tokens, same, "min-p {factor} of {low} … {high}");
+            }
+        }
+        inputs.sampling.min_p = (high * 1.0001) as f32;
+        if high < 0.99 {
+            let other = run(&model, std::slice::from_ref(&inputs), 2).remove(0);
+            assert_ne!(other.tokens, found.tokens);
+        }
+    }
 }
 
 #[test]
 fn neither_threads_nor_company_change_a_bit() {
     let model = ReferenceModel::new(&Weights::draw(64, 3));
-    let starts: Vec<StartState> = (20..25).map(|seed| StartState::draw(64, seed)).collect();
-    let together = run(&model, &starts, 1);
-    assert_eq!(together, run(&model, &starts, 3));
-    assert_eq!(together[2], run(&model, &starts[2..3], 2)[0]);
+    let runs: Vec<RunInputs> = (20..25).map(|seed| inputs(seed, true)).collect();
+    let together = run(&model, &runs, 1);
+    assert_eq!(together, run(&model, &runs, 3));
+    assert_eq!(together[2], run(&model, &runs[2..3], 2)[0]);
     assert_ne!(together[0].tokens, together[1].tokens);
 }
 
 #[test]
 fn progress_ends_with_everything_done() {
     let model = ReferenceModel::new(&Weights::draw(64, 3));
-    let starts: Vec<StartState> = (0..5).map(|seed| StartState::draw(64, seed)).collect();
+    let runs: Vec<RunInputs> = (0..5).map(|seed| inputs(seed, true)).collect();
     let mut heard = Vec::new();
-    model.run(&starts, SAMPLING, 2, &mut |done, all| heard.push((done, all)));
+    model.run(&runs, 2, &mut |done, all| heard.push((done, all)));
     assert_eq!(heard.last(), Some(&(200, 200)));
     assert!(heard.is_sorted());
+    assert_eq!(model.run_while(&runs[..4], 2, &mut |_, _| true).unwrap(), run(&model, &runs[..4], 2));
+    assert_eq!(model.run_while(&runs[..1], 2, &mut |done, _| done < 3), None);
 }
 
 #[test]
@@ -118,7 +159,7 @@ fn min_p_drops_what_would_have_won_and_the_margin_says_by_how_much() {
     l[9] = 0.05f64.ln() - 1e-3;
     let mut changed = 0;
     for t in 0..400 {
-        let choice = choose(&l, 0.05, 77, t);
+        let choice = choose(&l, 0.05, &noise(77, t, 256));
         assert_eq!(choice.token, 3);
         if choice.min_p_changed {
             changed += 1;
@@ -136,7 +177,7 @@ fn the_margin_is_the_gap_to_the_runner_up() {
     for t in 0..50 {
         let noise: Vec<f64> = gumbel(5, t, 256).collect();
         let gap = (noise[3] - (noise[9] - 0.1)).abs();
-        let choice = choose(&l, 0.05, 5, t);
+        let choice = choose(&l, 0.05, &noise);
         assert!((choice.margin - gap.min(20f64.ln() - 0.1)).abs() < 1e-9 || choice.margin < gap);
         assert_eq!(choice.token, if noise[3] > noise[9] - 0.1 { 3 } else { 9 });
     }

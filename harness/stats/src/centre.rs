@@ -68,6 +68,11 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The quantile of Student's distribution, infinite without a degree of freedom.
+pub(crate) fn quantile(degrees: usize) -> f64 {
+    student(degrees).unwrap_or(f64::INFINITY)
+}
+
 /// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many steps, and it
 /// is needed after every block, so the first ones are kept.
 fn student(degrees: usize) -> Option<f64> {

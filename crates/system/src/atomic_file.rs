@@ -17,6 +17,21 @@ pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     file.replace(target)
 }
 
+/// [`replace`] for a file that can be made again: creates its folder too, and does not wait for the disk. If the machine
+/// loses its power, the file may be damaged, so its reader must check it. Only the user may read the file.
+pub fn replace_in_cache(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    std::fs::create_dir_all(folder_of(target))?;
+    let mut file = NewFile::beside(target)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(bytes)?;
+    file.replace(target)
+}
+
+/// The folder of a file; `.` for a bare name.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A file without a name yet, in the folder of the file that it will replace. Dropping it removes it.
 #[derive(Debug)]
 pub struct NewFile(NamedTempFile);
@@ -24,11 +39,10 @@ pub struct NewFile(NamedTempFile);
 impl NewFile {
     /// Creates the file in the folder of `target`, which must exist.
     pub fn beside(target: &Path) -> io::Result<NewFile> {
-        let folder = target.parent().unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         // Without this only the user could read the file.
         builder.prefix(".lab-").permissions(Permissions::from_mode(0o666));
-        builder.tempfile_in(folder).map(NewFile)
+        builder.tempfile_in(folder_of(target)).map(NewFile)
     }
 
     /// Sets the mode, whatever the umask is.
@@ -90,6 +104,20 @@ mod tests {
         assert!(replace(&temp.path().join("folder"), b"x").is_err());
         assert!(replace(&temp.path().join("none/file"), b"x").is_err());
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_of_a_cache_is_replaced_whole_and_its_folder_is_created() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("new").join("file");
+        for text in ["first", "second"] {
+            replace_in_cache(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let count = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(count, 1, "no temporary file is left");
+        assert!(replace_in_cache(&path.join("below a file"), b"").is_err());
     }
 
     #[test]

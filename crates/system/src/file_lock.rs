@@ -1,15 +1,27 @@
 //! Locks on files, by which processes of the lab wait for each other. The kernel releases a lock when its process ends,
 //! however the process ends.
+//!
+//! Another process may replace or remove a file between its opening and its locking. The lock would then protect nothing. So each
+//! function looks once it has the lock whether the name still belongs to the locked file, and begins again if it does not.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Opens the file at `path` as `how` says and waits for its lock. Dropping the file releases the lock.
-///
-/// Another process may replace the file while this one waits. Its lock would then protect nothing, so the file is opened
-/// and locked again.
+/// Who else may hold the lock at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Nobody.
+    Exclusive,
+    /// Everybody who takes it with this value too.
+    Shared,
+}
+
+/// How often [`take_with`] tries a file that is removed each time.
+const ATTEMPTS: usize = 8;
+
+/// Opens the file at `path` as `how` says and waits for its exclusive lock. Dropping the file releases the lock.
 pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
     loop {
         let file = how.open(path)?;
@@ -22,15 +34,30 @@ pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
 
 /// [`wait`] without waiting: `None` where another process holds the lock.
 pub fn take(path: &Path, how: &OpenOptions) -> io::Result<Option<File>> {
-    loop {
-        let file = how.open(path)?;
-        match file.try_lock() {
+    take_with(path, Sharing::Exclusive, |path| how.open(path))
+}
+
+/// Takes the lock of the file that `open` opens at `path`. `None` where another process holds it and does not share it.
+/// Dropping the file releases the lock.
+pub fn take_with(
+    path: &Path,
+    sharing: Sharing,
+    open: impl Fn(&Path) -> io::Result<File>,
+) -> io::Result<Option<File>> {
+    for _ in 0..ATTEMPTS {
+        let file = open(path)?;
+        let locked = match sharing {
+            Sharing::Exclusive => file.try_lock(),
+            Sharing::Shared => file.try_lock_shared(),
+        };
+        match locked {
             Ok(()) if is_at(&file, path)? => return Ok(Some(file)),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
+    Err(io::Error::other("it was removed each time it was opened"))
 }
 
 /// Whether a process holds the lock of this file. False where the file cannot be opened.
@@ -48,6 +75,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::cell::Cell;
     use std::fs;
 
     #[test]
@@ -65,6 +93,20 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_lock_keeps_only_an_exclusive_one_out() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let take = |sharing| take_with(&path, sharing, |path| File::create(path)).unwrap();
+        let shared = (take(Sharing::Shared).unwrap(), take(Sharing::Shared).unwrap());
+        assert!(take(Sharing::Exclusive).is_none());
+        drop(shared);
+        let exclusive = take(Sharing::Exclusive).unwrap();
+        assert!(take(Sharing::Shared).is_none() && take(Sharing::Exclusive).is_none());
+        drop(exclusive);
+        assert!(take(Sharing::Shared).is_some());
+    }
+
+    #[test]
     fn who_waits_gets_the_file_that_has_the_name_by_then() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
@@ -78,5 +120,18 @@ mod tests {
         fs::rename(temp.path().join("new"), &path).unwrap();
         drop(held);
         assert_eq!(waiting.join().unwrap().metadata().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_file_that_is_always_removed_is_an_error_after_some_attempts() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let opened = Cell::new(0);
+        let taken = take_with(&path, Sharing::Exclusive, |path| {
+            opened.set(opened.get() + 1);
+            let file = File::create(path)?;
+            fs::remove_file(path).map(|()| file)
+        });
+        assert_eq!((taken.unwrap_err().kind(), opened.get()), (io::ErrorKind::Other, ATTEMPTS));
     }
 }

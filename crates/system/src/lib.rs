@@ -1,0 +1,16 @@
+//! What several crates of the lab need of Linux, each thing once.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`atomic_file`] | replaces a file in one step |
+//! | [`file_lock`] | locks a file, so that processes wait for each other |
+//! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
+//! | [`lifetime`] | ends a process with its parent, and its children with a signal |
+//!
+//! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
+#![forbid(unsafe_code)]
+
+pub mod atomic_file;
+pub mod child_group;
+pub mod file_lock;
+pub mod lifetime;

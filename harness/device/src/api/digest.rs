@@ -1,0 +1,105 @@
+//! Digests of device memory, and the noise that fills guard zones: both depend on a secret key, so that no kernel can
+//! compute them. `cuda/driver/digest.cu` computes the same on a GPU.
+
+/// A range of device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRange {
+    /// The device address of the first byte.
+    pub address: u64,
+    /// The length in bytes.
+    pub bytes: usize,
+}
+
+/// Mixes a value with a key, so that each bit of the result depends on every bit of both.
+pub fn mix(value: u64, key: u64) -> u64 {
+    let x = (value ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ x >> 29
+}
+
+/// Returns the digest of a range that holds these bytes: the sum of its mixed 32-bit words. The words are those of the
+/// memory, so bytes before and after the range that share a word with it count as zeros.
+pub fn digest(bytes: &[u8], address: u64, key: u64) -> u64 {
+    let head = (address % 4) as usize;
+    let word = |index: usize| {
+        let byte = |at: usize| (4 * index + at).checked_sub(head).and_then(|at| bytes.get(at)).copied();
+        u32::from_le_bytes([0, 1, 2, 3].map(|at| byte(at).unwrap_or(0)))
+    };
+    let words = if bytes.is_empty() { 0 } else { (head + bytes.len()).div_ceil(4) };
+    (0..words).fold(0, |sum, i| u64::wrapping_add(sum, mix((i as u64) << 32 | u64::from(word(i)), key)))
+}
+
+/// Words of noise, after which the noise repeats: 1 MiB.
+pub const NOISE_WORDS: usize = 1 << 18;
+
+/// An endless sequence of random words that a key determines.
+pub struct Noise {
+    key: u64,
+    /// The first [`NOISE_WORDS`] in little endian.
+    bytes: Vec<u8>,
+}
+
+impl Noise {
+    /// The noise of this key.
+    pub fn new(key: u64) -> Noise {
+        let words = (0..NOISE_WORDS as u64).map(|i| (mix(i, key) >> 32) as u32);
+        Noise { key, bytes: words.flat_map(u32::to_le_bytes).collect() }
+    }
+
+    /// The key.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// Returns `length` bytes, from byte `from` of the sequence.
+    pub fn bytes(&self, from: u64, length: usize) -> Vec<u8> {
+        let mut found = Vec::with_capacity(length);
+        let mut at = (from % self.bytes.len() as u64) as usize;
+        while found.len() < length {
+            let part = &self.bytes[at..][..(self.bytes.len() - at).min(length - found.len())];
+            found.extend_from_slice(part);
+            at = 0;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_depends_on_every_byte_and_on_its_place() {
+        let bytes: Vec<u8> = (1..=23).collect();
+        let right = digest(&bytes, 0x1000, 7);
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert_ne!(digest(&changed, 0x1000, 7), right, "byte {at}");
+        }
+        let mut swapped = bytes.clone();
+        swapped.swap(4, 8);
+        assert_ne!(digest(&swapped, 0x1000, 7), right);
+        assert_ne!(digest(&bytes, 0x1000, 8), right, "the key counts");
+        assert_eq!(digest(&bytes, 0x2000, 7), right, "the place of the range does not");
+        assert_ne!(digest(&bytes[..22], 0x1000, 7), right);
+    }
+
+    #[test]
+    fn a_range_that_begins_within_a_word_has_its_own_digest() {
+        let padded = [0, 0, 1, 2, 3, 4, 5, 0];
+        assert_eq!(digest(&[1, 2, 3, 4, 5], 0x1002, 9), digest(&padded, 0x1000, 9));
+        assert_eq!(digest(&[], 0x1003, 9), 0);
+    }
+
+    #[test]
+    fn noise_goes_on_after_its_last_word() {
+        let noise = Noise::new(3);
+        let all = 4 * NOISE_WORDS;
+        let whole = noise.bytes(0, 2 * all + 8);
+        assert_eq!(whole[..all], whole[all..2 * all]);
+        assert_eq!(noise.bytes(all as u64 - 3, 10), whole[all - 3..all + 7]);
+        assert_eq!(whole[4..8], ((mix(1, 3) >> 32) as u32).to_le_bytes());
+        assert_ne!(whole[..64], Noise::new(4).bytes(0, 64));
+    }
+}

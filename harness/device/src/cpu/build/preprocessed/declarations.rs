@@ -1,0 +1,468 @@
+//! The functions and variables that a unit declares outside of function bodies, found from its tokens.
+//!
+//! This is no parser of C++. Where it misreads a declaration, no more comes of it than a mark that the compiler never
+//! reports, because the compiler decides which declaration a use refers to (`host_code`).
+
+use super::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
+use crate::cpu::lex::TokenKind;
+
+/// A function or a variable that is declared at namespace scope, or a function that is declared in a class. All
+/// positions are indices of tokens.
+#[derive(Clone, Debug, Default)]
+pub struct Declaration {
+    pub name: String,
+    /// The named namespaces around it.
+    pub path: Vec<String>,
+    /// The class that it is a member of, by the braces around it or by its qualified name.
+    pub class: Option<String>,
+    /// Whether its class's braces are around it.
+    pub in_class: bool,
+    pub is_function: bool,
+    pub template: bool,
+    pub extern_c: bool,
+    /// `__device__`, or for a variable also `__constant__`, `__managed__` and `__shared__`.
+    pub device: bool,
+    pub global: bool,
+    pub is_constexpr: bool,
+    pub is_const: bool,
+    pub is_array: bool,
+    /// Says nothing about where it may be used: a friend, `= default`, `= delete`, `consteval`, `extern`.
+    pub exempt: bool,
+    /// Where an attribute of the declaration may stand.
+    pub first: usize,
+    /// The brackets of the parameters.
+    pub parameters: Option<(usize, usize)>,
+    /// What a function's body begins with, which is a constructor's `:` or the brace, and the closing brace.
+    pub body: Option<(usize, usize)>,
+    /// The last token.
+    pub last: usize,
+}
+
+impl Declaration {
+    /// What all declarations of one function or variable have in common: the name of the scope around it, its name,
+    /// and the types of its parameters.
+    pub fn key(&self, text: &Preprocessed) -> (String, String, String) {
+        let scope = self.class.as_ref().or_else(|| self.path.last()).cloned();
+        let types = self.parameters.map_or_else(String::new, |(open, close)| types(text, open, close));
+        (scope.unwrap_or_default(), self.name.clone(), types)
+    }
+}
+
+/// The types of the parameters between two brackets, without the parameters' names and defaults.
+fn types(text: &Preprocessed, open: usize, close: usize) -> String {
+    const NO_NAMES: [&str; 14] = [
+        "int",
+        "float",
+        "double",
+        "char",
+        "long",
+        "short",
+        "unsigned",
+        "signed",
+        "bool",
+        "void",
+        "auto",
+        "const",
+        "volatile",
+        "__restrict__",
+    ];
+    let mut all = String::new();
+    let mut at = open + 1;
+    while at < close {
+        let mut end = at;
+        let (mut angles, mut default) = (0usize, None);
+        while end < close && !(text.punct(end, b',') && angles == 0) {
+            match text.tokens[end].kind {
+                TokenKind::Punct(b'<') => angles += 1,
+                TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
+                TokenKind::Punct(b'=') => default = default.or(Some(end)),
+                TokenKind::Punct(b'(' | b'[' | b'{') => end = text.partner(end).min(close),
+                _ => {}
+            }
+            end += 1;
+        }
+        let last = default.unwrap_or(end).min(close);
+        let is_type_word = |i: &usize| {
+            !text.word(*i).is_empty() && !matches!(text.word(*i), "const" | "volatile" | "__restrict__")
+        };
+        let is_name = |i: usize| {
+            let qualified = i > at && text.punct(i - 1, b':');
+            let other = (at..i).any(|i| is_type_word(&i));
+            other && !qualified && !text.word(i).is_empty() && !NO_NAMES.contains(&text.word(i))
+        };
+        // The name is the last word that may be one, before the extents of an array.
+        let name = (at..last).rev().find(|i| !text.word(*i).is_empty()).filter(|i| is_name(*i));
+        for i in (at..last).filter(|i| Some(*i) != name && text.word(*i) != "__restrict__") {
+            all += text.tokens[i].text(&text.text);
+            all.push(' ');
+        }
+        all.push(',');
+        at = end + 1;
+    }
+    all
+}
+
+/// Finds the declarations in the user's files.
+pub fn declarations(text: &Preprocessed) -> Vec<Declaration> {
+    let mut walk = Walk { text, found: Vec::new() };
+    walk.scope(0, text.tokens.len(), &Scope::default());
+    walk.found
+}
+
+#[derive(Clone, Default)]
+struct Scope {
+    path: Vec<String>,
+    class: Option<String>,
+    extern_c: bool,
+}
+
+struct Walk<'t> {
+    text: &'t Preprocessed,
+    found: Vec<Declaration>,
+}
+
+/// Words before a bracket that are no function's name.
+const NO_NAME: [&str; 10] = [
+    "__attribute__",
+    "alignas",
+    "decltype",
+    "typeof",
+    "__typeof__",
+    "noexcept",
+    "explicit",
+    "requires",
+    "throw",
+    "__declspec",
+];
+
+impl Walk<'_> {
+    fn scope(&mut self, start: usize, end: usize, scope: &Scope) {
+        let mut at = start;
+        while at < end {
+            at = self.declaration(at, end, scope).max(at + 1);
+        }
+    }
+
+    /// Reads the declaration that begins at a token. Returns the index of the token to go on with.
+    fn declaration(&mut self, start: usize, end: usize, scope: &Scope) -> usize {
+        let text = self.text;
+        let mut found = Declaration {
+            path: scope.path.clone(),
+            class: scope.class.clone(),
+            in_class: scope.class.is_some(),
+            extern_c: scope.extern_c,
+            ..Declaration::default()
+        };
+        let mut at = start;
+        loop {
+            match text.word(at) {
+                "template" if text.punct(at + 1, b'<') => {
+                    found.template = true;
+                    at = self.after_angles(at + 1, end);
+                }
+                "template" | "using" | "typedef" | "static_assert" | "concept" => {
+                    return self.after_semicolon(at, end);
+                }
+                "public" | "private" | "protected" if text.punct(at + 1, b':') => return at + 2,
+                "inline" if text.word(at + 1) == "namespace" => at += 1,
+                "namespace" => return self.namespace(at, end, scope),
+                "extern" if text.tokens.get(at + 1).is_some_and(|t| t.kind == TokenKind::Text) => {
+                    let extern_c = text.tokens[at + 1].text(&text.text) == "\"C\"";
+                    if text.punct(at + 2, b'{') {
+                        let close = text.partner(at + 2);
+                        let inner = Scope { extern_c, ..scope.clone() };
+                        self.scope(at + 3, close.min(end), &inner);
+                        return close + 1;
+                    }
+                    found.extern_c = extern_c;
+                    at += 2;
+                }
+                "friend" => {
+                    found.exempt = true;
+                    at += 1;
+                }
+                "__extension__" => at += 1,
+                _ if text.punct(at, b'[') && text.punct(at + 1, b'[') => at = text.partner(at) + 1,
+                _ => break,
+            }
+            if at >= end {
+                return end;
+            }
+        }
+        found.first = at;
+        self.declarator(found, at, end, scope)
+    }
+
+    /// Reads a declaration from its first specifier to its end.
+    fn declarator(&mut self, mut found: Declaration, start: usize, end: usize, scope: &Scope) -> usize {
+        let text = self.text;
+        let mut class_key = None;
+        let mut at = start;
+        while at < end {
+            let word = text.word(at);
+            match text.tokens[at].kind {
+                TokenKind::Punct(b';') => return self.record(found, at),
+                TokenKind::Punct(b'}') => return at + 1,
+                TokenKind::Punct(b'=') => {
+                    found.exempt |= found.is_function;
+                    let next = self.after_semicolon(at, end);
+                    return self.record(found, next - 1);
+                }
+                TokenKind::Punct(b'{') => {
+                    let close = text.partner(at);
+                    if found.is_function {
+                        found.body = found.body.or(Some((at, close)));
+                        return self.record(found, close);
+                    }
+                    if let Some(key) = class_key.take() {
+                        if text.word(key) != "enum" {
+                            let class = Some(self.class_name(key));
+                            self.scope(at + 1, close.min(end), &Scope { class, ..scope.clone() });
+                        }
+                        return self.after_semicolon(close + 1, end);
+                    }
+                    at = close + 1;
+                    continue;
+                }
+                TokenKind::Punct(b':') if found.is_function && !text.punct(at + 1, b':') => {
+                    let open = self.after_initialisers(at + 1, end);
+                    if open >= end {
+                        return end;
+                    }
+                    let close = text.partner(open);
+                    found.body = Some((at, close));
+                    return self.record(found, close);
+                }
+                TokenKind::Punct(b':') if text.punct(at + 1, b':') => at += 1,
+                TokenKind::Punct(b'(') => {
+                    let close = text.partner(at);
+                    let pointer = text.punct(at + 1, b'*') || text.punct(at + 1, b'&');
+                    if !found.is_function && !pointer && class_key.is_none_or(|key| key + 1 < at - 1) {
+                        self.name(&mut found, at);
+                        if !found.name.is_empty() {
+                            found.is_function = true;
+                            found.parameters = Some((at, close));
+                        }
+                    }
+                    at = close + 1;
+                    continue;
+                }
+                TokenKind::Punct(b'[') => {
+                    found.is_array |= !text.punct(at + 1, b'[') && !found.is_function;
+                    at = text.partner(at) + 1;
+                    continue;
+                }
+                TokenKind::Punct(b'<') if !text.word(at.saturating_sub(1)).is_empty() => {
+                    at = self.after_angles(at, end);
+                    continue;
+                }
+                TokenKind::Word if word == "operator" && !found.is_function => {
+                    let mut open = at + 1;
+                    if text.punct(open, b'(') && text.punct(open + 1, b')') {
+                        open += 2;
+                    }
+                    while open < end && !text.punct(open, b'(') && !text.punct(open, b';') {
+                        open += 1;
+                    }
+                    if open >= end {
+                        return end;
+                    }
+                    let spelled = &text.text[text.tokens[at].start..text.tokens[open].start];
+                    found.name = spelled.split_whitespace().collect();
+                    found.class = self.qualifier(at).or(found.class);
+                    found.is_function = true;
+                    let close = text.partner(open);
+                    found.parameters = Some((open, close));
+                    at = close + 1;
+                    continue;
+                }
+                TokenKind::Word => match word {
+                    DEVICE | SHARED => found.device = true,
+                    GLOBAL => found.global = true,
+                    "class" | "struct" | "union" | "enum" if !found.is_function => {
+                        class_key.get_or_insert(at);
+                    }
+                    "constexpr" => found.is_constexpr = true,
+                    "const" => found.is_const = true,
+                    "consteval" => found.exempt = true,
+                    // Declared here and defined elsewhere, perhaps with more words.
+                    "extern" => found.exempt = true,
+                    _ => {}
+                },
+                _ => {}
+            }
+            at += 1;
+        }
+        end
+    }
+
+    /// Adds a declaration whose last token is at `last`. Returns the index of the token after it.
+    fn record(&mut self, mut found: Declaration, last: usize) -> usize {
+        found.last = last;
+        let start = self.text.tokens[found.first].start;
+        // A variable of a class belongs to its object.
+        let wanted = found.is_function || !found.in_class;
+        if wanted && !self.text.is_foreign(start) && found.first < last {
+            if !found.is_function {
+                found.exempt |= matches!(self.text.word(found.first), "class" | "struct" | "union" | "enum");
+                found.name = self.variable_name(found.first, last);
+            }
+            self.found.push(found);
+        }
+        last + 1
+    }
+
+    /// Sets the name of the function whose parameters begin at `open`, and the class that it names.
+    fn name(&self, found: &mut Declaration, open: usize) {
+        let text = self.text;
+        let Some(mut at) = open.checked_sub(1) else { return };
+        if text.punct(at, b'>') {
+            match self.before_angles(at) {
+                Some(before) => at = before,
+                None => return,
+            }
+        }
+        let word = text.word(at);
+        if word.is_empty() || NO_NAME.contains(&word) || word == DEVICE || word == HOST || at < found.first {
+            return;
+        }
+        word.clone_into(&mut found.name);
+        let qualified = if at > 0 && text.punct(at - 1, b'~') { at - 1 } else { at };
+        found.class = self.qualifier(qualified).or(found.class.take());
+    }
+
+    /// `P` of `P::get` and `V` of `V<T>::get`, where `at` is the name's index.
+    fn qualifier(&self, at: usize) -> Option<String> {
+        let text = self.text;
+        let before = at.checked_sub(3)?;
+        if !(text.punct(at - 1, b':') && text.punct(at - 2, b':')) {
+            return None;
+        }
+        let at = if text.punct(before, b'>') { self.before_angles(before)? } else { before };
+        Some(text.word(at).to_owned()).filter(|word| !word.is_empty())
+    }
+
+    /// The name of the variable that a declaration declares first.
+    fn variable_name(&self, first: usize, last: usize) -> String {
+        let mut name = "";
+        for at in first..=last {
+            match self.text.tokens[at].kind {
+                TokenKind::Word => name = self.text.word(at),
+                TokenKind::Punct(b'=' | b'[' | b'{' | b';' | b'(' | b',') if !name.is_empty() => break,
+                _ => {}
+            }
+        }
+        name.to_owned()
+    }
+
+    /// The name of the class whose key is at `key`.
+    fn class_name(&self, key: usize) -> String {
+        let text = self.text;
+        let mut at = key + 1;
+        while at < text.tokens.len() {
+            if text.punct(at, b'[') {
+                at = text.partner(at) + 1;
+            } else if NO_NAME.contains(&text.word(at)) && text.punct(at + 1, b'(') {
+                at = text.partner(at + 1) + 1;
+            } else {
+                break;
+            }
+        }
+        text.word(at).to_owned()
+    }
+
+    fn namespace(&mut self, start: usize, end: usize, scope: &Scope) -> usize {
+        let text = self.text;
+        let mut inner = scope.clone();
+        let mut at = start + 1;
+        while at < end && !text.punct(at, b'{') {
+            if text.punct(at, b';') || text.punct(at, b'=') {
+                return self.after_semicolon(at, end);
+            }
+            if text.punct(at, b'[') || text.punct(at, b'(') {
+                at = text.partner(at);
+            } else if !matches!(text.word(at), "" | "inline" | "__attribute__") {
+                inner.path.push(text.word(at).to_owned());
+            }
+            at += 1;
+        }
+        let close = text.partner(at);
+        self.scope(at + 1, close.min(end), &inner);
+        close + 1
+    }
+
+    /// The index after the next semicolon that no bracket encloses.
+    fn after_semicolon(&self, start: usize, end: usize) -> usize {
+        let mut at = start;
+        while at < end {
+            match self.text.tokens[at].kind {
+                TokenKind::Punct(b';') => return at + 1,
+                TokenKind::Punct(b'}') => return at,
+                TokenKind::Punct(b'(' | b'[' | b'{') => at = self.text.partner(at),
+                _ => {}
+            }
+            at += 1;
+        }
+        end
+    }
+
+    /// The index after the template arguments that begin at `open`; the next index where `<` begins none.
+    fn after_angles(&self, open: usize, end: usize) -> usize {
+        let mut depth = 0usize;
+        let mut at = open;
+        while at < end {
+            match self.text.tokens[at].kind {
+                TokenKind::Punct(b'<') => depth += 1,
+                TokenKind::Punct(b'>') if !self.text.punct(at.saturating_sub(1), b'-') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return at + 1;
+                    }
+                }
+                TokenKind::Punct(b'(' | b'[' | b'{') => at = self.text.partner(at),
+                TokenKind::Punct(b';' | b')' | b']' | b'}') => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        open + 1
+    }
+
+    /// The index before the template arguments that end at `close`.
+    fn before_angles(&self, close: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in (0..=close).rev() {
+            match self.text.tokens[at].kind {
+                TokenKind::Punct(b'>') => depth += 1,
+                TokenKind::Punct(b'<') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return at.checked_sub(1);
+                    }
+                }
+                TokenKind::Punct(b';' | b'{' | b'}') => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The index of the brace that follows a constructor's initialisers.
+    fn after_initialisers(&self, start: usize, end: usize) -> usize {
+        let mut at = start;
+        while at < end {
+            while at < end && !self.text.punct(at, b'(') && !self.text.punct(at, b'{') {
+                at += 1;
+            }
+            at = self.text.partner(at) + 1;
+            while self.text.punct(at, b'.') {
+                at += 1;
+            }
+            if !self.text.punct(at, b',') {
+                break;
+            }
+            at += 1;
+        }
+        if self.text.punct(at, b'{') { at } else { end }
+    }
+}

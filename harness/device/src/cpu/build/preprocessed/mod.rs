@@ -1,0 +1,171 @@
+//! A unit as the preprocessor leaves it: macros are expanded, conditions are decided, includes are in place. Only here
+//! a scan sees the kernels, launch statements and `__device__` that macros of the user's own write.
+//!
+//! - `declarations` finds the functions and variables outside of function bodies.
+//! - `entries` registers the kernels behind the unit.
+//! - `host_code` finds device code that uses a function or a variable without `__device__`.
+
+mod declarations;
+pub mod entries;
+pub mod host_code;
+
+use crate::cpu::lex::{Token, TokenKind, lex};
+pub use declarations::{Declaration, declarations};
+use std::path::Path;
+
+/// CUDA's words as the scan sees them: the cpu device's own macros would leave nothing of them.
+pub const WORDS: [(&str, &str); 6] = [
+    ("__device__", DEVICE),
+    ("__constant__", DEVICE),
+    ("__managed__", DEVICE),
+    ("__host__", HOST),
+    ("__global__", GLOBAL),
+    ("__shared__", SHARED),
+];
+pub const DEVICE: &str = "lab_cpu_word_device";
+pub const HOST: &str = "lab_cpu_word_host";
+pub const GLOBAL: &str = "lab_cpu_word_global";
+pub const SHARED: &str = "lab_cpu_word_shared";
+
+/// Returns the lines that replace CUDA's words. They stand before a source that is only preprocessed.
+pub fn prologue() -> String {
+    WORDS.iter().map(|(word, marked)| format!("#undef {word}\n#define {word} {marked}\n")).collect()
+}
+
+/// Where a line of the preprocessed text comes from.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// Index in `files`.
+    file: usize,
+    line: usize,
+    /// Whether the file is a header of the system or of the cpu device.
+    foreign: bool,
+}
+
+/// The preprocessed text of a unit.
+pub struct Preprocessed {
+    pub text: String,
+    /// Without preprocessor lines.
+    pub tokens: Vec<Token>,
+    /// For each bracket, the index of the one that belongs to it. The last token's index where it has none.
+    partners: Vec<usize>,
+    /// Where each line of the text begins, and where it comes from.
+    lines: Vec<(usize, Origin)>,
+    files: Vec<String>,
+}
+
+impl Preprocessed {
+    /// Reads what the preprocessor has written. `own_headers` is the folder of the cpu device's headers.
+    pub fn read(text: String, own_headers: &Path) -> Preprocessed {
+        let own_headers = own_headers.display().to_string();
+        let mut files = vec![String::new()];
+        let mut lines = Vec::new();
+        let mut next = Origin { file: 0, line: 1, foreign: true };
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            match marker(line) {
+                Some((number, file, system)) => {
+                    let known = files.iter().position(|known| *known == file);
+                    let foreign = system || file.starts_with('<') || file.starts_with(&own_headers);
+                    let index = known.unwrap_or_else(|| {
+                        files.push(file);
+                        files.len() - 1
+                    });
+                    lines.push((start, next));
+                    next = Origin { file: index, line: number, foreign };
+                }
+                None => {
+                    lines.push((start, next));
+                    next.line += 1;
+                }
+            }
+            start += line.len();
+        }
+        let tokens: Vec<Token> = lex(&text).into_iter().filter(|t| t.kind != TokenKind::Directive).collect();
+        let partners = partners(&tokens);
+        Preprocessed { text, tokens, partners, lines, files }
+    }
+
+    /// The word at an index of the tokens; empty for any other token.
+    pub fn word(&self, at: usize) -> &str {
+        match self.tokens.get(at) {
+            Some(token) if token.kind == TokenKind::Word => token.text(&self.text),
+            _ => "",
+        }
+    }
+
+    pub fn punct(&self, at: usize, punct: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(punct))
+    }
+
+    /// The index of the bracket that belongs to the one at `at`.
+    pub fn partner(&self, at: usize) -> usize {
+        self.partners.get(at).copied().unwrap_or(self.tokens.len())
+    }
+
+    /// The file and the line that a byte of the text comes from.
+    pub fn place(&self, offset: usize) -> (&str, usize) {
+        let origin = self.origin(offset);
+        (&self.files[origin.file], origin.line)
+    }
+
+    /// Whether a byte of the text comes from a header of the system or of the cpu device.
+    pub fn is_foreign(&self, offset: usize) -> bool {
+        self.origin(offset).foreign
+    }
+
+    fn origin(&self, offset: usize) -> Origin {
+        let after = self.lines.partition_point(|(start, _)| *start <= offset);
+        match self.lines.get(after.saturating_sub(1)) {
+            Some((_, origin)) => *origin,
+            None => Origin { file: 0, line: 1, foreign: true },
+        }
+    }
+
+    /// Whether this is in the user's files.
+    pub fn holds_word(&self, word: &str) -> bool {
+        (0..self.tokens.len()).any(|at| self.word(at) == word)
+    }
+}
+
+/// Reads a line `# 12 "kernel.cu" 1 3`: the line number of what follows, the file, and whether it is a header of the
+/// system.
+fn marker(line: &str) -> Option<(usize, String, bool)> {
+    let rest = line.strip_prefix("# ").or_else(|| line.strip_prefix("#line "))?;
+    let (number, rest) = rest.split_once(" \"")?;
+    let number = number.trim().parse().ok()?;
+    let mut file = String::new();
+    let mut chars = rest.chars();
+    loop {
+        match chars.next()? {
+            '"' => break,
+            '\\' => file.push(chars.next()?),
+            other => file.push(other),
+        }
+    }
+    let system = chars.as_str().split_whitespace().any(|flag| flag == "3");
+    Some((number, file, system))
+}
+
+/// For each bracket, the index of the one that belongs to it.
+fn partners(tokens: &[Token]) -> Vec<usize> {
+    let mut partners = vec![tokens.len().saturating_sub(1); tokens.len()];
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            TokenKind::Punct(b'(') => open.push((at, b')')),
+            TokenKind::Punct(b'[') => open.push((at, b']')),
+            TokenKind::Punct(b'{') => open.push((at, b'}')),
+            TokenKind::Punct(close @ (b')' | b']' | b'}')) => {
+                // A bracket that is missing ends with the one around it.
+                if let Some(depth) = open.iter().rposition(|(_, wanted)| *wanted == close) {
+                    partners[open[depth].0] = at;
+                    partners[at] = open[depth].0;
+                    open.truncate(depth);
+                }
+            }
+            _ => {}
+        }
+    }
+    partners
+}

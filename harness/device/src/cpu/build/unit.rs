@@ -1,0 +1,250 @@
+//! Building one unit: the preprocessor, the scan of its result, then the compiler.
+
+use super::limits;
+use super::preprocessed::host_code::HostCheck;
+use super::preprocessed::{
+    DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
+};
+use super::{ADDRESS_SANITIZER, HostCompiler};
+use crate::api::DeviceError;
+use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What one unit is built with.
+pub struct Unit<'b> {
+    pub compiler: &'b HostCompiler,
+    /// The build's folder, which holds the unit's files.
+    pub folder: &'b Path,
+    /// The folder of the cpu device's headers.
+    pub headers: &'b Path,
+    /// The options that the precompiled header was made with.
+    pub flags: Vec<OsString>,
+    /// The options for headers: the precompiled one, and the folders.
+    pub includes: Vec<OsString>,
+    /// The user's own options.
+    pub options: Vec<OsString>,
+    /// The path that diagnostics show for the source.
+    pub shown_as: &'b str,
+}
+
+/// The options for a shared object. A function without a definition is an error of the build, as with NVRTC.
+pub const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
+
+/// Why a unit was not built.
+pub enum UnitError {
+    /// The build's folder cannot be written.
+    Io(io::Error),
+    /// The compiler cannot be run.
+    Compiler(DeviceError),
+}
+
+impl From<io::Error> for UnitError {
+    fn from(error: io::Error) -> Self {
+        UnitError::Io(error)
+    }
+}
+
+impl From<DeviceError> for UnitError {
+    fn from(error: DeviceError) -> Self {
+        UnitError::Compiler(error)
+    }
+}
+
+/// The result of the preprocessor.
+enum Preprocessing {
+    Done(Preprocessed),
+    /// The log of the build.
+    LimitReached(String),
+    /// The source has errors.
+    Failed,
+}
+
+/// The result of a step: what the compiler printed, and whether it succeeded.
+pub struct Compiled {
+    pub log: String,
+    pub built: bool,
+}
+
+impl Unit<'_> {
+    /// Compiles a rewritten source to `target`, as a shared object, or as an object file with `object`.
+    pub fn compile(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
+        let text = match self.preprocess(source)? {
+            Preprocessing::Done(text) => text,
+            Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
+            Preprocessing::Failed => return self.without_scan(source, target, object),
+        };
+        let declarations = declarations(&text);
+        let registrations = entries::registrations(&text, &declarations);
+        let check = HostCheck::new(&text, &declarations);
+        let (unit, preprocessed) = if text.holds_word(SHARED) {
+            match without_words(&text) {
+                Ok(rest) => (self.write("expanded.ii", &format!("{rest}\n{registrations}"))?, true),
+                Err(log) => return Ok(Compiled { log, built: false }),
+            }
+        } else {
+            (self.write("kernel.cpp", &format!("{source}\n{registrations}"))?, false)
+        };
+        std::thread::scope(|scope| {
+            let checking = check.as_ref().map(|check| scope.spawn(move || self.host_code(check)));
+            let mut compiled = self.to_image(&unit, preprocessed, target, object)?;
+            if !compiled.built {
+                compiled.log = undefined_named(&compiled.log, &text, &declarations);
+            }
+            let found =
+                checking.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {
+                compiled.log += &errors;
+                compiled.built = false;
+            }
+            Ok(compiled)
+        })
+    }
+
+    /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
+    fn without_scan(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
+        let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
+        if compiled.built {
+            let shown_as = self.shown_as;
+            compiled.log += &format!("{shown_as}:1: error: the preprocessor failed on this source\n");
+            compiled.built = false;
+        }
+        Ok(compiled)
+    }
+
+    /// Preprocesses a source, with CUDA's words marked.
+    fn preprocess(&self, source: &str) -> Result<Preprocessing, UnitError> {
+        let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
+        let target = self.folder.join("scanned.ii");
+        let mut arguments = self.with_options();
+        arguments.push("-E".into());
+        if !self.compiler.clang {
+            // Without this option the text of all headers would be in the result.
+            arguments.push("-fpch-preprocess".into());
+        }
+        arguments.extend(["-x".into(), "c++".into(), path.into(), "-o".into(), target.clone().into()]);
+        let output = self.compiler.run(&arguments)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let reached = limits::reached(&said, self.shown_as);
+            return Ok(reached.map_or(Preprocessing::Failed, Preprocessing::LimitReached));
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(target)?).into_owned();
+        Ok(Preprocessing::Done(Preprocessed::read(text, self.headers)))
+    }
+
+    /// Compiles and links. `preprocessed` says that the preprocessor has done its work.
+    fn to_image(
+        &self,
+        unit: &Path,
+        preprocessed: bool,
+        target: &Path,
+        object: bool,
+    ) -> Result<Compiled, UnitError> {
+        let mut arguments = self.with_options();
+        // clang leaves its AddressSanitizer to the program that loads the object.
+        let is_asan = |flag: &OsString| flag == ADDRESS_SANITIZER;
+        let shared =
+            if self.compiler.clang && self.flags.iter().any(is_asan) { &["-shared"] } else { SHARED_OBJECT };
+        arguments.extend(if object { &["-c"] } else { shared }.iter().map(OsString::from));
+        arguments.extend(self.language(preprocessed));
+        arguments.extend([unit.into(), "-o".into(), target.into()]);
+        let output = self.compiler.run(&arguments)?;
+        let mut log = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success()
+            && let Some(reached) = limits::reached(&log, self.shown_as)
+        {
+            log = reached;
+        }
+        Ok(Compiled { log, built: output.status.success() })
+    }
+
+    /// Returns the errors of device code that uses host code.
+    fn host_code(&self, check: &HostCheck) -> Result<String, UnitError> {
+        let path = self.write("checked.ii", &check.text())?;
+        let mut arguments = self.flags.clone();
+        if self.compiler.clang {
+            arguments.extend(self.includes.iter().take(2).cloned());
+        }
+        arguments.extend(["-fsyntax-only", "-w"].map(OsString::from));
+        arguments.extend(self.language(true));
+        arguments.push(path.into());
+        let output = self.compiler.run(&arguments)?;
+        Ok(check.errors(&String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn with_options(&self) -> Vec<OsString> {
+        self.flags.iter().chain(&self.includes).chain(&self.options).cloned().collect()
+    }
+
+    fn language(&self, preprocessed: bool) -> Vec<OsString> {
+        let options: &[&str] = match (preprocessed, self.compiler.clang) {
+            (false, _) => &["-x", "c++"],
+            (true, false) => &["-fpreprocessed", "-x", "c++"],
+            (true, true) => &["-x", "c++-cpp-output"],
+        };
+        options.iter().map(OsString::from).collect()
+    }
+
+    fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+/// Replaces the linker's messages about functions that nothing defines by compiler messages at their declarations.
+fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration]) -> String {
+    let is_linkers = |line: &&str| {
+        line.contains("undefined reference to `")
+            || line.contains(": in function `")
+            || line.starts_with("collect2: ")
+    };
+    let mut missing: Vec<&str> = Vec::new();
+    for line in log.lines() {
+        let name = line.split_once("undefined reference to `").map(|(_, name)| name.trim_end_matches('\''));
+        missing.extend(name.filter(|name| !missing.contains(name)));
+    }
+    let place = |symbol: &str| {
+        let name = symbol.split(['(', '<']).next().unwrap_or(symbol).rsplit("::").next().unwrap_or(symbol);
+        let found = declarations.iter().find(|d| d.name == name && d.body.is_none())?;
+        let (file, line) = text.place(text.tokens[found.first].start);
+        Some(format!("{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"))
+    };
+    let places: Option<Vec<String>> = missing.iter().map(|symbol| place(symbol)).collect();
+    match places.filter(|places| !places.is_empty()) {
+        Some(places) => {
+            let others = log.lines().filter(|line| !is_linkers(line)).map(|line| format!("{line}\n"));
+            others.chain(places).collect()
+        }
+        None => log.to_owned(),
+    }
+}
+
+/// Returns the preprocessed text without CUDA's words, for a source whose macros declare shared memory: only here these
+/// declarations can be rewritten. The error is the build's log.
+fn without_words(text: &Preprocessed) -> Result<String, String> {
+    let rewritten = rewrite_preprocessed(&text.text, SHARED);
+    let line_start = |line: usize| {
+        text.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
+    };
+    let refusals =
+        rewritten.refusals.iter().map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
+    let log: String =
+        refusals.map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n")).collect();
+    if !log.is_empty() {
+        return Err(log);
+    }
+    let mut edits: Vec<Edit> =
+        rewritten.edits.into_iter().filter(|edit| !text.is_foreign(edit.start)).collect();
+    for (at, token) in text.tokens.iter().enumerate() {
+        let plain = match text.word(at) {
+            DEVICE | HOST => "",
+            GLOBAL => "__attribute__((used))",
+            _ => continue,
+        };
+        edits.push(Edit { start: token.start, end: token.end, text: plain.into() });
+    }
+    Ok(apply(&text.text, edits))
+}

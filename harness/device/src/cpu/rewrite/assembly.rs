@@ -1,0 +1,23 @@
+//! Assembly, which becomes an error.
+
+use super::pass::Pass;
+
+impl Pass<'_> {
+    /// Replaces an assembly statement by an error, on as many lines. Returns the index of the token to go on with.
+    pub(super) fn assembly(&mut self, at: usize) -> usize {
+        let mut open = at + 1;
+        while matches!(self.word(open), "volatile" | "__volatile__" | "inline" | "goto") {
+            open += 1;
+        }
+        if !self.punct(open, b'(') {
+            return at + 1;
+        }
+        let close = self.closing(open);
+        let (start, end) = (self.tokens[at].start, self.tokens[close].end);
+        let lines = "\n".repeat(self.source[start..end].matches('\n').count());
+        let reason = "inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)";
+        let refusal = self.refuse(start, reason);
+        self.edit(start, end, refusal + &lines);
+        close + 1
+    }
+}

@@ -1,0 +1,49 @@
+// Kernels of the lab itself: digests of device memory, and the noise of guard zones, as api/digest.rs defines them.
+// digest.ptx is made from this file: NVRTC 12.9 with --gpu-architecture=compute_70 --std=c++17, and then `.version` is
+// lowered to 6.4, so that every driver since CUDA 10.1 takes it. `ptxas` accepts it for sm_70 to sm_120.
+typedef unsigned long long u64;
+typedef unsigned u32;
+
+// A part of a range: 32 bytes, as digest.rs writes it.
+struct Chunk {
+    u64 address;  // a multiple of 4
+    u64 index;    // of its first word in the range
+    u32 words;
+    u32 first_mask, last_mask;  // the bits of the first and of the last word that belong to the range
+    u32 unused;
+};
+
+__device__ __forceinline__ u64 mix(u64 value, u64 key) {
+    u64 x = (value ^ key) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93ull;
+    return x ^ (x >> 29);
+}
+
+// One block sums one chunk. The sum of a range is the sum over its chunks.
+extern "C" __global__ void __launch_bounds__(256) lab_digest(const Chunk* table, u64* results, u64 key) {
+    __shared__ u64 part[8];
+    const Chunk c = table[blockIdx.x];
+    const u32* words = (const u32*)c.address;
+    u64 sum = 0;
+    for (u32 i = threadIdx.x; i < c.words; i += 256) {
+        u32 w = __ldcg(words + i);
+        if (i == 0) w &= c.first_mask;
+        if (i == c.words - 1) w &= c.last_mask;
+        sum += mix((c.index + i) << 32 | w, key);
+    }
+    for (int o = 16; o > 0; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u64 all = 0;
+        for (int i = 0; i < 8; i++) all += part[i];
+        results[blockIdx.x] = all;
+    }
+}
+
+// Writes words of the noise. `mask` is the number of words after which the noise repeats, less one.
+extern "C" __global__ void __launch_bounds__(256) lab_noise(u32* to, u64 words, u64 first, u64 mask, u64 key) {
+    for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < words; i += gridDim.x * 256ull) {
+        to[i] = (u32)(mix((first + i) & mask, key) >> 32);
+    }
+}

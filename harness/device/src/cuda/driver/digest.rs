@@ -1,0 +1,213 @@
+//! Digests of device memory and the noise of guard zones, computed on the device by kernels of the lab's own. They read
+//! as fast as the memory delivers, where a comparison on the host takes as long as the copy.
+//!
+//! The table of what to read, and the results, lie in page-locked host memory, which the device accesses there. So
+//! nothing of it lies in device memory, where a kernel could find it later.
+#![allow(unsafe_code)]
+
+use super::staging::Staging;
+use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, MemoryRange, NOISE_WORDS, Noise};
+use crate::cuda::devices::check;
+use crate::cuda::ffi;
+use cudarc::driver::sys::{CUfunction, CUstream};
+use std::ffi::c_void;
+
+/// `digest.cu` in PTX, which the driver compiles for its device.
+const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
+
+const ACTION: &str = "compute digests of device memory";
+
+/// Threads of a block of either kernel.
+const THREADS: u32 = 256;
+/// Words that a block reads.
+const CHUNK_WORDS: usize = 1 << 16;
+/// Chunks of one launch: as many as a buffer of [`Staging`] holds.
+const MAX_CHUNKS: usize = COMPARE_CHUNK_BYTES / size_of::<Chunk>();
+
+/// `Chunk` in digest.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Chunk {
+    address: u64,
+    index: u64,
+    words: u32,
+    first_mask: u32,
+    last_mask: u32,
+    unused: u32,
+}
+
+/// The two kernels.
+pub struct Digester {
+    digest: CUfunction,
+    noise: CUfunction,
+}
+
+impl Digester {
+    /// Loads the kernels into the context that is current, until the context ends. `None` where the driver cannot
+    /// compile PTX, for example in a container without `libnvidia-ptxjitcompiler`.
+    pub fn load() -> Option<Digester> {
+        let mut module = std::ptr::null_mut();
+        // SAFETY: `module` is a live handle to write to, and the text ends with a NUL.
+        let code = unsafe { ffi::cuModuleLoadData(&mut module, PTX.as_ptr().cast()) };
+        check(code, "load the digest kernels").ok()?;
+        let find = |name: &std::ffi::CStr| {
+            let mut function = std::ptr::null_mut();
+            // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends with a NUL.
+            let code = unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
+            check(code, "find the digest kernels").ok().map(|()| function)
+        };
+        Some(Digester { digest: find(c"lab_digest")?, noise: find(c"lab_noise")? })
+    }
+
+    /// Returns the digest of each range under a key.
+    ///
+    /// # Safety
+    /// The ranges are allocated, and the stream is live and belongs to the context in which both `self` and the
+    /// buffers of `staging` were made.
+    pub unsafe fn digests(
+        &self,
+        staging: &mut Staging,
+        stream: CUstream,
+        ranges: &[MemoryRange],
+        key: u64,
+    ) -> Result<Vec<u64>, DeviceError> {
+        let mut digests = vec![0u64; ranges.len()];
+        let mut chunks = ranges
+            .iter()
+            .enumerate()
+            .flat_map(|(range, memory)| chunks(*memory).map(move |chunk| (range, chunk)));
+        loop {
+            let (owners, table): (Vec<usize>, Vec<Chunk>) = chunks.by_ref().take(MAX_CHUNKS).unzip();
+            if table.is_empty() {
+                return Ok(digests);
+            }
+            let [input, output] = staging.page_locked()?;
+            let (mut input_address, mut output_address, mut key) = (input.device, output.device, key);
+            let mut parameters: [*mut c_void; 3] =
+                [(&raw mut input_address).cast(), (&raw mut output_address).cast(), (&raw mut key).cast()];
+            let (blocks, none) = (table.len() as u32, std::ptr::null_mut());
+            // SAFETY: both buffers have COMPARE_CHUNK_BYTES, which is enough for MAX_CHUNKS chunks and as many results;
+            // page-locked memory is aligned to a page, and nothing else uses it until the stream was waited for. The
+            // kernel takes two pointers and a 64-bit word, which the driver reads before the call returns. It reads
+            // the words of the ranges, which the caller promises to be allocated: allocations hold whole words.
+            unsafe {
+                std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
+                let function = self.digest;
+                let (parameters, extra) = (parameters.as_mut_ptr(), none);
+                let code =
+                    ffi::cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra);
+                check(code, ACTION)?;
+                check(ffi::cuStreamSynchronize(stream), ACTION)?;
+                let results = std::slice::from_raw_parts(output.host.cast::<u64>(), table.len());
+                for (range, result) in owners.iter().zip(results) {
+                    digests[*range] = digests[*range].wrapping_add(*result);
+                }
+            }
+        }
+    }
+
+    /// Fills memory with noise, from word `first` of it on. Does not wait: what follows on the stream does.
+    ///
+    /// # Safety
+    /// The memory is allocated, `address` and `bytes` are multiples of 4, and the stream is live and belongs to the
+    /// context in which `self` was made.
+    pub unsafe fn fill_noise(
+        &self,
+        stream: CUstream,
+        mut address: u64,
+        bytes: usize,
+        noise: &Noise,
+        mut first: u64,
+    ) -> Result<(), DeviceError> {
+        let (mut words, mut mask, mut key) = (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
+        if words == 0 {
+            return Ok(());
+        }
+        let mut parameters: [*mut c_void; 5] = [
+            (&raw mut address).cast(),
+            (&raw mut words).cast(),
+            (&raw mut first).cast(),
+            (&raw mut mask).cast(),
+            (&raw mut key).cast(),
+        ];
+        let blocks = words.div_ceil(u64::from(THREADS)).min(1024) as u32;
+        let (parameters, extra, function) = (parameters.as_mut_ptr(), std::ptr::null_mut(), self.noise);
+        // SAFETY: the kernel takes a pointer and four 64-bit words, which the driver reads before the call returns. It
+        // writes the words that the caller promises to be allocated.
+        unsafe {
+            let code =
+                ffi::cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra);
+            check(code, "fill guard zones")
+        }
+    }
+}
+
+/// The chunks of a range, in order. Each is a run of whole words.
+fn chunks(range: MemoryRange) -> impl Iterator<Item = Chunk> {
+    let head = range.address % 4;
+    let end = head as usize + range.bytes;
+    let words = if range.bytes == 0 { 0 } else { end.div_ceil(4) };
+    (0..words).step_by(CHUNK_WORDS).map(move |index| {
+        let here = (words - index).min(CHUNK_WORDS);
+        let (is_first, is_last) = (index == 0, index + here == words);
+        Chunk {
+            address: range.address - head + 4 * index as u64,
+            index: index as u64,
+            words: here as u32,
+            first_mask: if is_first { u32::MAX << (8 * head) } else { u32::MAX },
+            last_mask: if is_last && end % 4 > 0 { u32::MAX >> (8 * (4 - end % 4)) } else { u32::MAX },
+            unused: 0,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{digest, mix};
+
+    /// What the kernel computes, over memory that begins at address 0.
+    fn on_the_host(memory: &[u8], range: MemoryRange, key: u64) -> u64 {
+        let sum = |chunk: Chunk| {
+            let word = |i: u32| {
+                let at = chunk.address as usize + 4 * i as usize;
+                let mut word = u32::from_le_bytes([0, 1, 2, 3].map(|b| memory[at + b]));
+                word &= if i == 0 { chunk.first_mask } else { u32::MAX };
+                word & if i + 1 == chunk.words { chunk.last_mask } else { u32::MAX }
+            };
+            (0..chunk.words).fold(0u64, |sum, i| {
+                sum.wrapping_add(mix((chunk.index + u64::from(i)) << 32 | u64::from(word(i)), key))
+            })
+        };
+        chunks(range).fold(0, |all, chunk| all.wrapping_add(sum(chunk)))
+    }
+
+    #[test]
+    fn the_chunks_of_a_range_make_its_digest() {
+        let memory: Vec<u8> = (0..4 * CHUNK_WORDS + 4096).map(|i| (i * 7 + i / 256) as u8).collect();
+        for (address, bytes) in [
+            (0, 0),
+            (3, 0),
+            (4, 4),
+            (5, 1),
+            (5, 2),
+            (6, 11),
+            (2, 2),
+            (1, 4 * CHUNK_WORDS),
+            (8, 4 * CHUNK_WORDS + 5),
+        ] {
+            let range = MemoryRange { address, bytes };
+            let content = &memory[address as usize..][..bytes];
+            assert_eq!(on_the_host(&memory, range, 5), digest(content, address, 5), "{range:?}");
+        }
+    }
+
+    #[test]
+    fn the_source_in_ptx_has_both_kernels_and_no_new_instruction() {
+        for text in [".version 6.4\n", ".entry lab_digest(", ".entry lab_noise("] {
+            assert!(PTX.contains(text), "{text}");
+        }
+        assert!(PTX.ends_with('\0') && PTX.matches('\0').count() == 1);
+        assert_eq!(size_of::<Chunk>(), 32);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a buffer must hold, and how a change of it is found, described and undone.
+
+use super::Breach;
+use lab_device::{COMPARE_CHUNK_BYTES, DeviceError, Driver, MemoryRange};
+
+/// The content of a buffer, as far as the worker knows it.
+pub enum Content {
+    /// Unknown: a launch got the buffer, or the judge wrote to it and did not seal it.
+    Open,
+    /// A repeated pattern.
+    Pattern(u32),
+    /// An input.
+    Sealed(Vec<u8>),
+    /// What earlier launches left; a copy on a device that computes no digests.
+    Results(Option<Vec<u8>>),
+}
+
+/// Where a buffer changed.
+#[derive(Clone, Copy)]
+pub enum ChangedAt {
+    /// The offset of the first byte.
+    Byte(u64),
+    /// Only digests tell of the change.
+    Unknown,
+}
+
+impl Content {
+    /// Where the memory differs from this content; `None` if it does not, or if the content is unknown. `digests` says
+    /// that the device computes digests, and that the buffer's has changed.
+    pub fn difference(
+        &self,
+        driver: &mut dyn Driver,
+        range: MemoryRange,
+        digests: bool,
+    ) -> Result<Option<ChangedAt>, DeviceError> {
+        let at = match self {
+            Content::Open => return Ok(None),
+            Content::Results(None) => return Ok(digests.then_some(ChangedAt::Unknown)),
+            Content::Results(Some(right)) | Content::Sealed(right) => {
+                difference(driver, range.address, right)?
+            }
+            Content::Pattern(pattern) => differs_from_pattern(driver, range, *pattern)?,
+        };
+        Ok(at.map(|at| ChangedAt::Byte(at as u64)))
+    }
+
+    /// The breach that a change of this content is.
+    pub fn breach(&self, name: &str, at: ChangedAt) -> Breach {
+        let buffer = name.to_owned();
+        match (self, at) {
+            (Content::Sealed(_), ChangedAt::Byte(offset)) => Breach::InputChanged { buffer, offset },
+            (_, ChangedAt::Byte(offset)) => Breach::StrayStore { buffer, offset: Some(offset) },
+            (_, ChangedAt::Unknown) => Breach::StrayStore { buffer, offset: None },
+        }
+    }
+
+    /// Writes the content again, where it is known byte by byte.
+    pub fn restore(&self, driver: &mut dyn Driver, range: MemoryRange) -> Result<(), DeviceError> {
+        match self {
+            Content::Open | Content::Results(_) => Ok(()),
+            Content::Sealed(right) => driver.upload(range.address, right),
+            Content::Pattern(pattern) => {
+                let mut offset = 0;
+                for part in pattern_parts(range.bytes, *pattern) {
+                    driver.upload(range.address + offset, &part)?;
+                    offset += part.len() as u64;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What a launch left in the buffer. `digests` says that the device computes digests, so that no copy is needed.
+    pub fn results(
+        driver: &mut dyn Driver,
+        range: MemoryRange,
+        digests: bool,
+    ) -> Result<Content, DeviceError> {
+        if digests {
+            return Ok(Content::Results(None));
+        }
+        let mut copy = vec![0; range.bytes];
+        driver.download(range.address, &mut copy)?;
+        Ok(Content::Results(Some(copy)))
+    }
+}
+
+/// The offset at which memory first differs from `right`.
+pub fn difference(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
+    if right.is_empty() { Ok(None) } else { driver.first_difference(address, right) }
+}
+
+fn differs_from_pattern(
+    driver: &mut dyn Driver,
+    range: MemoryRange,
+    pattern: u32,
+) -> Result<Option<usize>, DeviceError> {
+    let mut offset = 0;
+    for part in pattern_parts(range.bytes, pattern) {
+        if let Some(at) = difference(driver, range.address + offset as u64, &part)? {
+            return Ok(Some(offset + at));
+        }
+        offset += part.len();
+    }
+    Ok(None)
+}
+
+/// So many bytes of a repeated pattern, in parts.
+fn pattern_parts(bytes: usize, pattern: u32) -> impl Iterator<Item = Vec<u8>> {
+    (0..bytes).step_by(COMPARE_CHUNK_BYTES).map(move |from| {
+        let mut part = pattern.to_le_bytes().repeat((bytes - from).min(COMPARE_CHUNK_BYTES).div_ceil(4));
+        part.truncate(bytes - from);
+        part
+    })
+}

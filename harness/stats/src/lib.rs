@@ -1,0 +1,15 @@
+//! The statistics of the lab. Pure functions over numbers: no clock, no device, no file.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`centre`](mod@centre) | the centre of a few numbers, with a 95 % interval |
+//! | [`abba`] | two kernels timed in turns, and the ratio of their speeds |
+//! | [`speed`] | the rule that turns a ratio into *faster*, *slower*, *same* or *undecided* |
+//!
+//! The built-in harness uses them while it measures. `lab-protocol` uses them for the `turns:` lines of a harness of
+//! the user's own. So both follow the same rule.
+#![forbid(unsafe_code)]
+
+pub mod abba;
+pub mod centre;
+pub mod speed;
