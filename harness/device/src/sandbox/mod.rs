@@ -87,6 +87,7 @@ impl SandboxState {
     }
 
     /// The weaker of two states.
+    #[must_use]
     pub fn and(self, other: SandboxState) -> SandboxState {
         match (&self, &other) {
             (SandboxState::Enforced { landlock: a }, SandboxState::Enforced { landlock: b }) if b < a => {

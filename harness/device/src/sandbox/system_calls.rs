@@ -202,7 +202,7 @@ fn limited() -> Result<Rules, seccompiler::BackendError> {
     let [set_name, get_name, name_memory] = [libc::PR_SET_NAME as u64, libc::PR_GET_NAME as u64, 0x5356_4d41];
     Ok([
         (libc::SYS_fcntl, one_of(1, &[duplicate, duplicate_closed, get, set, flags, set_flags])?),
-        (libc::SYS_ioctl, one_of(1, &[libc::TCGETS as u64, libc::FIONREAD as u64, libc::FIONBIO as u64])?),
+        (libc::SYS_ioctl, one_of(1, &[libc::TCGETS, libc::FIONREAD, libc::FIONBIO])?),
         (libc::SYS_prctl, one_of(0, &[set_name, get_name, name_memory])?),
     ]
     .into_iter()
