@@ -149,7 +149,8 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
     let mut never = any(&[NEVER, NEVER_OLDER, NEWER]);
     match policy {
         Policy::CpuKernel => {
-            let mut known = any(&[COMPUTING, COMPUTING_OLDER, FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT]);
+            // Where two filters disagree, Linux ends the process rather than let the call fail.
+            let mut known = any(&[COMPUTING, COMPUTING_OLDER, BY_ARGUMENT]);
             known.extend(limited()?);
             let mut foreign = any(&[FOREIGN, FOREIGN_OLDER, NEWER]);
             foreign.extend(foreign_arguments()?);
@@ -177,7 +178,9 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
     }
     // The same calls by the numbers of the x32 interface, which a kernel of x86-64 may have.
     #[cfg(target_arch = "x86_64")]
-    never.extend(never.clone().into_iter().map(|(number, rules)| (number | 0x4000_0000, rules)));
+    if policy == Policy::Compiler || policy == Policy::CpuTool {
+        never.extend(never.clone().into_iter().map(|(number, rules)| (number | 0x4000_0000, rules)));
+    }
     let mut programs = vec![program(never, SeccompAction::Allow, refused)?];
     if matches!(policy, Policy::CpuTool | Policy::GpuKernel) {
         programs.push(program(any(&[calls![SYS_clone3]]), SeccompAction::Allow, unknown)?);
