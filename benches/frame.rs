@@ -18,7 +18,7 @@ use lab_tui::keymap::Key;
 use lab_tui::model::Model;
 use lab_tui::reply::{GraphPage, HighlightReply, Overview, RepositoryReply, ViewReply};
 use lab_tui::request::{HighlightRequest, ViewRequest};
-use lab_tui::source::{Base, Present, Source, SourceRequest, SourceText};
+use lab_tui::source::{Base, PresentText, SourceRequest, SourceText, SourceView};
 use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
 use ratatui::Terminal;
@@ -123,7 +123,7 @@ fn take(model: &mut Model, event: Event) -> Vec<Effect> {
 }
 
 /// Every tenth line is another than the base's.
-fn source(request: SourceRequest) -> Source {
+fn source(request: SourceRequest) -> SourceView {
     let text = |changed: &str| {
         let line = |n: usize| {
             let value = if n.is_multiple_of(10) { changed } else { "1.0f" };
@@ -132,10 +132,10 @@ fn source(request: SourceRequest) -> Source {
         SourceText::new((1..=SOURCE_LINES).map(line).collect::<String>())
     };
     let (base, present) = (text("2.0f"), text("3.0f"));
-    Source {
+    SourceView {
         request,
         diff: Arc::new(Diff::parse(&text_diff(base.whole(), present.whole(), 3).expect("a diff"))),
-        present: Ok(Present { text: present, fingerprint: Fingerprint("f".into()) }),
+        present: Ok(PresentText { text: present, fingerprint: Fingerprint("f".into()) }),
         base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
         since: Vec::new(),
     }

@@ -36,6 +36,9 @@ pub fn main() -> Result<ExitCode> {
         other => other.to_string(),
     };
     say(&format!("\ndevice auto is {target}"));
+    if let Some(why) = lab_device::why_not_cuda(Target::Auto) {
+        show(&note("device auto", "the NVIDIA driver is installed and cannot be used", why));
+    }
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -13,6 +13,7 @@ mod measure;
 mod output;
 mod probe;
 mod restore;
+mod rules;
 mod run;
 pub mod screen;
 mod theme;
@@ -88,6 +89,8 @@ enum Command {
     Discard(decide::DiscardArgs),
     /// Undo the last keep or discard, if no later commit is built on it
     Undo(undo::UndoArgs),
+    /// Show how the rules of the problem differ from those in HEAD, or commit the change on its own (-m)
+    Rules(rules::RulesArgs),
     /// Change the description of an experiment in its record, note and row
     Describe(describe::DescribeArgs),
     /// List the experiments
@@ -139,6 +142,7 @@ pub fn main() -> ExitCode {
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
         Some(Command::Undo(options)) => undo::main(&options),
+        Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),

@@ -22,6 +22,11 @@ pub fn main(given: &ProbeArgs) -> ExitCode {
     match probing::probe(&options) {
         Ok(probed) => {
             show(&probed);
+            if let Some(why) = lab_device::why_not_cuda(given.device) {
+                complain(&format!(
+                    "the cpu device was probed, because the NVIDIA driver cannot be used: {why}"
+                ));
+            }
             ExitCode::SUCCESS
         }
         Err(stop) => {

@@ -43,26 +43,26 @@ pub struct Opening {
 
 pub struct RepositoryWorker {
     requests: Option<Sender<RepositoryRequest>>,
-    keep: Arc<Mutex<HeldOutCheck>>,
+    keep: Arc<Mutex<CheckControl>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The held-out check before a keep. Another thread can end it.
 #[derive(Default)]
-struct HeldOutCheck {
+struct CheckControl {
     running: Option<Arc<Control>>,
     /// The screen closes: no further check starts.
     closing: bool,
 }
 
-fn lock(keep: &Mutex<HeldOutCheck>) -> MutexGuard<'_, HeldOutCheck> {
+fn lock(keep: &Mutex<CheckControl>) -> MutexGuard<'_, CheckControl> {
     keep.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl RepositoryWorker {
     pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
-        let keep = Arc::<Mutex<HeldOutCheck>>::default();
+        let keep = Arc::<Mutex<CheckControl>>::default();
         let index = RunIndex::new(&project);
         let mut worker =
             RepositoryThread { project, opening, events, watcher: None, keep: keep.clone(), index };
@@ -136,7 +136,7 @@ struct RepositoryThread {
     opening: Opening,
     events: Sender<Event>,
     watcher: Option<Watcher>,
-    keep: Arc<Mutex<HeldOutCheck>>,
+    keep: Arc<Mutex<CheckControl>>,
     /// The index of all runs. A look reads only what changed since the last one.
     index: RunIndex,
 }

@@ -7,11 +7,11 @@ use lab_core::repo::{Repo, short};
 use lab_core::store::RunStore;
 use lab_core::{inputs, repo};
 use lab_tui::diff::{ContextLines, Diff};
-use lab_tui::source::{Base, Baseline, Present, Source, SourceRequest, SourceText};
+use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
 use std::sync::Arc;
 
-pub fn read(project: &Project, request: SourceRequest) -> Source {
-    let present = inputs::read(project).map_err(|error| error.to_string()).map(|read| Present {
+pub fn read(project: &Project, request: SourceRequest) -> SourceView {
+    let present = inputs::read(project).map_err(|error| error.to_string()).map(|read| PresentText {
         text: SourceText::new(String::from_utf8_lossy(read.kernel())),
         fingerprint: read.fingerprint.clone(),
     });
@@ -37,7 +37,7 @@ pub fn read(project: &Project, request: SourceRequest) -> Source {
             since.extend(diff.filter(|diff| !diff.is_empty()).map(|diff| (*run, diff)));
         }
     }
-    Source { present, base, diff: Arc::new(diff), since, request }
+    SourceView { present, base, diff: Arc::new(diff), since, request }
 }
 
 fn diff(old: &SourceText, new: &SourceText, context: u32) -> anyhow::Result<Diff> {

@@ -118,12 +118,12 @@ fn in_words(error: anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::run::experiment::Key;
+    use lab_core::run::experiment::ExperimentKey;
     use lab_tui::diff::ContextLines;
 
     #[test]
     fn only_the_latest_wish_of_a_kind_is_answered() {
-        let key = |commit: &str| Key { commit: commit.to_owned(), run: None, decided: None };
+        let key = |commit: &str| ExperimentKey { commit: commit.to_owned(), run: None, decided: None };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
             send.send(ViewRequest::Details(key(commit), ContextLines::Near)).expect("the inbox is here");

@@ -42,3 +42,33 @@ fn the_rule_keeps_discards_and_leaves() {
     assert_eq!(lab.rows().len(), 3);
     lab.lab("run --decide -m again").is(0).says("left undecided: these are the incumbent's own bytes");
 }
+
+/// A harness that prints turns, and a word of its own that does not count.
+fn prints_turns(lab: &Lab, blocks: usize, slower: f64) {
+    let block = format!("turns: 0.0100 {0} {1} 0.0101", 0.0100 * slower, 0.0101 * slower);
+    let lines = format!("echo '{block}'\n").repeat(blocks);
+    lab.harness(&format!(
+        "echo 'device: Test GPU'\necho 'throughput_sps: 1000'\necho 'speed: slower'\n{lines}echo 'correctness: pass'"
+    ));
+}
+
+#[test]
+fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// quick\n");
+    prints_turns(&lab, 2, 0.9);
+    lab.lab("run --decide -m quick")
+        .is(0)
+        .says("speed undecided: only 2 ABBA blocks, and a verdict needs 3")
+        .says("left undecided: the result is caveated: speed undecided");
+    prints_turns(&lab, 6, 0.9);
+    lab.lab("run --decide -m quick").is(0).says("faster +11.11 %").says("keep run 2");
+    lab.write("kernel.cu", "// slow\n");
+    prints_turns(&lab, 6, 1.1);
+    lab.lab("run --decide -m slow").is(0).says("discard run 3");
+    in_turns(&lab, 1.001, "undecided");
+    lab.write("kernel.cu", "// unclear\n");
+    lab.lab("run --decide -m unclear").is(0).says("left undecided: the verdict on speed is undecided");
+    // A person may keep it.
+    lab.lab("keep -m unclear").is(0);
+}

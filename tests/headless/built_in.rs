@@ -59,6 +59,44 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert_eq!(lab.git("status --porcelain"), "");
 }
 
+/// The NVIDIA driver after an update without a reboot: its library is there, and does not start.
+const BROKEN_DRIVER: &str = r#"
+unsigned cuInit(unsigned flags) { (void)flags; return 803; }
+unsigned cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+unsigned cuGetErrorName(unsigned code, const char **text) {
+    (void)code;
+    *text = "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH";
+    return 0;
+}
+"#;
+
+#[test]
+fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
+    let lab = rmsnorm();
+    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ntime_limit_s = 20\n");
+    lab.write("../libcuda.c", BROKEN_DRIVER);
+    let built =
+        lab.command("cc").args(["-shared", "-fPIC", "-o", "../libcuda.so.1", "../libcuda.c"]).status();
+    assert!(built.unwrap().success());
+    let with_driver = |args: &str| {
+        let mut command = lab.lab_command(args);
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+        command.env("LD_LIBRARY_PATH", lab.path("..").canonicalize().unwrap());
+        finish(command.spawn().unwrap())
+    };
+    let why = "the driver's kernel module and its libraries have different versions. Reboot";
+    let told = format!("cannot be used: could not initialise the NVIDIA driver: {why}");
+    let run = with_driver("run --json").is(0).json();
+    assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
+    let caveats = run["caveats"].to_string();
+    assert!(caveats.contains("device auto is the cpu device here") && caveats.contains(&told), "{caveats}");
+    with_driver("doctor").says("device auto is cpu").says("the NVIDIA driver is installed").says(why);
+    with_driver("probe").says(&told);
+    // Nobody who asked for the cpu device is told.
+    let asked = with_driver("harness kernels/rmsnorm --device cpu").is(0);
+    assert!(!asked.out.contains("caveat: device"), "{asked:?}");
+}
+
 #[test]
 fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
     let lab = Lab::new();

@@ -18,10 +18,13 @@ fn the_circle() {
     lab.lab("discard -m 'too early'")
         .is(1)
         .says("HEAD does not hold kernel.cu, so there is nothing to put back");
-    lab.lab("keep -m 'the baseline'").is(0).says("keep run 1");
+    lab.lab("keep -m 'the baseline'")
+        .is(0)
+        .says("keep run 1")
+        .says("this first keep also commits the rules of the problem: lab.toml");
     assert_eq!(lab.git("log --format=%s"), "the baseline\n");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// the first\n");
-    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\n");
+    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\nlab.toml\n");
     assert!(lab.git("notes --ref=lab show HEAD").contains("\"throughput_sps\""));
 
     lab.write("kernel.cu", "// the second\n");
@@ -65,11 +68,7 @@ fn the_circle() {
     assert_eq!(lab.read("kernel.cu"), "// the third\n");
     lab.lab("restore HEAD").is(0);
     lab.lab("restore HEAD").is(0).says("already");
-    assert_eq!(
-        lab.git("status --porcelain"),
-        "?? harness.py\n?? lab.toml\n",
-        "the lab's own files are not in the way"
-    );
+    assert_eq!(lab.git("status --porcelain"), "?? harness.py\n", "the lab's own files are not in the way");
 }
 
 #[test]
@@ -322,4 +321,21 @@ fn doctor_has_a_remedy_for_everything() {
     );
     let compiler = output.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
     assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{output:?}");
+}
+
+#[test]
+fn newer_bytes_are_discarded_also_after_a_verdict_on_the_incumbents_own() {
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    lab.lab("discard -m nothing").is(1).says("run 1 judged the incumbent's own bytes");
+    lab.write("kernel.cu", "// never judged\n");
+    lab.lab("discard -m newer")
+        .is(1)
+        .says("no verdict belongs to the present bytes of kernel.cu")
+        .says("--unjudged");
+    lab.lab("discard -m newer --unjudged").is(0).says("the bytes that were on disk are kept as");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// never judged\n");
+    assert!(!lab.path("results.tsv").exists());
 }

@@ -4,11 +4,11 @@ use super::lab::Lab;
 use lab::screen::source_files::read;
 use lab_core::project::Project;
 use lab_core::run::RunId;
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 use lab_tui::diff::{ContextLines, LineLocation};
-use lab_tui::source::{Baseline, Source, SourceRequest};
+use lab_tui::source::{Baseline, SourceRequest, SourceView};
 
-fn look(lab: &Lab, baseline: Baseline) -> Source {
+fn look(lab: &Lab, baseline: Baseline) -> SourceView {
     let project = Project::open(&lab.repo, None).unwrap();
     read(
         &project,
@@ -23,7 +23,7 @@ fn look(lab: &Lab, baseline: Baseline) -> Source {
 }
 
 fn experiment(commit: &str) -> Baseline {
-    Baseline::Experiment(Key { commit: commit.to_owned(), run: None, decided: None })
+    Baseline::Experiment(ExperimentKey { commit: commit.to_owned(), run: None, decided: None })
 }
 
 #[test]

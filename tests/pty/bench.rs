@@ -118,12 +118,17 @@ impl Bench {
         })
     }
 
-    /// A small WaveGRU, likewise.
-    pub fn wavegru() -> Self {
+    /// A small problem whose check before a keep draws other shapes, likewise.
+    pub fn below_largest() -> Self {
         Self::with(|repo| {
-            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/wavegru");
-            fs::copy(from.join("plain.cu"), repo.join("kernel.cu")).unwrap();
-            fs::copy(from.join("problem.toml"), repo.join("problem.toml")).unwrap();
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
+            for (name, to) in [
+                ("plain.cu", "kernel.cu"),
+                ("problem.toml", "problem.toml"),
+                ("reference.cu", "reference.cu"),
+            ] {
+                fs::copy(from.join(name), repo.join(to)).unwrap();
+            }
             fs::write(repo.join("lab.toml"), "device = \"cpu\"\n").unwrap();
         })
     }

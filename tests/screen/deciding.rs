@@ -2,6 +2,8 @@
 
 use super::states::check_at;
 use super::world::World;
+use lab_core::rules::{RuleChange, RuleDifference};
+use lab_core::run::experiment::Status;
 
 const RUN: &str = "say stage: build | device: NVIDIA H200 | stage: verify | rows_diff: 1e-6 limit=1e-5 | stage: measure | \
     throughput_sps: 170000 | kernel_us: 5.9 | correctness: pass";
@@ -141,6 +143,58 @@ fn an_experiment_is_put_in_other_words() {
     let words = world.words();
     assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");
     assert!(words.contains("○ discard 95k"), "{words}");
+}
+
+#[test]
+fn a_keep_with_other_rules_names_the_files_the_keys_and_the_command() {
+    let mut world = World::new().with_history();
+    let change = |path: &str, what| RuleChange { path: path.into(), what };
+    let keys = RuleDifference::Keys(vec!["compile.options".into(), "measure.same_within".into()]);
+    world.keep_needs.0.changed =
+        vec![change("kernels/rmsnorm/problem.toml", RuleDifference::Content), change("lab.toml", keys)];
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 165210 0.0; save")
+        .tell(RUN)
+        .tell("end pass 170020 0.029; press c");
+    check_at("rules_refused", &mut world, &[(120, 35), (80, 24), (40, 10)]);
+    assert_eq!(world.history.len(), 8);
+    world.tell("press enter");
+    let words = world.words();
+    assert!(words.contains("c keep (2 files of the rules are not as in HEAD)"), "{words}");
+}
+
+#[test]
+fn a_keep_says_what_else_it_commits_and_how_many_sealed_runs_come_first() {
+    let mut world = World::new().with_history();
+    world.slow = true;
+    world.keep_needs.0.first =
+        vec!["kernels/rmsnorm/problem.toml".into(), "kernels/rmsnorm/reference.cu".into()];
+    world.keep_needs.1 = 8;
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 165210 0.0; save")
+        .tell(RUN)
+        .tell("end pass 170020 0.029; press c");
+    check_at("keep_needs", &mut world, &[(120, 35), (80, 24)]);
+    world.tell("type fast; press enter; held-out lab: before it is kept | stage: verify | progress: 1/2");
+    let words = world.words();
+    assert!(words.contains("the gates on 8 sealed runs, then the commit"), "{words}");
+}
+
+#[test]
+fn a_change_of_the_rules_is_seen_in_the_history() {
+    let mut world = World::new().with_experiments(&[
+        (42_013.0, Status::Keep, "baseline"),
+        (f64::NAN, Status::Rules, "a wider tolerance"),
+        (61_240.0, Status::Keep, "float4 loads"),
+    ]);
+    world.tell("open; press 3");
+    check_at("rules_row", &mut world, &[(120, 35)]);
+    let words = world.words();
+    assert!(words.contains("≠ rules") && words.contains("a wider tolerance"), "{words}");
 }
 
 /// A screen that decides by rule, whose newest run ends so.

@@ -5,10 +5,15 @@ use crate::text::toml_error;
 use anyhow::{Context, Result, bail};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The file's name.
 pub const FILE: &str = "lab.toml";
+
+/// Keys that say which kernel is judged, where, and when, but not how. The device is among them because records and ledgers
+/// name it, and `lab run --device` takes another one without a change of the file.
+const NOT_JUDGING: [&str; 5] = ["kernel", "device", "auto.decide", "watch.quiet_ms", "watch.ceiling_ms"];
 
 /// Which of two values of the objective is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,6 +192,30 @@ impl Config {
         Ok(config)
     }
 
+    /// The keys that change how a kernel is judged and that have another value in `other`, as in `measure.same_within`,
+    /// sorted. Every key is one of them but those of [`NOT_JUDGING`].
+    pub fn judging_differences(&self, other: &Config) -> Vec<String> {
+        let (ours, theirs) = (self.judging_keys(), other.judging_keys());
+        let differs = |key: &&String| ours.get(*key) != theirs.get(*key);
+        let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        keys.into_iter().filter(differs).cloned().collect()
+    }
+
+    fn judging_keys(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut keys = BTreeMap::new();
+        let Ok(serde_json::Value::Object(all)) = serde_json::to_value(self) else { return keys };
+        for (name, value) in all {
+            match value {
+                serde_json::Value::Object(table) => {
+                    keys.extend(table.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+                }
+                value => drop(keys.insert(name, value)),
+            }
+        }
+        keys.retain(|key, _| !NOT_JUDGING.contains(&key.as_str()));
+        keys
+    }
+
     /// Checks what the types do not: limits of numbers, and that the objective names a result line.
     fn check(&self) -> Result<()> {
         if !(self.time_limit_s.is_finite() && self.time_limit_s > 0.0 && self.time_limit_s <= 1e6) {
@@ -227,6 +256,22 @@ mod tests {
         let config = Config::parse("", "lab.toml").expect("an empty file is fine");
         assert_eq!(config, Config::default());
         assert_eq!((config.time_limit_s, config.output_limit_mib), (60.0, 64));
+    }
+
+    #[test]
+    fn the_keys_that_change_a_verdict_are_told_from_the_others() {
+        let differences = |text: &str| {
+            Config::parse(text, "lab.toml").expect("a lab.toml").judging_differences(&Config::default())
+        };
+        let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n";
+        assert_eq!(differences(none), [""; 0]);
+        let all = "harness = \"x\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
+                   [compile]\noptions = [\"-O1\"]\narch = \"sm_90\"\n[measure]\nbudget_ms = 1\nsame_within = 1\nnarrow = 1\n\
+                   warm_up = 1\niterations = 9\ntrials = 9\nlimit_s = 9\n[watch]\nextra = [\"a\"]\n";
+        let wanted = "compile.arch compile.options goal harness measure.budget_ms measure.iterations measure.limit_s \
+                      measure.narrow measure.same_within measure.trials measure.warm_up objective output_limit_mib \
+                      time_limit_s watch.extra";
+        assert_eq!(differences(all).join(" "), wanted);
     }
 
     #[test]

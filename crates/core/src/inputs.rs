@@ -3,9 +3,15 @@
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
+mod includes;
+pub(crate) mod tokens;
+
+pub(crate) use includes::{Include, includes};
+
 use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
+use includes::IncludeDirs;
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
@@ -33,15 +39,53 @@ pub enum KernelError {
     Unreadable(String, io::Error),
 }
 
+/// Why a file is an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Kernel,
+    /// The kernel includes it. A commit holds the kernel alone, so an experiment must not depend on a changed include.
+    Include,
+    /// It says how the kernel is judged: problem.toml, `reference.*`, and what reference.cu includes.
+    Rule,
+    /// lab.toml: some of its keys say how the kernel is judged.
+    Config,
+    /// lab.toml names it in `watch.extra`.
+    Extra,
+}
+
+/// An include line whose file no commit of the repository can hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OutsideInclude {
+    /// The file with the line, repository-relative.
+    pub file: String,
+    /// The path of the included file, or the macro that stands for its name.
+    pub include: String,
+    /// Only a compiler knows the file, because the line names a macro.
+    pub is_macro: bool,
+}
+
+impl fmt::Display for OutsideInclude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutsideInclude { file, include, is_macro } = self;
+        match is_macro {
+            true => {
+                write!(f, "{file} includes a file by the macro {include}, so lab cannot see which file it is")
+            }
+            false => write!(f, "{file} includes {include}, which is outside of the repository"),
+        }
+    }
+}
+
 /// One input, as it was when it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Source {
     pub file: InputFile,
     /// Absolute path.
     pub path: PathBuf,
-    /// Whether it is a local include. A commit holds the kernel alone, so an experiment must not depend on a changed
-    /// include.
-    pub include: bool,
+    pub role: Role,
+    /// The compiler reads the file at its own place and not in the copy that is judged: it is outside of the repository,
+    /// or in an include folder of lab.toml's options.
+    pub in_place: bool,
     /// `None` where the file does not exist, cannot be read, or is too large.
     pub bytes: Option<Vec<u8>>,
 }
@@ -53,6 +97,8 @@ pub struct Inputs {
     pub sources: Vec<Source>,
     /// Hash of all paths and contents.
     pub fingerprint: Fingerprint,
+    /// Includes that forbid a keep.
+    pub outside: Vec<OutsideInclude>,
 }
 
 impl fmt::Debug for Source {
@@ -95,24 +141,51 @@ impl Inputs {
 /// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let kernel = read_kernel(project)?;
-    let mut set = Set { project, seen: HashSet::new(), sources: Vec::new() };
-    set.add(&project.kernel, Some(kernel), false);
-    set.follow_includes(0);
-    if !project.external() {
-        set.add(&project.problem_dir.join("problem.toml"), None, false);
-        let reference = set.sources.len();
-        set.add(&project.problem_dir.join("reference.cu"), None, false);
-        set.follow_includes(reference);
+    let mut set = Set::new(project);
+    set.add(&project.kernel, Some(kernel), Role::Kernel, false);
+    set.follow_includes(0, Role::Include);
+    // The built-in harness reads these two files: a missing one is an input too.
+    let judged =
+        ["problem.toml", "reference.cu"].into_iter().map(str::to_owned).filter(|_| !project.external());
+    let rules = set.sources.len();
+    for name in judged.chain(rule_files(&project.problem_dir)) {
+        set.add(&project.problem_dir.join(name), None, Role::Rule, false);
     }
-    for file in project.config_file.iter().cloned().chain(extras(project)) {
-        set.add(&file, None, false);
+    set.follow_includes(rules, Role::Rule);
+    if let Some(file) = &project.config_file {
+        set.add(file, None, Role::Config, false);
+    }
+    for file in extras(project) {
+        set.add(&file, None, Role::Extra, false);
     }
     let mut hash = blake3::Hasher::new();
     for source in &set.sources {
         let content = source.file.hash.as_deref().unwrap_or("missing");
         hash.update(source.file.path.as_bytes()).update(b"\0").update(content.as_bytes()).update(b"\0");
     }
-    Ok(Inputs { sources: set.sources, fingerprint: Fingerprint(hash.finalize().to_hex().to_string()) })
+    let fingerprint = Fingerprint(hash.finalize().to_hex().to_string());
+    Ok(Inputs { sources: set.sources, fingerprint, outside: set.outside })
+}
+
+/// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml, reference.cu, reference.py. The
+/// backup of an editor (`reference.cu~`, `reference.cu.orig`) does not.
+pub(crate) fn is_rule(name: &str) -> bool {
+    let extension = name.strip_prefix("reference.");
+    name == "problem.toml"
+        || extension
+            .is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+}
+
+/// The names of the files in a folder that say how its kernel is judged, sorted.
+fn rule_files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_rule(name))
+        .collect();
+    names.sort();
+    names
 }
 
 /// The paths whose bytes differ between `then` and `now`, each once, also those that only one of the two has.
@@ -125,6 +198,21 @@ pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
         }
     }
     paths
+}
+
+/// The bytes of an input; `None` where it does not exist, cannot be read, or is too large.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    std::fs::metadata(path).ok().filter(|m| m.is_file() && m.len() <= SIZE_LIMIT)?;
+    std::fs::read(path).ok()
+}
+
+/// The hash that [`InputFile`] would have of this file now.
+pub(crate) fn hash(path: &Path) -> Option<String> {
+    content(path).as_deref().map(in_hex)
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }
 
 fn extras(project: &Project) -> impl Iterator<Item = PathBuf> + '_ {
@@ -159,36 +247,96 @@ fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
 
 struct Set<'a> {
     project: &'a Project,
+    search: IncludeDirs,
     seen: HashSet<PathBuf>,
     sources: Vec<Source>,
+    outside: Vec<OutsideInclude>,
 }
 
-impl Set<'_> {
+/// A file that an include line means.
+struct Found {
+    path: PathBuf,
+    in_place: bool,
+}
+
+impl<'a> Set<'a> {
+    fn new(project: &'a Project) -> Self {
+        let search = match project.external() {
+            true => IncludeDirs::default(),
+            false => IncludeDirs::of(&project.config.compile.options, &project.root),
+        };
+        Set { project, search, seen: HashSet::new(), sources: Vec::new(), outside: Vec::new() }
+    }
+
     /// A missing file is an input too: creating it changes what is judged.
-    fn add(&mut self, path: &Path, bytes: Option<Vec<u8>>, include: bool) {
+    fn add(&mut self, path: &Path, bytes: Option<Vec<u8>>, role: Role, in_place: bool) {
         let path = plain(path);
         if self.sources.len() >= FILE_LIMIT || !self.seen.insert(path.clone()) {
             return;
         }
-        let bytes = bytes.or_else(|| {
-            let small = std::fs::metadata(&path).ok().filter(|m| m.is_file() && m.len() <= SIZE_LIMIT);
-            small.and_then(|_| std::fs::read(&path).ok())
-        });
-        let name = self.project.relative(&path).unwrap_or_else(|| path.to_string_lossy().into_owned());
-        let hash = bytes.as_deref().map(|b| blake3::hash(b).to_hex().to_string());
-        self.sources.push(Source { file: InputFile { path: name, hash }, path, include, bytes });
+        let bytes = bytes.or_else(|| content(&path));
+        let name = self.project.relative(&path);
+        let in_place = in_place || name.is_none();
+        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        let hash = bytes.as_deref().map(in_hex);
+        self.sources.push(Source { file: InputFile { path: name, hash }, path, role, in_place, bytes });
     }
 
     /// Adds the local includes of the sources from index `first` on, and the includes of those.
-    fn follow_includes(&mut self, first: usize) {
+    fn follow_includes(&mut self, first: usize, role: Role) {
+        for forced in self.search.forced.clone() {
+            if self.project.relative(&forced).is_none() {
+                let file = self.project.config_file.as_deref().and_then(|file| self.project.relative(file));
+                let file = file.unwrap_or_else(|| "lab.toml".to_owned());
+                self.note_outside(file, forced.display().to_string(), false);
+            }
+            self.add(&forced, None, role, true);
+        }
         let mut next = first;
         while let Some(source) = self.sources.get(next) {
             let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-            let names = source.bytes.as_deref().map(includes).unwrap_or_default();
-            for path in names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
-                self.add(&path, None, true);
+            let (file, is_inside) = (source.file.path.clone(), self.project.relative(&source.path).is_some());
+            for include in source.bytes.as_deref().map(includes).unwrap_or_default() {
+                let found = match include {
+                    Include::Macro(name) => {
+                        self.note_outside(file.clone(), name, true);
+                        continue;
+                    }
+                    Include::Quoted(name) => self.find(&name, Some(&folder)),
+                    Include::Angled(name) => self.find(&name, None),
+                };
+                let Some(Found { path, in_place }) = found else { continue };
+                // The user mends the line in the repository, not those of the file that it includes.
+                if is_inside && self.project.relative(&path).is_none() {
+                    self.note_outside(file.clone(), path.display().to_string(), false);
+                }
+                self.add(&path, None, role, in_place);
             }
             next += 1;
+        }
+    }
+
+    /// The file that an include line means: beside the including file, in the kernel's folder, or in an include folder of
+    /// lab.toml. `None` for a header of the toolkit, and for one in an include folder outside of the repository: lab.toml
+    /// names that folder, as it names a compiler.
+    fn find(&self, name: &str, folder: Option<&Path>) -> Option<Found> {
+        let own = |path: PathBuf| Found { path, in_place: false };
+        let folders = folder.into_iter().chain([self.project.problem_dir.as_path()]);
+        let near: Vec<PathBuf> = folders.map(|folder| plain(&folder.join(name))).collect();
+        // A name that leaves the repository counts also where there is no such file: the judge's copy lies elsewhere, so
+        // there the name may mean another file.
+        let leaves = |path: &&PathBuf| self.project.relative(path).is_none();
+        if let Some(path) = near.iter().find(leaves).or(near.iter().find(|path| path.is_file())) {
+            return Some(own(path.clone()));
+        }
+        let path = self.search.dirs.iter().map(|dir| plain(&dir.join(name))).find(|path| path.is_file())?;
+        self.project.relative(&path).is_some().then_some(Found { path, in_place: true })
+    }
+
+    fn note_outside(&mut self, file: String, include: String, is_macro: bool) {
+        let outside = OutsideInclude { file, include, is_macro };
+        if !self.outside.contains(&outside) {
+            self.outside.push(outside);
         }
     }
 }
@@ -208,28 +356,9 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// The names in `#include "…"` lines, also of lines in block comments: one file too many does no harm.
-pub(crate) fn includes(source: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(source)
-        .lines()
-        .filter_map(|line| {
-            let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-            let (name, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
-            (!name.is_empty()).then(|| name.to_owned())
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn includes_are_found_as_a_compiler_would() {
-        let source =
-            b"#include \"a.cuh\"\n  #  include\t\"b/c.h\" // x\n#include <lab.h>\n//#include \"no.h\"\n";
-        assert_eq!(includes(source), ["a.cuh", "b/c.h"]);
-    }
 
     #[test]
     fn a_path_is_made_plain() {

@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd"]);
         let wanted = [
             "results.tsv:2: throughput_sps 'fast' is no number; the row is left out",
-            "results.tsv:4: status is none of keep, discard, crash; the row is left out",
+            "results.tsv:4: status is none of keep, discard, crash, rules; the row is left out",
             "results.tsv:5: correctness is neither pass nor fail; the row is left out",
             "results.tsv:7: throughput_sps 'nan' is no number; the row is left out",
         ];

@@ -14,6 +14,7 @@ pub mod message;
 pub mod objective;
 pub mod project;
 pub mod repo;
+pub mod rules;
 pub mod run;
 pub mod runner;
 pub mod status;

@@ -2,7 +2,7 @@
 
 use crate::highlight::Highlighted;
 use crate::request::Preferences;
-use crate::source::{Source, SourceVersion};
+use crate::source::{SourceVersion, SourceView};
 use crate::theme::Theme;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
@@ -41,7 +41,7 @@ pub enum RepositoryReply {
 pub enum ViewReply {
     Details(Box<ExperimentDetails>),
     Comparison(Box<Compared>),
-    Source(Box<Source>),
+    Source(Box<SourceView>),
     Graph(Result<GraphPage, String>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),

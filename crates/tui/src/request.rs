@@ -9,7 +9,7 @@ use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
 use lab_core::message::Message;
 use lab_core::run::RunId;
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 use std::sync::Arc;
 
 /// A request to the repository worker, which answers with a [`crate::reply::RepositoryReply`].
@@ -51,9 +51,9 @@ pub enum RepositoryRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewRequest {
     /// The details of an experiment.
-    Details(Key, ContextLines),
+    Details(ExperimentKey, ContextLines),
     /// Two experiments side by side, the older first.
-    Compare([Key; 2], ContextLines),
+    Compare([ExperimentKey; 2], ContextLines),
     /// The kernel, and what it is compared with.
     Source(SourceRequest),
     /// The newest commits of all branches.

@@ -8,7 +8,7 @@ pub use column::Column;
 pub use filter::{FIELDS, Filter};
 
 use lab_core::config::Goal;
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey};
 use std::collections::HashMap;
 
 /// The column that the rows are sorted by, and whether its largest value comes first.
@@ -55,7 +55,7 @@ pub struct Table {
     /// The kernel, the device and whether the device is emulated, that the facts were computed for.
     context: (String, Option<String>, bool),
     /// The experiments that are marked for a comparison, the oldest mark first.
-    marked: Vec<Key>,
+    marked: Vec<ExperimentKey>,
 }
 
 impl Default for Table {
@@ -194,17 +194,17 @@ impl Table {
         order.sort_by(|a, b| column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending));
     }
 
-    pub fn is_marked(&self, key: &Key) -> bool {
+    pub fn is_marked(&self, key: &ExperimentKey) -> bool {
         self.marked.contains(key)
     }
 
-    pub fn marked(&self) -> &[Key] {
+    pub fn marked(&self) -> &[ExperimentKey] {
         &self.marked
     }
 
     /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third mark removes the
     /// oldest.
-    pub fn mark(&mut self, key: Key) {
+    pub fn mark(&mut self, key: ExperimentKey) {
         if let Some(at) = self.marked.iter().position(|k| *k == key) {
             self.marked.remove(at);
             return;

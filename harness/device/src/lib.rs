@@ -51,6 +51,7 @@ pub mod build_cache;
 pub mod confined;
 pub mod cpu;
 pub mod cuda;
+mod imports;
 pub mod sandbox;
 pub mod telemetry;
 
@@ -59,6 +60,8 @@ pub use api::{
     ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, SharedFiles, Step,
     digest, is_poison,
 };
+
+pub use imports::allocators;
 
 use lab_protocol::Target;
 
@@ -77,6 +80,12 @@ pub fn resolve(target: Target) -> Target {
         Target::Auto => Target::Cpu,
         Target::Cpu | Target::Cuda(_) => target,
     }
+}
+
+/// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed: the driver's fault, and what to
+/// do. `None` for any other target, on a machine without a driver or a GPU, and where the driver works.
+pub fn why_not_cuda(target: Target) -> Option<String> {
+    (target == Target::Auto && resolve(target) == Target::Cpu).then(cuda::driver_fault).flatten()
 }
 
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.

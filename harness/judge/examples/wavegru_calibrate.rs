@@ -4,7 +4,7 @@
 //!
 //!     cargo run --release -p lab-judge --example wavegru_calibrate -- kernels/wavegru cuda [DRAWS [WORD …]]
 //!
-//! Each variant is judged DRAWS times (6), each time on other runs of the pool. With words, only the variants whose
+//! Each variant is judged DRAWS times (6), each time on other runs. With words, only the variants whose
 //! names contain one of them are judged.
 
 use lab_judge::JudgeOptions;

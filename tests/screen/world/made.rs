@@ -89,6 +89,12 @@ pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict
     }
 }
 
+/// A change whose interval is too wide.
+pub fn undecided(ratio: f64) -> Change {
+    let interval = Some((ratio - 0.018, ratio + 0.018));
+    Change { ratio, spread: Some(0.018), interval, speed: Some(Speed::Undecided) }
+}
+
 /// Half a percent decides the word, and three tenths are the interval's half width.
 pub fn in_turns(ratio: f64) -> Change {
     let (low, high) = (ratio - 0.003, ratio + 0.003);

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use lab_core::config::Goal;
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
+use lab_core::rules::Rules;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
@@ -92,6 +93,8 @@ pub struct World {
     pub long_diffs: bool,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
+    /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
+    pub keep_needs: (Rules, u32),
     /// What is wrong with the ledger.
     pub problems: Vec<String>,
 }
@@ -135,6 +138,7 @@ impl World {
             told: 0,
             long_diffs: false,
             unreadable: None,
+            keep_needs: (Rules::default(), 1),
             problems: Vec::new(),
         }
     }
@@ -330,7 +334,11 @@ impl World {
     fn changed(&self) -> Event {
         Event::Watch(WatchEvent::Changed {
             files: vec![KERNEL.into()],
-            inputs: Arc::new(Inputs { sources: Vec::new(), fingerprint: Fingerprint(self.disk.clone()) }),
+            inputs: Arc::new(Inputs {
+                sources: Vec::new(),
+                fingerprint: Fingerprint(self.disk.clone()),
+                outside: Vec::new(),
+            }),
             config: false,
         })
     }

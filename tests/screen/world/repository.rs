@@ -11,7 +11,7 @@ use lab_tui::diff::Diff;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
-use lab_tui::source::{Base, Baseline, Present, Source, SourceRequest, SourceText};
+use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
 use std::sync::Arc;
 
 impl World {
@@ -168,7 +168,9 @@ impl World {
     pub(super) fn read_source(&mut self, request: SourceRequest) {
         let present = match &self.unreadable {
             Some(why) => Err(why.clone()),
-            None => Ok(Present { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) }),
+            None => {
+                Ok(PresentText { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) })
+            }
         };
         let base = match &request.baseline {
             Baseline::Incumbent => Base {
@@ -188,7 +190,7 @@ impl World {
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
         let diff = Arc::new(of(&base.text));
-        self.answers.push_back(Event::View(ViewReply::Source(Box::new(Source {
+        self.answers.push_back(Event::View(ViewReply::Source(Box::new(SourceView {
             request,
             present,
             base: Ok(base),

@@ -1,7 +1,7 @@
 //! The made-up session: runs that say what a story says, decisions that are taken at once or late, and what a look
 //! at the disk finds.
 
-use super::made::{commit, in_turns, measure, noon, record, row, void};
+use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
 use lab_core::decide::policy::{
     Allowed, Candidate, Discard, LastDecision, LaterWork, Present, Snapshot, allowed,
@@ -62,7 +62,7 @@ impl World {
         self.send(Event::Run(RunEvent::Progress(id, Batch { lines: batch, skipped: 0, report })));
     }
 
-    /// `pass NUMBER [CHANGE]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`.
+    /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`.
     pub(super) fn end(&mut self, how: &str) {
         let (start, report) = self.live.take().expect("a run goes on");
         let (word, rest) = how.split_once(' ').unwrap_or((how, ""));
@@ -76,6 +76,9 @@ impl World {
                 verdict.why = String::new();
                 verdict.objective = words.next().map(|n| measure(n.parse().unwrap()));
                 verdict.change = words.next().map(|ratio| in_turns(ratio.parse().unwrap()));
+                if let (Some(change), Some("undecided")) = (&mut verdict.change, words.next()) {
+                    *change = undecided(change.ratio);
+                }
                 verdict.kernel_us = report.number("kernel_us");
             }
             "fail" => verdict.outcome = Outcome::Fail,
@@ -92,7 +95,7 @@ impl World {
         self.send(Event::Run(RunEvent::Ended(Box::new(record))));
     }
 
-    pub(super) fn record(&self, key: &experiment::Key) -> Option<Record> {
+    pub(super) fn record(&self, key: &experiment::ExperimentKey) -> Option<Record> {
         self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
     }
 
@@ -142,7 +145,7 @@ impl World {
                 self.head = self.head_before.pop().unwrap();
                 self.commits.retain(|c| c.id != commit);
             }
-            Word::Keep => {}
+            Word::Keep | Word::Rules => {}
             Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
         }
         self.history.retain(|e| e.run != Some(run));
@@ -205,6 +208,8 @@ impl World {
         let present = Present {
             blob: Some(self.disk.clone()),
             files: self.inputs(&self.disk),
+            rules: self.keep_needs.0.clone(),
+            sealed_runs: self.keep_needs.1,
             ..Present::from(Fingerprint(self.disk.clone()))
         };
         let named = run.and_then(|run| self.judging().find(|r| r.start.id == run));

@@ -110,15 +110,20 @@ fn missing_row(project: &Project, record: &Record) -> String {
     )
 }
 
-/// The row of a decided run. A figure that was not measured is 0.0.
+/// The row of a decided run. A kept run has the figures of its sealed runs, if these were timed. A figure that was not
+/// measured is 0.0.
 fn row(record: &Record, commit: &str) -> Row {
     let status = record.decision.as_ref().map_or(Status::Discard, |d| d.status);
     let verdict = record.verdict.as_ref();
     let passed = verdict.is_some_and(|v| v.outcome == Outcome::Pass);
+    let kernel_us = match record.sealed() {
+        Some(sealed) => sealed.kernel_us,
+        None => verdict.and_then(|v| v.kernel_us),
+    };
     Row {
         commit: repo::short(commit).to_owned(),
-        throughput_sps: verdict.and_then(|v| v.objective).map_or(0.0, |m| m.value),
-        kernel_us: verdict.and_then(|v| v.kernel_us).unwrap_or(0.0),
+        throughput_sps: record.objective().map_or(0.0, |m| m.value),
+        kernel_us: kernel_us.unwrap_or(0.0),
         correctness: passed.into(),
         status,
         description: record.decision.as_ref().map_or_else(String::new, |d| d.description.clone()),

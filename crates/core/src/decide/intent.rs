@@ -1,4 +1,4 @@
-//! The intent of a describe or an undo: a file that is written before the first step and removed after the last.
+//! The intent of a describe, an undo or a change of the rules: a file that is written before the first step and removed after the last.
 //!
 //! A lab that ends halfway leaves the file, and [`super::resume`] carries it out. Every step can be done twice.
 
@@ -23,6 +23,14 @@ pub(super) enum Intent {
         row: Row,
         emulated: bool,
         description: String,
+    },
+    /// A change of the rules is committed on its own.
+    Rules {
+        /// Full id of HEAD before the commit; `None` on an unborn branch.
+        head: Option<String>,
+        /// The commit's subject.
+        subject: String,
+        emulated: bool,
     },
     Undo {
         run: RunId,

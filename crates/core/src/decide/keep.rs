@@ -1,18 +1,21 @@
-//! Keep: commits the judged bytes, once they have passed the held-out check.
+//! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a problem also commits its
+//! rules.
 
 use super::finish::{finish, withdraw_decision, write_decision};
 use super::policy::{Keep, allowed};
-use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, require_subject, snapshot};
+use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
 use crate::disk::space;
 use crate::inputs::{self, Inputs, KernelError};
-use crate::message::Message;
+use crate::message::{Message, TrailerKey};
 use crate::project::Project;
-use crate::repo::{self, Repo};
+use crate::repo::{self, ChangedFile, Repo};
+use crate::rules::Rules;
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::Record;
+use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::runner::held_out;
 use crate::store::RunIndex;
+use crate::text::figures;
 use std::fs;
 use std::result::Result as StdResult;
 
@@ -26,30 +29,42 @@ pub fn keep(
 ) -> StdResult<Decided, Refusal> {
     let mut locked = begin(project)?;
     require_subject(message)?;
-    let index = RunIndex::open(project);
+    let mut index = RunIndex::open(project);
     let present = inputs::read(project);
     let picked = pick(project, &locked.lock.store, &index, run, &present)?;
-    let next = may_keep(&locked.repo, project, &index, &present, picked.as_ref())?;
+    let (mut next, mut rules) = may_keep(&locked.repo, project, &index, &present, picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
     let (Some(mut record), Ok(inputs)) = (picked, &present) else {
         return no(format!("no verdict belongs to the present bytes: `lab run{}` first", project.argument));
     };
     let bytes = judged_bytes(&locked.lock.store, &record)?;
-    if next == Keep::CheckHeldOut {
-        check_held_out(project, &locked, &mut record, inputs, asked)?;
+    if let Next::Check { sealed_runs } = next {
+        check_held_out(project, &locked, &mut record, inputs, sealed_runs, asked)?;
         // The check took a while: somebody else may be at the repository by now.
         locked.repo = Repo::open(project)?;
-        may_keep(&locked.repo, project, &index, &present, Some(&record))?;
+        index.refresh();
+        (next, rules) = may_keep(&locked.repo, project, &index, &present, Some(&record))?;
     }
+    if let Next::Check { .. } = next {
+        return no("another check was failed meanwhile, so more sealed runs are to be passed: keep again");
+    }
+    let rules = rule_files(inputs, &rules);
+    let message = &with_sealed(message, &record);
     write_decision(&locked, &mut record, Status::Keep, message)?;
-    let committed =
-        match repo::commit_kernel(&locked.repo, project, &bytes, &record.start.blob, &message.render()) {
-            Ok(committed) => committed,
-            Err(error) => {
-                withdraw_decision(&locked, &mut record);
-                return Err(space::explain(error, "nothing was kept").into());
-            }
-        };
+    let committed = match repo::commit_kernel(
+        &locked.repo,
+        project,
+        &bytes,
+        &record.start.blob,
+        &rules,
+        &message.render(),
+    ) {
+        Ok(committed) => committed,
+        Err(error) => {
+            withdraw_decision(&locked, &mut record);
+            return Err(space::explain(error, "nothing was kept").into());
+        }
+    };
     if let Some(decision) = &mut record.decision {
         decision.made = Some(!committed.already);
     }
@@ -60,19 +75,77 @@ pub fn keep(
             repo::short(&committed.id)
         ));
     }
+    if !rules.is_empty() {
+        let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
+        notes.push(format!("this first keep also commits the rules of the problem: {}", names.join(", ")));
+    }
+    notes.extend(sealed_notes(&record));
     notes.extend(context_notes(&locked.repo, project, &record));
     finish(project, &locked, record, committed.id, notes)
 }
 
-/// Asks the rules, with a fresh look at git.
+/// How a keep goes on.
+enum Next {
+    Check { sealed_runs: u32 },
+    Commit,
+}
+
+/// Asks the rules, with a fresh look at git. Returns also how the problem's rules compare with HEAD's.
 fn may_keep(
     repo: &Repo,
     project: &Project,
     index: &RunIndex,
     present: &StdResult<Inputs, KernelError>,
     record: Option<&Record>,
-) -> StdResult<Keep, Refusal> {
-    Ok(allowed(&snapshot(repo, project, index, present, record)?).keep?)
+) -> StdResult<(Next, Rules), Refusal> {
+    let snapshot = snapshot(repo, project, index, present, record)?;
+    let keep = allowed(&snapshot).keep?;
+    let present = snapshot.present.map_err(Refusal::No)?;
+    let next = match keep {
+        Keep::CheckHeldOut => Next::Check { sealed_runs: present.sealed_runs },
+        Keep::Commit => Next::Commit,
+    };
+    Ok((next, present.rules))
+}
+
+/// The files of the rules that a first keep commits, with the bytes that were judged.
+fn rule_files(inputs: &Inputs, rules: &Rules) -> Vec<ChangedFile> {
+    let bytes = |path: &String| inputs.sources.iter().find(|s| s.file.path == *path)?.bytes.clone();
+    rules.first.iter().map(|path| (path.clone(), bytes(path))).filter(|(_, bytes)| bytes.is_some()).collect()
+}
+
+/// The commit's message, with what the sealed runs measured.
+fn with_sealed(message: &Message, record: &Record) -> Message {
+    let key = TrailerKey::Other("Sealed".to_owned());
+    match record.held_out.as_ref().filter(|held_out| held_out.measured.is_some()) {
+        Some(held_out) => message.clone().with_default(key, &in_words(held_out)),
+        None => message.clone(),
+    }
+}
+
+/// Tells the user what the held-out check came to.
+fn sealed_notes(record: &Record) -> Vec<String> {
+    let Some(held_out) = &record.held_out else { return Vec::new() };
+    let row = if held_out.measured.is_some() { ": the row shows this figure" } else { "" };
+    let mut notes = vec![format!("passed on held-out inputs: {}{row}", in_words(held_out))];
+    notes.extend(held_out.caveats.iter().map(|caveat| format!("held-out check: {caveat}")));
+    notes
+}
+
+/// `8 sealed runs, 165,210 (164,880 … 165,540), faster +2.1 % (+1.9 … +2.4) vs incumbent`
+fn in_words(held_out: &HeldOut) -> String {
+    let mut text = match held_out.sealed_runs.unwrap_or(1) {
+        1 => "1 sealed run".to_owned(),
+        runs => format!("{runs} sealed runs"),
+    };
+    if let Some(SealedFigures { objective, change, .. }) = &held_out.measured {
+        text.push_str(&format!(", {}", figures::figure(objective.value)));
+        if let Some((low, high)) = objective.low.zip(objective.high) {
+            text.push_str(&format!(" ({} … {})", figures::figure(low), figures::figure(high)));
+        }
+        text.extend(change.map(|change| format!(", {change} vs {}", change.against())));
+    }
+    text
 }
 
 /// Runs the held-out check and writes its outcome into the record. A refusal if the user ended it.
@@ -81,11 +154,13 @@ fn check_held_out(
     locked: &Locked,
     record: &mut Record,
     present: &Inputs,
+    sealed_runs: u32,
     asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
-    let Some(came) = held_out::check(project, record, present, asked)? else {
+    let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)? else {
         return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
     };
+    refusals::note(project, record, &came)?;
     record.held_out = Some(came);
     locked.lock.write(record)?;
     Ok(())

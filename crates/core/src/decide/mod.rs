@@ -11,8 +11,10 @@ mod discard;
 mod finish;
 mod intent;
 mod keep;
+mod refusals;
 mod restore;
 mod resume;
+mod rules;
 mod snapshot;
 mod undo;
 
@@ -21,8 +23,10 @@ pub use discard::discard;
 pub use finish::append_missing;
 pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
+pub use refusals::AFTER_A_REFUSAL;
 pub use restore::{Restored, restore};
 pub use resume::resume;
+pub use rules::{change_rules, read_rules};
 pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};
 

@@ -25,9 +25,9 @@ pub struct Allowed {
 /// How a keep goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The run must pass the held-out check first.
+    /// The run must pass the held-out check first, on [`Present::sealed_runs`] sealed runs.
     CheckHeldOut,
-    /// The run passed the held-out check, or its harness has none: commit.
+    /// The run passed that check, or its harness has none: commit.
     Commit,
 }
 
@@ -151,15 +151,23 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     if let Some(why) = &run.unmeasured {
         return Err(NotAllowed::Unmeasured { why: why.clone(), argument: argument() });
     }
-    let includes = snapshot.present.as_ref().map(|p| p.uncommitted_includes.as_slice()).unwrap_or_default();
-    if let Some(include) = includes.first() {
+    let present = snapshot.present.as_ref().ok();
+    if let Some(changed) = present.map(|p| &p.rules.changed).filter(|changed| !changed.is_empty()) {
+        return Err(NotAllowed::Rules { changed: changed.clone(), argument: argument() });
+    }
+    if let Some(outside) = present.and_then(|p| p.outside.first()) {
+        return Err(NotAllowed::OutsideInclude(outside.clone()));
+    }
+    if let Some(include) = present.and_then(|p| p.uncommitted_includes.first()) {
         let (include, kernel) = (include.clone(), snapshot.kernel.clone());
         return Err(NotAllowed::UncommittedInclude { include, kernel });
     }
     if let Some(obstacle) = &snapshot.obstacle {
         return Err(NotAllowed::Git(obstacle.clone()));
     }
-    Ok(if snapshot.external || held_out.is_some() { Keep::Commit } else { Keep::CheckHeldOut })
+    let wanted = present.map_or(1, |p| p.sealed_runs);
+    let is_checked = held_out.is_some() && run.sealed_runs >= wanted;
+    Ok(if snapshot.external || is_checked { Keep::Commit } else { Keep::CheckHeldOut })
 }
 
 fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
@@ -170,7 +178,9 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
     let Some(incumbent) = &snapshot.incumbent else {
         return Err(NotAllowed::NoIncumbent { kernel: kernel() });
     };
-    let Some(run) = candidate.filter(|run| run.is_undecided()) else {
+    // A verdict on the incumbent's own bytes says nothing about newer ones.
+    let of_others = |run: &&Candidate| run.blob != *incumbent || run.newer(&snapshot.present).is_none();
+    let Some(run) = candidate.filter(|run| run.is_undecided()).filter(of_others) else {
         let blob = snapshot.present.as_ref().ok().and_then(|present| present.blob.as_ref());
         if blob == Some(incumbent) {
             return Err(NotAllowed::IncumbentOnDisk { kernel: kernel() });
@@ -204,6 +214,8 @@ fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
             LaterWork::Unknown | LaterWork::None => Ok(()),
         },
         (Status::Keep, Some(false)) | (Status::Discard | Status::Crash, _) => Ok(()),
+        // Of no run.
+        (Status::Rules, _) => Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() }),
     }
 }
 

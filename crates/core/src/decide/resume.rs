@@ -1,7 +1,7 @@
 //! Carries out what a lab that ended halfway began.
 
 use super::intent::{self, Intent};
-use super::{Locked, describe, undo};
+use super::{Locked, describe, rules, undo};
 use crate::project::Project;
 use anyhow::Result;
 
@@ -25,6 +25,9 @@ pub(super) fn resume_locked(project: &Project, locked: &Locked) -> Result<Option
                 row.commit
             );
             (done, notes)
+        }
+        Intent::Rules { head, subject, emulated } => {
+            (rules::resume(project, locked, head.as_deref(), subject, *emulated)?, Vec::new())
         }
         Intent::Undo { run, on_disk } => undo::resume(project, locked, *run, on_disk.as_deref())?,
     };

@@ -1,14 +1,17 @@
 //! Builds the [`Snapshot`] that [`allowed`](super::policy::allowed) looks at, from disk and git.
 
 use super::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
-use crate::inputs::{Inputs, KernelError};
+use super::refusals;
+use crate::inputs::{Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
+use crate::rules;
 use crate::run::Fingerprint;
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
+use std::path::Path;
 use std::result::Result as StdResult;
 
 /// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the run that a decision
@@ -21,7 +24,7 @@ pub fn snapshot(
     candidate: Option<&Record>,
 ) -> Result<Snapshot> {
     let present = match present {
-        Ok(inputs) => Ok(read_present(repo, project, inputs)?),
+        Ok(inputs) => Ok(read_present(repo, project, index, inputs)?),
         Err(why) => Err(why.to_string()),
     };
     Ok(Snapshot {
@@ -38,9 +41,11 @@ pub fn snapshot(
     })
 }
 
-fn read_present(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Present> {
+fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<Present> {
     let mut uncommitted_includes = Vec::new();
-    for include in inputs.sources.iter().filter(|source| source.include) {
+    let inside = |path: &Path| project.relative(path).is_some();
+    for include in inputs.sources.iter().filter(|source| source.role == Role::Include && inside(&source.path))
+    {
         if !repo::in_head(repo, &include.file.path, include.bytes.as_deref())? {
             uncommitted_includes.push(include.file.path.clone());
         }
@@ -50,6 +55,9 @@ fn read_present(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Prese
         blob: Some(repo::blob_id(repo, &project.kernel_name, inputs.kernel())?),
         files: inputs.files(),
         uncommitted_includes,
+        outside: inputs.outside.clone(),
+        rules: rules::compare(repo, project, inputs)?,
+        sealed_runs: if project.external() { 1 } else { refusals::sealed_runs(project, index, inputs) },
     })
 }
 

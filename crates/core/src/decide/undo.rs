@@ -66,7 +66,7 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
         (Status::Keep, Some(true)) => format!(
             "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
         ),
-        (Status::Keep, _) => {
+        (Status::Keep | Status::Rules, _) => {
             format!("undo the keep of {subject}: its row is taken out; it made no commit, so HEAD stays")
         }
         (Status::Discard | Status::Crash, _) => {
@@ -133,7 +133,7 @@ fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&st
             notes.extend(repo::uncommit(&locked.repo, project, &commit)?);
             notes.push(format!("the commit is kept as {reference}"));
         }
-        Status::Keep => {}
+        Status::Keep | Status::Rules => {}
         Status::Discard | Status::Crash => {
             // Bytes that were saved after a lab ended halfway are newer than the undo: they stay.
             if read_on_disk(project)?.map(|bytes| hash(&bytes)).as_deref() == on_disk {

@@ -4,7 +4,7 @@ use crate::message::Trailer;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::Reason;
-use crate::run::experiment::Key;
+use crate::run::experiment::ExperimentKey;
 use crate::run::record::Record;
 use crate::run::verdict::Change;
 use crate::runner::follow::read_log;
@@ -19,7 +19,7 @@ const LOG_LINES: usize = 20_000;
 /// clone is not here, and neither is the source of a commit that was not fetched.
 #[derive(Clone, Debug)]
 pub struct ExperimentDetails {
-    pub key: Key,
+    pub key: ExperimentKey,
     /// `None` if neither the runs nor the notes of this repository hold it.
     pub record: Option<Record>,
     /// The trailers of its commit.
@@ -36,7 +36,7 @@ pub struct ExperimentDetails {
 
 /// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
 /// screen's own thread.
-pub fn experiment_details(project: &Project, key: &Key, around: u32) -> ExperimentDetails {
+pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -> ExperimentDetails {
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
@@ -62,7 +62,7 @@ fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Resu
 }
 
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
-fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &Key) -> Option<Record> {
+fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
     let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
     key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
 }
@@ -82,7 +82,7 @@ fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Proj
 /// Two experiments compared, the older first.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    pub keys: [Key; 2],
+    pub keys: [ExperimentKey; 2],
     pub records: [Option<Record>; 2],
     /// From the kernel of the first to that of the second, as a unified diff.
     pub diff: Result<String, String>,
@@ -91,7 +91,7 @@ pub struct Compared {
 }
 
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
-pub fn compare(project: &Project, keys: [Key; 2], around: u32) -> Compared {
+pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
     let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
@@ -112,8 +112,7 @@ impl Compared {
         let [Some(a), Some(b)] = &self.records else {
             return Err("the record of one of them is not here".to_owned());
         };
-        let measured = |r: &Record| r.verdict.as_ref().and_then(|v| v.objective);
-        let (Some(old), Some(new)) = (measured(a), measured(b)) else {
+        let (Some(old), Some(new)) = (a.objective(), b.objective()) else {
             return Err("one of them measured nothing".to_owned());
         };
         if let Some(difference) = difference(a, b) {
@@ -161,7 +160,7 @@ mod tests {
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {
-        let key = Key { commit: "a".into(), run: None, decided: None };
+        let key = ExperimentKey { commit: "a".into(), run: None, decided: None };
         let keys = [key.clone(), key];
         Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3 }
             .ratio()

@@ -146,7 +146,7 @@ impl Experiment {
             device: summary.and_then(|b| b.device.clone()),
             emulated,
             decided: decision.map(|d| d.decided),
-            measured: summary.and_then(|b| b.verdict).map(|v| v.measured()).unwrap_or_default(),
+            measured: summary.map(RunSummary::measured).unwrap_or_default(),
             trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
         }
     }

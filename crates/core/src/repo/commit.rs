@@ -21,13 +21,26 @@ pub struct Committed {
     pub notes: Vec<String>,
 }
 
-/// Commits `bytes` as the kernel. `blob` is the id that git gave these bytes when they were judged: if filters changed
-/// since, git would commit other bytes, and this function refuses.
+/// A file of a commit, as git holds it.
+pub(super) struct Entry {
+    /// Repository-relative.
+    pub name: String,
+    /// `None` removes the file.
+    pub blob: Option<Oid>,
+    pub mode: FileMode,
+}
+
+/// A file that a commit is to change: its repository-relative path and its bytes on disk; `None` removes it.
+pub type ChangedFile = (String, Option<Vec<u8>>);
+
+/// Commits `bytes` as the kernel, and the files of `rules` with it. `blob` is the id that git gave these bytes when they
+/// were judged: if filters changed since, git would commit other bytes, and this function refuses.
 pub fn commit_kernel(
     repo: &Repo,
     project: &Project,
     bytes: &[u8],
     blob: &str,
+    rules: &[ChangedFile],
     message: &str,
 ) -> Result<Committed> {
     let git = &repo.git;
@@ -46,17 +59,56 @@ pub fn commit_kernel(
     }
     if let (Some(head), Some((held, _))) = (&head, before)
         && held == id
+        && rules.is_empty()
     {
         verify_write::read_back(repo, "HEAD", head.id(), name, id)?;
         let holder = introduced(head.clone(), name, id);
         return Ok(Committed { id: holder.to_string(), already: true, notes: Vec::new() });
     }
     let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
-    let commit = match by_git(git)? {
-        Some(why) => commit_by_git(git, project, id, mode, message, why)?,
-        None => commit_by_library(git, head.as_ref(), name, id, mode, message)?,
+    let mut entries = vec![Entry { name: name.clone(), blob: Some(id), mode }];
+    entries.extend(stored(git, project, head.as_ref(), rules)?);
+    commit_entries(repo, project, &entries, message)
+}
+
+/// Commits these files of the rules alone.
+pub fn commit_rules(
+    repo: &Repo,
+    project: &Project,
+    files: &[ChangedFile],
+    message: &str,
+) -> Result<Committed> {
+    let head = head_commit(&repo.git)?;
+    let entries = stored(&repo.git, project, head.as_ref(), files)?;
+    commit_entries(repo, project, &entries, message)
+}
+
+/// Stores the bytes of the files in git.
+fn stored(
+    git: &Repository,
+    project: &Project,
+    head: Option<&git2::Commit>,
+    files: &[ChangedFile],
+) -> Result<Vec<Entry>> {
+    let entry = |(name, bytes): &ChangedFile| {
+        let held = head.and_then(|commit| blob_in(commit, name)).map(|(_, mode)| file_mode(mode));
+        let mode = held.unwrap_or_else(|| mode_on_disk(&project.root.join(name)));
+        let blob = bytes.as_deref().map(|bytes| filters::store(git, name, bytes)).transpose()?;
+        Ok(Entry { name: name.clone(), blob, mode })
     };
-    if let Err(error) = verify_write::read_back(repo, "HEAD", commit, name, id) {
+    files.iter().map(entry).collect()
+}
+
+/// Commits the entries on top of HEAD, and updates the user's index.
+fn commit_entries(repo: &Repo, project: &Project, entries: &[Entry], message: &str) -> Result<Committed> {
+    let git = &repo.git;
+    let head = head_commit(git)?;
+    let commit = match by_git(git)? {
+        Some(why) => commit_by_git(git, project, entries, message, why)?,
+        None => commit_by_library(git, head.as_ref(), entries, message)?,
+    };
+    let read_back = |entry: &Entry| verify_write::read_back(repo, "HEAD", commit, &entry.name, entry.blob);
+    if let Err(error) = entries.iter().try_for_each(read_back) {
         // The branch must not stay at a commit that cannot be read.
         if git.refname_to_id("HEAD").ok() == Some(commit) {
             move_head_back(git, head.as_ref(), "lab: the commit was not written")?;
@@ -70,7 +122,10 @@ pub fn commit_kernel(
             super::short(&commit.to_string())
         ));
     }
-    notes.extend(update_index(repo, name, before.map(|(id, _)| id), id, mode));
+    for entry in entries {
+        let before = head.as_ref().and_then(|head| blob_in(head, &entry.name)).map(|(id, _)| id);
+        notes.extend(update_index(repo, &entry.name, before, entry.blob, entry.mode));
+    }
     Ok(Committed { id: commit.to_string(), already: false, notes })
 }
 
@@ -87,31 +142,34 @@ pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
     holder.id()
 }
 
-/// The tree of `base`, or an empty tree on an unborn branch, with one file replaced.
+/// The tree of `base`, or an empty tree on an unborn branch, with these entries replaced.
 pub(super) fn tree_with<'r>(
     repo: &'r Repository,
     base: Option<&git2::Commit>,
-    name: &str,
-    blob: Oid,
-    mode: FileMode,
+    entries: &[Entry],
 ) -> Result<git2::Tree<'r>> {
     let base = match base {
         Some(commit) => commit.tree()?,
         None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
     };
-    let tree = TreeUpdateBuilder::new().upsert(name, blob, mode).create_updated(repo, &base)?;
+    let mut update = TreeUpdateBuilder::new();
+    for Entry { name, blob, mode } in entries {
+        match blob {
+            Some(blob) => update.upsert(name.as_str(), *blob, *mode),
+            None => update.remove(name.as_str()),
+        };
+    }
+    let tree = update.create_updated(repo, &base)?;
     Ok(repo.find_tree(tree)?)
 }
 
 fn commit_by_library(
     repo: &Repository,
     head: Option<&git2::Commit>,
-    name: &str,
-    blob: Oid,
-    mode: FileMode,
+    entries: &[Entry],
     message: &str,
 ) -> Result<Oid> {
-    let tree = tree_with(repo, head, name, blob, mode)?;
+    let tree = tree_with(repo, head, entries)?;
     let author = author(repo).context("git does not know your name")?;
     let parents: Vec<&git2::Commit> = head.into_iter().collect();
     repo.commit(
@@ -142,12 +200,11 @@ fn by_git(repo: &Repository) -> Result<Option<String>> {
     Ok(hooks.iter().find(|hook| runs(hook)).map(|hook| format!("there is a {hook} hook")))
 }
 
-/// Commits with the git program, from an index of its own that differs from HEAD by the kernel alone.
+/// Commits with the git program, from an index of its own that differs from HEAD by the entries alone.
 fn commit_by_git(
     git: &Repository,
     project: &Project,
-    blob: Oid,
-    mode: FileMode,
+    entries: &[Entry],
     message: &str,
     why: String,
 ) -> Result<Oid> {
@@ -157,20 +214,28 @@ fn commit_by_git(
     if head.is_some() {
         program.run(&["read-tree", "HEAD"])?;
     }
-    let entry = format!("{:o},{blob},{}", i32::from(mode), project.kernel_name);
-    program.run(&["update-index", "--add", "--cacheinfo", &entry])?;
+    for Entry { name, blob, mode } in entries {
+        match blob {
+            Some(blob) => {
+                let entry = format!("{:o},{blob},{name}", i32::from(*mode));
+                program.run(&["update-index", "--add", "--cacheinfo", &entry])?;
+            }
+            None => program.run(&["update-index", "--force-remove", "--", name])?,
+        }
+    }
     let text = folder.path().join("message");
     std::fs::write(&text, message).context("cannot write the commit message")?;
     program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])?;
     let made = git.head()?.peel_to_commit()?;
     let parent = made.parent_id(0).ok();
-    let held = blob_in(&made, &project.kernel_name).map(|(id, _)| id);
-    if held != Some(blob) || parent != head.as_ref().map(git2::Commit::id) {
+    let other = |entry: &&Entry| blob_in(&made, &entry.name).map(|(id, _)| id) != entry.blob;
+    let changed = entries.iter().find(other);
+    if changed.is_some() || parent != head.as_ref().map(git2::Commit::id) {
         move_head_back(git, head.as_ref(), "lab: a hook changed the judged bytes")?;
         bail!(
             "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook \
              leave it alone, or run the hook's change yourself and judge that",
-            project.kernel_name,
+            changed.map_or(&project.kernel_name, |entry| &entry.name),
             super::short(&made.id().to_string())
         );
     }
@@ -216,22 +281,29 @@ impl Git<'_> {
     }
 }
 
-/// Sets the kernel's entry in the user's index to `blob`, unless the user staged something else there. Every other entry
+/// Sets a file's entry in the user's index to `blob` (`None` removes it), unless the user staged something else there. Every other entry
 /// stays. Returns a note for the user if the entry was not set.
 pub(super) fn update_index(
     repo: &Repo,
     name: &str,
     before: Option<Oid>,
-    blob: Oid,
+    blob: Option<Oid>,
     mode: FileMode,
 ) -> Option<String> {
     let update = || -> Result<bool> {
         let mut index = repo.git.index()?;
         index.read(true)?;
         let staged = index.get_path(Path::new(name), 0).map(|entry| entry.id);
-        if staged != before && staged != Some(blob) {
+        if staged != before && staged != blob {
             return Ok(false);
         }
+        let Some(blob) = blob else {
+            if staged.is_some() {
+                index.remove_path(Path::new(name))?;
+                index.write()?;
+            }
+            return Ok(true);
+        };
         let none = git2::IndexTime::new(0, 0);
         index.add(&git2::IndexEntry {
             ctime: none,

@@ -1,6 +1,6 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes.
 
-use crate::inputs;
+use crate::inputs::{self, Include};
 use crate::repo::{Project, Repo, blob_in, filters, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Repository};
@@ -46,6 +46,7 @@ pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Ve
 fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
     let mut files: Vec<HeldFile> = Vec::new();
     let mut wanted = vec![PathBuf::from(kernel)];
+    let kernel_folder = Path::new(kernel).parent().unwrap_or(Path::new(""));
     while let Some(path) = wanted.pop() {
         let Some(path) = path.to_str().map(str::to_owned) else { continue };
         let known = files.iter().any(|f| f.path == path);
@@ -55,7 +56,16 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
         };
         let blob = git.find_blob(id)?;
         let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
-        wanted.extend(inputs::includes(blob.content()).iter().map(|name| inputs::plain(&folder.join(name))));
+        for include in inputs::includes(blob.content()) {
+            // As inputs are found: beside the including file, or in the kernel's folder.
+            let (name, beside) = match include {
+                Include::Quoted(name) => (name, Some(folder)),
+                Include::Angled(name) => (name, None),
+                Include::Macro(_) => continue,
+            };
+            let folders = beside.into_iter().chain([kernel_folder]);
+            wanted.extend(folders.map(|folder| inputs::plain(&folder.join(&name))));
+        }
         files.push(HeldFile { path, blob: id.to_string() });
     }
     Ok(files)

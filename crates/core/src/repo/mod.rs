@@ -21,7 +21,7 @@ mod uncommit;
 mod verify_write;
 
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
-pub use commit::{Committed, commit_kernel};
+pub use commit::{ChangedFile, Committed, commit_kernel, commit_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exclude::{exclude, tracked};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
@@ -34,6 +34,7 @@ pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
+use crate::inputs;
 use crate::project::Project;
 use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
@@ -139,6 +140,66 @@ pub fn in_head(repo: &Repo, name: &str, bytes: Option<&[u8]>) -> Result<bool> {
     let held = head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).map(|(id, _)| id);
     let present = bytes.map(|b| filters::id(&repo.git, name, b)).transpose()?;
     Ok(held == present)
+}
+
+/// Full id of HEAD's commit, that of its first parent, and its subject; `None` on an unborn branch.
+pub fn head_with_parent(repo: &Repo) -> Result<Option<(String, Option<String>, String)>> {
+    let Some(head) = head_commit(&repo.git)? else { return Ok(None) };
+    let parent = head.parent_id(0).ok().map(|id| id.to_string());
+    Ok(Some((head.id().to_string(), parent, log::subject(&head))))
+}
+
+/// Whether HEAD holds a file at this path.
+pub fn is_in_head(repo: &Repo, name: &str) -> Result<bool> {
+    Ok(head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).is_some())
+}
+
+/// The path of the file that a path of HEAD means: that behind a link, or the path itself. Both are repository-relative. A
+/// link that leads out of the repository, or in a circle, stays itself.
+pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
+    const LINKS: usize = 16;
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(name.to_owned()) };
+    let mut path = name.to_owned();
+    for _ in 0..LINKS {
+        let Some((id, mode)) = blob_in(&commit, &path) else { break };
+        if mode != i32::from(git2::FileMode::Link) {
+            return Ok(path);
+        }
+        let target = String::from_utf8_lossy(repo.git.find_blob(id)?.content()).into_owned();
+        let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
+        // Below a folder that no path leaves: what would leave it is not below any more.
+        let next = inputs::plain(&Path::new("/").join(folder).join(target));
+        match next.strip_prefix("/").ok().and_then(Path::to_str) {
+            Some(next) => path = next.to_owned(),
+            None => break,
+        }
+    }
+    Ok(if blob_in(&commit, &path).is_some() { path } else { name.to_owned() })
+}
+
+/// The bytes that HEAD holds at this path, as git holds them; `None` if it holds no file there.
+pub fn bytes_in_head(repo: &Repo, name: &str) -> Result<Option<Vec<u8>>> {
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(None) };
+    let Some((id, _)) = blob_in(&commit, name) else { return Ok(None) };
+    Ok(Some(repo.git.find_blob(id)?.content().to_vec()))
+}
+
+/// The names of the files in a folder of HEAD; the folder is repository-relative, empty for the root.
+pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(Vec::new()) };
+    let root = commit.tree()?;
+    let tree = match folder.as_os_str().is_empty() {
+        true => root,
+        false => match root.get_path(folder).ok().and_then(|entry| entry.to_object(&repo.git).ok()) {
+            Some(object) => match object.into_tree() {
+                Ok(tree) => tree,
+                Err(_) => return Ok(Vec::new()),
+            },
+            None => return Ok(Vec::new()),
+        },
+    };
+    let files = tree.iter().filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
+    Ok(files.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
 }
 
 /// Finds a commit by any name that git knows; a bare number may also be the run whose attempt was discarded.

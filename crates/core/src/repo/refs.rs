@@ -5,7 +5,7 @@
 //! - `refs/lab/saved/BLOB`: a kernel that was on disk before another one was put there
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
-use super::commit::{any_signature, mode_on_disk, tree_with};
+use super::commit::{Entry, any_signature, mode_on_disk, tree_with};
 use crate::repo::{Project, Repo, filters, find, head_commit, verify_write};
 use crate::run::RunId;
 use anyhow::{Context, Result};
@@ -86,7 +86,8 @@ fn commit_without_branch(
     let blob = filters::store(git, name, bytes)?;
     store_raw(git, blob, bytes)?;
     let head = head_commit(git)?;
-    let tree = tree_with(git, head.as_ref(), name, blob, mode_on_disk(&project.kernel))?;
+    let kernel = Entry { name: name.clone(), blob: Some(blob), mode: mode_on_disk(&project.kernel) };
+    let tree = tree_with(git, head.as_ref(), &[kernel])?;
     let who = any_signature(git)?;
     let parents: Vec<&git2::Commit> = head.iter().collect();
     let commit = git

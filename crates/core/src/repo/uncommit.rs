@@ -63,22 +63,29 @@ pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<S
     unstage(repo, project, &commit, parent.as_ref())
 }
 
+/// Puts the entries of the commit's files in the index back to the parent's: the kernel's, and those of the rules where a
+/// first keep committed them.
 fn unstage(
     repo: &Repo,
     project: &Project,
     commit: &Commit,
     parent: Option<&Commit>,
 ) -> Result<Option<String>> {
-    let name = project.kernel_name.as_str();
-    let Some((kept, _)) = blob_in(commit, name) else { return Ok(None) };
-    if let Some((blob, mode)) = parent.and_then(|parent| blob_in(parent, name)) {
-        return Ok(update_index(repo, name, Some(kept), blob, file_mode(mode)));
+    let before = parent.map(Commit::tree).transpose()?;
+    let diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+    let mut names: Vec<String> = Vec::new();
+    for delta in diff.deltas() {
+        names.extend(delta.new_file().path().and_then(Path::to_str).map(str::to_owned));
     }
-    let mut index = repo.git.index()?;
-    index.read(true)?;
-    if index.get_path(Path::new(name), 0).is_some_and(|entry| entry.id == kept) {
-        index.remove_path(Path::new(name))?;
-        index.write()?;
+    if !names.contains(&project.kernel_name) {
+        names.push(project.kernel_name.clone());
     }
-    Ok(None)
+    let mut notes = Vec::new();
+    for name in names {
+        let Some((kept, mode)) = blob_in(commit, &name) else { continue };
+        let before = parent.and_then(|parent| blob_in(parent, &name));
+        let (blob, mode) = before.map_or((None, mode), |(blob, mode)| (Some(blob), mode));
+        notes.extend(update_index(repo, &name, Some(kept), blob, file_mode(mode)));
+    }
+    Ok((!notes.is_empty()).then(|| notes.join("; ")))
 }

@@ -4,19 +4,28 @@ use super::{Repo, blob_in};
 use anyhow::{Context, Result, bail};
 use git2::Oid;
 
-/// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name`. It opens the repository
+/// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name` (`None`: no file). It opens the repository
 /// anew: what this handle remembers proves nothing.
-pub(super) fn read_back(repo: &Repo, reference: &str, commit: Oid, name: &str, blob: Oid) -> Result<()> {
+pub(super) fn read_back(
+    repo: &Repo,
+    reference: &str,
+    commit: Oid,
+    name: &str,
+    blob: impl Into<Option<Oid>>,
+) -> Result<()> {
+    let blob = blob.into();
     let git = repo.anew()?.git;
     let read = || -> Result<()> {
         if git.refname_to_id(reference)? != commit {
             bail!("{reference} does not name it");
         }
         let held = blob_in(&git.find_commit(commit)?, name).map(|(id, _)| id);
-        if held != Some(blob) {
+        if held != blob {
             bail!("{name} is not in it");
         }
-        git.find_blob(blob)?;
+        if let Some(blob) = blob {
+            git.find_blob(blob)?;
+        }
         Ok(())
     };
     read().with_context(|| {

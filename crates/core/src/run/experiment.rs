@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a run was decided; its word stands in results.tsv.
+/// What a row of the ledger is about: how a run was decided, or that the rules changed. Its word stands in results.tsv.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -17,6 +17,8 @@ pub enum Status {
     Discard,
     /// Discarded, and the run had crashed.
     Crash,
+    /// No run: the rules changed, by which the runs after it are judged. An older lab leaves such a row out and says so.
+    Rules,
 }
 
 impl Status {
@@ -26,6 +28,7 @@ impl Status {
             Status::Keep => "keep",
             Status::Discard => "discard",
             Status::Crash => "crash",
+            Status::Rules => "rules",
         }
     }
 }
@@ -40,10 +43,10 @@ impl FromStr for Status {
     type Err = UnknownWord;
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let all = [Status::Keep, Status::Discard, Status::Crash];
+        let all = [Status::Keep, Status::Discard, Status::Crash, Status::Rules];
         all.into_iter()
             .find(|status| status.word() == text)
-            .ok_or(UnknownWord("none of keep, discard, crash"))
+            .ok_or(UnknownWord("none of keep, discard, crash, rules"))
     }
 }
 
@@ -99,7 +102,7 @@ impl FromStr for Correctness {
     }
 }
 
-/// A word of a row that is not one of those it may be. Reads `none of keep, discard, crash`.
+/// A word of a row that is not one of those it may be. Reads `none of keep, discard, crash, rules`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownWord(&'static str);
@@ -121,7 +124,7 @@ pub struct Row {
 
 /// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct ExperimentKey {
     /// The short id that the row has.
     pub commit: String,
     pub run: Option<RunId>,
@@ -172,22 +175,23 @@ impl From<&Verdict> for Measured {
 impl Experiment {
     /// The objective, if it counts: the result was correct and no crash.
     pub fn figure(&self) -> Option<f64> {
-        let counts = self.row.status != Status::Crash && self.row.correctness.passed();
+        let counts =
+            matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed();
         Some(self.row.throughput_sps).filter(|_| counts)
     }
 
-    /// Whether the run was kept.
+    /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which has no figure.
     pub fn is_kept(&self) -> bool {
-        self.row.status == Status::Keep
+        matches!(self.row.status, Status::Keep | Status::Rules)
     }
 
     /// The name of this experiment.
-    pub fn key(&self) -> Key {
-        Key { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
+    pub fn key(&self) -> ExperimentKey {
+        ExperimentKey { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
     }
 
     /// Whether `key` names this experiment.
-    pub fn is(&self, key: &Key) -> bool {
+    pub fn is(&self, key: &ExperimentKey) -> bool {
         self.row.commit == key.commit && self.run == key.run && self.decided == key.decided
     }
 }

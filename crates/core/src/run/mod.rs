@@ -2,6 +2,7 @@
 
 pub mod experiment;
 pub mod record;
+pub mod sealed;
 pub mod verdict;
 
 use jiff::Timestamp;

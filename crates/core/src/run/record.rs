@@ -2,10 +2,10 @@
 
 use crate::message::Trailer;
 use crate::run::experiment::{Row, Status};
-use crate::run::verdict::{Outcome, Verdict};
+use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
-use lab_protocol::report::Report;
+use lab_protocol::report::{Measure, Report};
 use serde::{Deserialize, Serialize};
 
 /// One file that a verdict depends on.
@@ -48,6 +48,36 @@ pub struct HeldOut {
     pub why: String,
     /// The result lines of the check, the last of each key.
     pub results: Vec<(String, String)>,
+    /// Sealed runs that the kernel passed; `None` in the records of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_runs: Option<u32>,
+    /// The figures on sealed inputs; `None` if the check timed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<SealedFigures>,
+    /// What qualifies the check: few sealed runs in stock, moving clocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
+    /// Hash of the kernel's tokens: the same for kernels that differ in comments and blanks. Hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<String>,
+}
+
+/// What the held-out check measured on sealed inputs. It is what the row of a kept run shows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SealedFigures {
+    /// The objective with its interval.
+    pub objective: Measure,
+    /// Microseconds of one launch.
+    pub kernel_us: Option<f64>,
+    /// The change against the incumbent, if the two were timed in turns.
+    pub change: Option<Change>,
+}
+
+impl HeldOut {
+    /// Whether the check passed this many sealed runs. The check of an older lab counts as one.
+    pub fn passed(&self, runs: u32) -> bool {
+        self.outcome == Outcome::Pass && self.sealed_runs.unwrap_or(1) >= runs
+    }
 }
 
 /// What held the kernel's process and the compiler back during a run.
@@ -148,6 +178,18 @@ impl Record {
             report.push_line(&format!("caveat: {text}"));
         }
         report
+    }
+
+    /// What was measured on sealed inputs before the run was kept; `None` of any other run.
+    pub fn sealed(&self) -> Option<&SealedFigures> {
+        let is_kept = self.decision.as_ref().is_some_and(|decision| decision.status == Status::Keep);
+        self.held_out.as_ref().filter(|_| is_kept)?.measured.as_ref()
+    }
+
+    /// The objective that stands for this run: of a kept one the sealed figure, else the run's own.
+    pub fn objective(&self) -> Option<Measure> {
+        let own = || self.verdict.as_ref().and_then(|verdict| verdict.objective);
+        self.sealed().map(|sealed| sealed.objective).or_else(own)
     }
 
     /// Measured on an emulated device.

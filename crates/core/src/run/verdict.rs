@@ -135,7 +135,6 @@ pub fn judge(facts: &Facts) -> Verdict {
     });
     let mut caveats = report.caveats().to_vec();
     caveats.extend(unmeasured.iter().map(Unmeasured::to_string));
-    caveats.extend(report.doubt().filter(|_| passed).map(str::to_owned));
     Verdict {
         outcome,
         why,
@@ -289,27 +288,23 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_protocol::report::Speed;
     use proptest::prelude::*;
 
     fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
         let report = Report::read(log);
-        let text = |l: &&str| !l.contains("limit=") && !l.contains("correctness");
-        let last_words = log.lines().rfind(text).unwrap_or("");
-        judge(&Facts { last_words, ..facts(&report, ending, external) })
-    }
-
-    fn facts(report: &Report, ending: Ending, external: bool) -> Facts<'_> {
-        Facts {
-            report,
+        judge(&Facts {
+            report: &report,
             ending,
             external,
             changed: &[],
             objective: &Objective::Throughput,
             time_limit_s: 60.0,
             output_limit_mib: 64,
-            last_words: "",
-        }
+            last_words: log
+                .lines()
+                .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
+                .unwrap_or(""),
+        })
     }
 
     /// `log; ending` to `OUTCOME why`.
@@ -416,26 +411,6 @@ mod tests {
         assert_eq!(failed.change, None);
         let taken_back = format!("{log}speed_ratio: nan\nspeed: none\ncorrectness: pass");
         assert_eq!(judged(&taken_back, Ending::Exited(0), false).change, None);
-    }
-
-    #[test]
-    fn turns_are_judged_and_a_doubt_is_a_caveat() {
-        let log = |blocks: usize| {
-            let turns = "turns: 0.0200 0.0100 0.0101 0.0201\n".repeat(blocks);
-            format!("throughput_sps: 10\nspeed: slower\n{turns}correctness: pass")
-        };
-        let judge = |text: String| {
-            let mut report = Report::read(&text);
-            report.judge_turns(0.005);
-            judge(&facts(&report, Ending::Exited(0), true))
-        };
-        let faster = judge(log(3));
-        assert_eq!(faster.change.and_then(|c| c.speed), Some(Speed::Faster));
-        assert!(faster.caveats.is_empty());
-        let few = judge(log(2));
-        assert_eq!(few.change.and_then(|c| c.speed), Some(Speed::Undecided));
-        let why = "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
-        assert_eq!(few.caveats, [why]);
     }
 
     fn ending() -> impl Strategy<Value = Ending> {

@@ -11,7 +11,7 @@ use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
-use crate::runner::process::{self, Control, Running};
+use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
 use crate::store::{LOG, RunIndex, RunStore, RunSummary};
@@ -100,7 +100,7 @@ impl<'a> Announced<'a> {
                 Ending::NotStarted
             }
         };
-        let changed = if project.external() { self.changed_inputs() } else { Vec::new() };
+        let changed = self.changed_inputs();
         if let Err(error) = self.follow.finish() {
             self.caveat(format!("run.log is incomplete: {error}"));
         }
@@ -136,6 +136,10 @@ impl<'a> Announced<'a> {
             verdict.forgive_unmeasured();
         }
         self.compare_with_recorded(&mut verdict);
+        for outside in &self.inputs.outside {
+            self.caveats
+                .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
+        }
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
         if let Err(error) = self.store.write(&self.record)
@@ -160,7 +164,7 @@ impl<'a> Announced<'a> {
     }
 
     /// Starts the harness on the inputs.
-    fn start_harness(&mut self) -> io::Result<Running> {
+    fn start_harness(&mut self) -> io::Result<RunningProcess> {
         let (project, spec) = (self.project, self.spec);
         if let Some(line) = &project.config.harness {
             return process::start(spec.external(project, line), Stdio::null());
@@ -181,8 +185,14 @@ impl<'a> Announced<'a> {
         process::start(command, Stdio::null())
     }
 
-    /// Paths of the inputs that are not on disk now as the harness was to read them.
+    /// Paths of the inputs that are not on disk now as the harness was to read them. The built-in harness reads a copy of
+    /// most inputs, which nobody changes.
     fn changed_inputs(&self) -> Vec<String> {
+        if !self.project.external() {
+            let sources = self.inputs.sources.iter().filter(|source| source.in_place);
+            let changed = sources.filter(|source| inputs::hash(&source.path) != source.file.hash);
+            return changed.map(|source| source.file.path.clone()).collect();
+        }
         match inputs::read(self.project) {
             Ok(now) if now.fingerprint == self.inputs.fingerprint => Vec::new(),
             Ok(now) => inputs::differences(&self.inputs.files(), &now.files()),
@@ -223,6 +233,9 @@ impl<'a> Announced<'a> {
             same(&record).then_some(record)
         };
         let measure = |r: Record| {
+            if let Some(sealed) = r.sealed() {
+                return Some(sealed.objective);
+            }
             let report = r.report();
             report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
         };

@@ -107,8 +107,19 @@ impl Follow {
         if !self.line.is_empty() {
             self.end_line();
         }
-        self.report.judge_turns(self.same_within);
+        self.judge_turns();
         self.log.finish()
+    }
+
+    /// Judges the `turns:` lines. If they decide nothing about a correct kernel, a caveat says why. A wrong kernel gets
+    /// none: its speed does not matter.
+    fn judge_turns(&mut self) {
+        self.report.judge_turns(self.same_within);
+        let correct = self.report.correctness() == Some(true) && self.report.failing_gate().is_none();
+        if let Some(doubt) = self.report.doubt().filter(|_| correct).map(str::to_owned) {
+            self.report.push_line(&format!("caveat: {doubt}"));
+            self.report_grew = true;
+        }
     }
 
     pub fn report(&self) -> &Report {
@@ -255,6 +266,7 @@ pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab_protocol::report::Speed;
 
     fn follow(limit: u64) -> (tempfile::NamedTempFile, Follow) {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -298,6 +310,26 @@ mod tests {
         };
         assert_eq!(words("sh: 1: nvc: not found\nstage: done\n"), "sh: 1: nvc: not found");
         assert_eq!(words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"), "h0 is off");
+    }
+
+    #[test]
+    fn turns_are_judged_while_they_come_and_a_doubt_is_a_caveat_at_the_end() {
+        let followed = |blocks: usize, rest: &str| {
+            let (_file, mut follow) = follow(10_000);
+            follow.take(b"speed: slower\n");
+            follow.take("turns: 0.0200 0.0100 0.0101 0.0201\n".repeat(blocks).as_bytes());
+            let so_far = follow.batch().report.expect("result lines came");
+            follow.take(rest.as_bytes());
+            follow.finish().expect("written");
+            (so_far.comparison().expect("turns").speed, follow.report().caveats().to_vec())
+        };
+        let pass = "correctness: pass\n";
+        assert_eq!(followed(3, pass), (Some(Speed::Faster), Vec::new()));
+        let why = "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
+        assert_eq!(followed(2, pass), (Some(Speed::Undecided), vec![why.to_owned()]));
+        // A wrong kernel has no speed.
+        assert_eq!(followed(2, "correctness: fail\n").1, Vec::<String>::new());
+        assert_eq!(followed(2, "y_error: 2 limit=1\ncorrectness: pass\n").1, Vec::<String>::new());
     }
 
     #[test]

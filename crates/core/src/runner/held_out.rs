@@ -1,23 +1,27 @@
 //! The check before a keep: the built-in harness verifies the kernel once more, on held-out inputs: a seed and start
-//! states that are in no file, and newly drawn values and shapes. So a kernel that is right only for the inputs of its runs
-//! is not kept. Nothing is measured.
+//! states that are in no file, and newly drawn values and shapes. Such a check is a *sealed run*. So a kernel that is right
+//! only for the inputs of its runs is not kept. Where the harness times the kernel on them too, beside the incumbent, the
+//! speed there has to bear out what the run claimed.
 
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, tokens};
 use crate::project::Project;
-use crate::run::record::{HeldOut, Record};
-use crate::run::verdict::{self, Facts, Outcome};
+use crate::repo::Repo;
+use crate::run::record::{HeldOut, Record, SealedFigures};
+use crate::run::sealed::{self, Speeds};
+use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::run::{Ending, Reason, RunId};
 use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
-use crate::runner::spec::{self, RunSpec};
+use crate::runner::spec::{self, RunSpec, with_incumbent};
 use crate::store::RunStore;
-use anyhow::{Context, Result, ensure};
+use crate::text::signal;
+use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
-use lab_protocol::Target;
 use lab_protocol::report::Report;
+use lab_protocol::{Exit, Target};
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// How the caller of a keep controls and follows the check.
@@ -30,69 +34,199 @@ pub struct RunContext<'a> {
     pub tell: &'a mut dyn FnMut(RunId, Batch),
 }
 
-/// Checks `inputs`, which must be the inputs of `record`. `None` where the caller ended the check. An error means that
-/// the check could not be run or its log could not be written.
+/// Checks `inputs`, which must be the inputs of `record`, on this many sealed runs. `None` where the caller ended the check.
+/// An error means that the check could not be run or its log could not be written, or that it ended without saying anything
+/// about the kernel: the machine failed.
 pub fn check(
     project: &Project,
+    repo: &Repo,
     record: &Record,
     inputs: &Inputs,
+    sealed_runs: u32,
     context: &mut RunContext,
 ) -> Result<Option<HeldOut>> {
-    let (store, id) = (RunStore::new(&project.lab_dir), record.start.id);
-    let tree = store.folder(id).join("held-out");
-    let log = store.log(id);
-    let file =
-        File::options().append(true).open(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    let mut follow = Follow::new(file, project.config.output_limit_mib << 20);
-    follow.say("checking held-out inputs before the keep");
+    let store = RunStore::new(&project.lab_dir);
+    let log = store.log(record.start.id);
+    let folder = store.folder(record.start.id).join("held-out");
+    let checked =
+        Check { project, repo, record, inputs, log: &log, folder: &folder }.run(sealed_runs, context);
+    let _ = fs::remove_dir_all(&folder);
+    checked
+}
 
-    // The run may have been on another device than lab.toml's.
-    let device = record.emulated().then_some(Target::Cpu);
-    let run_spec = RunSpec { device, program: context.program.clone(), ..RunSpec::new(Reason::Command) };
-    let began = Timestamp::now();
-    // A keep that was killed leaves its copy behind.
-    let _ = fs::remove_dir_all(&tree);
-    let started = inputs.write(project, &tree).and_then(|()| {
-        let mut command = run_spec.judge(project, &tree);
-        command.arg("--held-out");
-        process::start(command, Stdio::null())
-    });
-    let ending = match started {
-        Ok(running) => {
-            let limits = spec::limits(project);
-            process::follow(running, limits, context.control, &mut follow, |batch| (context.tell)(id, batch))
+/// What the check is about.
+struct Check<'a> {
+    project: &'a Project,
+    repo: &'a Repo,
+    record: &'a Record,
+    inputs: &'a Inputs,
+    /// The run's log, to which the check appends.
+    log: &'a Path,
+    /// For the copies of the files. Removed after the check.
+    folder: &'a Path,
+}
+
+impl Check<'_> {
+    /// Starts the harness until it has passed as many sealed runs as were asked for: it may have fewer of them in stock.
+    fn run(&self, wanted: u32, context: &mut RunContext) -> Result<Option<HeldOut>> {
+        let began = Timestamp::now();
+        let (mut passed, mut measured, mut caveats) = (0, None, Vec::new());
+        loop {
+            let (follow, ending) = self.judge(wanted - passed, wanted, context)?;
+            if ending == Ending::Superseded {
+                return Ok(None);
+            }
+            let (verdict, report) = (self.verdict(&follow, ending), follow.report());
+            let came_to = |outcome, why, passed| HeldOut {
+                checked: began,
+                outcome,
+                why,
+                results: kept_results(report),
+                sealed_runs: Some(passed),
+                measured: None,
+                caveats: report.caveats().to_vec(),
+                tokens: Some(tokens::hash(self.inputs.kernel())),
+            };
+            if verdict.outcome != Outcome::Pass {
+                if let Some(why) = no_fault_of_the_kernel(ending, report) {
+                    bail!(
+                        "the held-out check could not run: {why}. That says nothing about the kernel: keep again"
+                    );
+                }
+                let why = format!("{}, {}", verdict.why, where_it_failed(report));
+                return Ok(Some(came_to(verdict.outcome, why, passed)));
+            }
+            if let Some(why) = self.contradiction(&verdict, report) {
+                return Ok(Some(came_to(Outcome::Fail, why, passed)));
+            }
+            measured = measured.or_else(|| figures(&verdict));
+            for caveat in report.caveats() {
+                if !caveats.contains(caveat) {
+                    caveats.push(caveat.clone());
+                }
+            }
+            // A harness that does not count them made one.
+            let used = report.number("sealed_runs").map_or(1, |runs| runs.max(0.0) as u32);
+            ensure!(
+                used > 0,
+                "the held-out check could not run: no sealed run is in stock. An open screen makes new ones while \
+                 nothing else is to do: keep again later"
+            );
+            passed = wanted.min(passed.saturating_add(used));
+            if passed == wanted {
+                return Ok(Some(HeldOut {
+                    measured,
+                    caveats,
+                    ..came_to(Outcome::Pass, String::new(), passed)
+                }));
+            }
         }
-        Err(error) => {
-            follow.say(&format!("the harness could not be started: {error}"));
-            Ending::NotStarted
+    }
+
+    /// Runs the harness once on a copy of the inputs, beside the incumbent. Its result lines are its own: a harness that
+    /// crashes must not inherit the verdict of the one before it.
+    fn judge(&self, sealed_runs: u32, wanted: u32, context: &mut RunContext) -> Result<(Follow, Ending)> {
+        let (project, id, log) = (self.project, self.record.start.id, self.log);
+        let file = File::options().append(true).open(log);
+        let file = file.with_context(|| format!("cannot write {}", log.display()))?;
+        let mut follow = Follow::new(file, project.config.output_limit_mib << 20);
+        follow.say(&match (sealed_runs, wanted) {
+            (_, 1) => "checking held-out inputs before the keep".to_owned(),
+            (left, all) => format!(
+                "checking held-out inputs before the keep: sealed run {} of {all}, because a check was failed before",
+                all - left + 1
+            ),
+        });
+        let (tree, incumbent) = (self.folder.join("tree"), self.folder.join("incumbent"));
+        // The run may have been on another device than lab.toml's.
+        let device = self.record.emulated().then_some(Target::Cpu);
+        let run_spec = RunSpec { device, program: context.program.clone(), ..RunSpec::new(Reason::Command) };
+        // A keep that was killed leaves its copies behind.
+        let _ = fs::remove_dir_all(self.folder);
+        let started = self.inputs.write(project, &tree).and_then(|()| {
+            let mut command = run_spec.judge(project, &tree);
+            command.arg("--held-out");
+            if sealed_runs > 1 {
+                command.args(["--sealed", &sealed_runs.to_string()]);
+            }
+            match run_spec.write_incumbent(self.repo, project, &incumbent) {
+                Ok(_) => command = with_incumbent(command, project, &incumbent),
+                Err(error) => follow.say(&format!("no comparison with the incumbent: {error:#}")),
+            }
+            process::start(command, Stdio::null())
+        });
+        let ending = match started {
+            Ok(running) => {
+                let limits = spec::limits(project);
+                process::follow(running, limits, context.control, &mut follow, |batch| {
+                    (context.tell)(id, batch)
+                })
+            }
+            Err(error) => {
+                follow.say(&format!("the harness could not be started: {error}"));
+                Ending::NotStarted
+            }
+        };
+        follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
+        if follow.has_news() {
+            (context.tell)(id, follow.batch());
         }
-    };
-    follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
-    if follow.has_news() {
-        (context.tell)(id, follow.batch());
+        // That says nothing about the kernel, so it is no outcome: the next keep checks again.
+        ensure!(ending != Ending::NotStarted, "the held-out check could not run: {}", follow.last_words());
+        Ok((follow, ending))
     }
-    let _ = fs::remove_dir_all(&tree);
-    if ending == Ending::Superseded {
-        return Ok(None);
+
+    fn verdict(&self, follow: &Follow, ending: Ending) -> Verdict {
+        let config = &self.project.config;
+        verdict::judge(&Facts {
+            report: follow.report(),
+            ending,
+            external: false,
+            changed: &[],
+            objective: &config.objective,
+            time_limit_s: config.time_limit_s,
+            output_limit_mib: config.output_limit_mib,
+            last_words: &follow.last_words(),
+        })
     }
-    // That says nothing about the kernel, so it is no outcome: the next keep checks again.
-    ensure!(ending != Ending::NotStarted, "the held-out check could not run: {}", follow.last_words());
-    let verdict = verdict::judge(&Facts {
-        report: follow.report(),
-        ending,
-        external: false,
-        changed: &[],
-        objective: &project.config.objective,
-        time_limit_s: project.config.time_limit_s,
-        output_limit_mib: project.config.output_limit_mib,
-        last_words: &follow.last_words(),
-    });
-    let why = match verdict.outcome {
-        Outcome::Pass => String::new(),
-        _ => format!("{}, {}", verdict.why, where_it_failed(follow.report())),
-    };
-    let results = kept_results(follow.report());
-    Ok(Some(HeldOut { checked: began, outcome: verdict.outcome, why, results }))
+
+    /// Why the sealed speed contradicts the run's verdict. Times of an emulated device say nothing.
+    fn contradiction(&self, sealed: &Verdict, report: &Report) -> Option<String> {
+        let of_run = self.record.verdict.as_ref().filter(|of_run| !of_run.emulated && !sealed.emulated)?;
+        let claimed = Speeds { comparison: self.record.report().comparison(), objective: of_run.objective };
+        let found = Speeds { comparison: report.comparison(), objective: sealed.objective };
+        sealed::contradiction(&claimed, &found, self.project.config.goal)
+    }
+}
+
+fn figures(verdict: &Verdict) -> Option<SealedFigures> {
+    let objective = verdict.objective.filter(|_| !verdict.emulated)?;
+    Some(SealedFigures { objective, kernel_us: verdict.kernel_us, change: verdict.change })
+}
+
+/// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or the machine failed. `None`
+/// if the kernel is at fault: it is wrong, it crashed, it hung, or it printed without end.
+fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
+    // A kernel runs in a process of its own. These signals come from outside, or from a machine without memory.
+    const FROM_OUTSIDE: [&str; 4] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
+    let stopped = report.value("stopped");
+    let outside = |text: &str| FROM_OUTSIDE.iter().any(|name| text.contains(&format!("was ended by {name}")));
+    match ending {
+        Ending::Flooded => None,
+        Ending::Exited(code) if code == Exit::Wrong as i32 && report.correctness() == Some(false) => None,
+        Ending::Exited(code) if code == Exit::Passed as i32 && report.correctness().is_some() => None,
+        Ending::Exited(code) if code == Exit::Crashed as i32 => match stopped {
+            Some(why) if report.value("fault") == Some("lab") || outside(why) => Some(why.to_owned()),
+            Some(_) => None,
+            None => Some("the judge ended without a verdict".to_owned()),
+        },
+        Ending::Exited(code) => {
+            Some(stopped.map_or_else(|| format!("the judge ended with exit code {code}"), str::to_owned))
+        }
+        Ending::Signalled(number) => Some(format!("the judge was ended by {}", signal::name(number))),
+        Ending::TimedOut => Some("the judge did not end".to_owned()),
+        Ending::Superseded | Ending::NotStarted | Ending::Unknown => Some("the judge was lost".to_owned()),
+    }
 }
 
 fn where_it_failed(report: &Report) -> String {
@@ -100,5 +234,41 @@ fn where_it_failed(report: &Report) -> String {
         (Some(seed), _) => format!("on a held-out start state (seed {seed})"),
         (None, Some(failure)) => format!("on held-out inputs ({failure})"),
         (None, None) => "on held-out inputs".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_of_the_kernel_is_told_from_one_of_the_machine() {
+        let exited = Ending::Exited;
+        for (ending, log, is_kernels) in [
+            (exited(1), "correctness: fail", true),
+            (exited(0), "x_diff: 2 limit=1\ncorrectness: pass", true),
+            (
+                exited(3),
+                "stopped: the kernel crashed: its process was ended by SIGSEGV (an illegal access)",
+                true,
+            ),
+            (exited(3), "stopped: the kernel did not end within 60 s: it hangs, or is far too slow", true),
+            (Ending::Flooded, "", true),
+            (exited(3), "stopped: the kernel crashed: its process was ended by SIGKILL (killed)", false),
+            (exited(3), "fault: lab\nstopped: the disk is full", false),
+            (exited(3), "", false),
+            (exited(1), "", false),
+            (exited(0), "", false),
+            (exited(2), "stopped: kernel.cu does not build", false),
+            (exited(64), "stopped: problem.toml:3: no", false),
+            (exited(101), "", false),
+            (Ending::Signalled(9), "", false),
+            (Ending::Signalled(11), "correctness: fail", false),
+            (Ending::TimedOut, "", false),
+            (Ending::Unknown, "", false),
+        ] {
+            let why = no_fault_of_the_kernel(ending, &Report::read(log));
+            assert_eq!(why.is_none(), is_kernels, "{ending:?} {log}: {why:?}");
+        }
     }
 }

@@ -52,19 +52,19 @@ pub struct Limits {
 
 /// Starts the command with its output in one pipe. The calling thread must live as long as the process: Linux ends a
 /// child that asked for it together with the *thread* that started the child.
-pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Running> {
+pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<RunningProcess> {
     let (pipe, end) = io::pipe()?;
     command.stdin(stdin).stdout(end.try_clone()?).stderr(end);
     let group = ChildGroup::spawn(&mut command)?;
     // The command still holds the pipe's write end: the pipe would never end.
     drop(command);
-    Running::new(group, pipe)
+    RunningProcess::new(group, pipe)
 }
 
 /// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
 /// fails is written into the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
 pub fn follow(
-    running: Running,
+    running: RunningProcess,
     limits: Limits,
     control: &Control,
     follow: &mut Follow,
@@ -77,7 +77,7 @@ pub fn follow(
 }
 
 fn follow_process(
-    mut running: Running,
+    mut running: RunningProcess,
     limits: Limits,
     control: &Control,
     follow: &mut Follow,
@@ -118,7 +118,7 @@ struct Enforcer {
 }
 
 impl Enforcer {
-    fn enforce(&mut self, running: &Running, control: &Control, follow: &Follow, now: Instant) {
+    fn enforce(&mut self, running: &RunningProcess, control: &Control, follow: &Follow, now: Instant) {
         let over = now - self.started;
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
             running.group.signal(Signal::KILL);
@@ -160,7 +160,7 @@ impl Enforcer {
 }
 
 /// A process that was started. Dropping it ends the process and its group.
-pub struct Running {
+pub struct RunningProcess {
     group: ChildGroup,
     /// Readable once the process has ended, reaped or not.
     life: OwnedFd,
@@ -169,10 +169,10 @@ pub struct Running {
     buffer: Vec<u8>,
 }
 
-impl Running {
+impl RunningProcess {
     fn new(group: ChildGroup, pipe: PipeReader) -> io::Result<Self> {
         let life = pidfd_open(group.leader(), PidfdFlags::empty())?;
-        Ok(Running { group, life, pipe: Some(pipe), readable: false, buffer: vec![0; 64 * 1024] })
+        Ok(RunningProcess { group, life, pipe: Some(pipe), readable: false, buffer: vec![0; 64 * 1024] })
     }
 
     /// Number of bytes that it printed and nobody has read yet.
@@ -254,7 +254,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     /// Ends a process that is still there, because following it failed. After `reap` there is nothing to do.
     fn drop(&mut self) {
         if matches!(self.group.poll(), Ok(None)) {

@@ -8,7 +8,7 @@ use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
-use crate::runner::process::{self, Control, Running};
+use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -22,7 +22,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// A standby judge. Dropping it ends its process.
 pub struct Standby {
-    running: Running,
+    running: RunningProcess,
     /// The judge's stdin.
     orders: PipeWriter,
     /// Path of the kernel's copy.
@@ -79,7 +79,7 @@ impl Standby {
         spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
-    ) -> Result<Option<Running>> {
+    ) -> Result<Option<RunningProcess>> {
         // A judge prints nothing before its order. One that did is not believed.
         if others(inputs) != self.files || !self.fits(project, spec) || self.running.unread() > 0 {
             return Ok(None);

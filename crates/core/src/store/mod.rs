@@ -11,4 +11,4 @@ pub mod summary;
 pub use decision_lock::DecisionLock;
 pub use index::RunIndex;
 pub use run_store::{LOG, RunStore};
-pub use summary::{RunSummary, VerdictSummary};
+pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

@@ -1,10 +1,11 @@
 //! What lists and searches need of a run: its record without the measures.
 
 use crate::project::Project;
-use crate::run::experiment::Measured;
-use crate::run::record::Decision;
+use crate::run::experiment::{Measured, Status};
+use crate::run::record::{Decision, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, Fingerprint, Reason, RunId};
+use jiff::Timestamp;
 use lab_protocol::report::Measure;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -25,6 +26,22 @@ pub struct RunSummary {
     /// Device name as the harness gave it.
     pub device: Option<String>,
     pub decision: Option<Decision>,
+    /// What the held-out check came to; `None` if the run was not checked, and in the index of an older lab.
+    #[serde(default)]
+    pub held_out: Option<HeldOutSummary>,
+}
+
+/// What the rules and lists need of a held-out check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutSummary {
+    pub checked: Timestamp,
+    pub outcome: Outcome,
+    #[serde(default)]
+    pub sealed_runs: Option<u32>,
+    #[serde(default)]
+    pub measured: Option<SealedFigures>,
+    #[serde(default)]
+    pub tokens: Option<String>,
 }
 
 /// What a list shows of a verdict.
@@ -81,6 +98,18 @@ impl RunSummary {
     /// Whether the run was on an emulated device.
     pub fn emulated(&self) -> bool {
         self.verdict.is_some_and(|v| v.emulated)
+    }
+
+    /// The figures that stand for the run: of a kept one those on sealed inputs.
+    pub fn measured(&self) -> Measured {
+        let own = self.verdict.map(|verdict| verdict.measured()).unwrap_or_default();
+        let is_kept = self.decision.as_ref().is_some_and(|decision| decision.status == Status::Keep);
+        match self.held_out.as_ref().filter(|_| is_kept).and_then(|held_out| held_out.measured) {
+            Some(sealed) => {
+                Measured { objective: Some(sealed.objective), change: sealed.change.or(own.change), ..own }
+            }
+            None => own,
+        }
     }
 
     /// Whether the run judged this project's kernel. A check judges nothing.

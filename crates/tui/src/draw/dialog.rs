@@ -65,10 +65,29 @@ impl<'a> Dialog<'a> {
         spans
     }
 
-    /// HEAD holds the bytes of the last verdict: a keep makes no commit.
-    pub(super) fn head_holds_last(&self) -> bool {
-        let incumbent = self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_ref());
-        self.runs.last.as_ref().is_some_and(|last| incumbent == Some(&last.start.blob))
+    /// What the dialog of a keep asks, and what the keep does besides.
+    pub(super) fn keep_question(&self) -> String {
+        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_ref());
+        let present = snapshot.and_then(|snapshot| snapshot.present.as_ref().ok());
+        let first = present.map(|present| present.rules.first.as_slice()).unwrap_or_default();
+        let is_held = self.runs.last.as_ref().is_some_and(|last| incumbent == Some(&last.start.blob));
+        let mut text = String::from("What did you try? ");
+        // The description goes into the row and the record.
+        text.push_str(match is_held && first.is_empty() {
+            true => "HEAD holds these bytes already: a row is written, and no commit is made.",
+            false => "This becomes the commit's subject.",
+        });
+        if !first.is_empty() {
+            let names = printable(&first.join(", ")).into_owned();
+            text.push_str(&format!(" The first keep also commits the rules of the problem: {names}."));
+        }
+        if let Some(runs) = present.map(|present| present.sealed_runs).filter(|runs| *runs > 1) {
+            text.push_str(&format!(
+                " A held-out check was failed before, so the kernel has to pass {runs} sealed runs first."
+            ));
+        }
+        text
     }
 
     /// What the decision is about: the verdict and its figure.

@@ -23,14 +23,7 @@ impl Dialog<'_> {
         match overlay {
             Overlay::Help { scroll } => return Some(help::draw(self, frame, area, *scroll)),
             Overlay::Keep { draft } => {
-                let ask = match self.head_holds_last() {
-                    // The description goes into the row and the record.
-                    true => {
-                        "What did you try? HEAD holds these bytes already: a row is written, and no commit is made."
-                    }
-                    false => "What did you try? This becomes the commit's subject.",
-                };
-                message_dialog::draw(self, frame, area, "Keep", ask, draft);
+                message_dialog::draw(self, frame, area, "Keep", &self.keep_question(), draft);
             }
             Overlay::Discard { draft, .. } => {
                 let ask = format!("What did you try? Left empty: \"{}\".", self.default_description);

@@ -169,7 +169,7 @@ impl<'a> Foot<'a> {
             shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
         }
         let too_long =
-            |hints: &[Hint]| hints.iter().map(Hint::width).sum::<usize>() > usize::from(area.width);
+            |hints: &[KeyHint]| hints.iter().map(KeyHint::width).sum::<usize>() > usize::from(area.width);
         let mut all = Vec::new();
         for reason_columns in REASONS {
             all = self.hints(&shown, reason_columns);
@@ -198,10 +198,10 @@ impl<'a> Foot<'a> {
         buttons
     }
 
-    fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<Hint> {
+    fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<KeyHint> {
         let theme = self.theme;
-        let mut hints = vec![Hint { action: None, spans: vec![Span::raw(" ")] }];
-        let mut hint = |action, spans| hints.push(Hint { action, spans });
+        let mut hints = vec![KeyHint { action: None, spans: vec![Span::raw(" ")] }];
+        let mut hint = |action, spans| hints.push(KeyHint { action, spans });
         // This hint comes first, so that every width shows that runs are decided by rule.
         if self.auto {
             let text = format!("{} auto on  ", self.keymap.key(Action::Auto));
@@ -245,13 +245,13 @@ impl<'a> Foot<'a> {
 }
 
 /// One hint, with two blanks behind it.
-struct Hint {
+struct KeyHint {
     /// `None` for a text that is no action.
     action: Option<Action>,
     spans: Vec<Span<'static>>,
 }
 
-impl Hint {
+impl KeyHint {
     fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }

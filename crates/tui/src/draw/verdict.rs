@@ -431,7 +431,11 @@ impl<'a> Banner<'a> {
         line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
         if self.held_out.is_some() {
             let cancel = self.appearance.keymap.way(Action::Close);
-            let text = format!("  the gates on held-out inputs, then the commit ({cancel} cancels)");
+            let inputs = match self.held_out.map_or(1, |checking| checking.sealed_runs) {
+                1 => "held-out inputs".to_owned(),
+                runs => format!("{runs} sealed runs"),
+            };
+            let text = format!("  the gates on {inputs}, then the commit ({cancel} cancels)");
             line.push(Span::styled(text, theme.quiet()));
         }
         line

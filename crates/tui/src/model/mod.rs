@@ -13,7 +13,7 @@ use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
 use crate::panes::{Panes, commit, correctness, experiment, gauges};
 use crate::request::Preferences;
-use crate::state::{Decision, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
+use crate::state::{DecisionState, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
 use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
@@ -21,7 +21,7 @@ use crate::views::View;
 use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
 use lab_core::history::details::ExperimentDetails;
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey};
 use std::time::Duration;
 
 /// How often the clock of a run in progress is drawn.
@@ -33,7 +33,7 @@ pub struct Model {
     pub now: Now,
     pub runs: Runs,
     pub repository: Repository,
-    pub decision: Decision,
+    pub decision: DecisionState,
     pub selection: Selection,
     pub device: DeviceHistory,
     pub appearance: ScreenSettings,
@@ -56,7 +56,7 @@ pub struct FrameState {
 impl Model {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         Model {
-            decision: Decision { auto: setup.auto, ..Decision::default() },
+            decision: DecisionState { auto: setup.auto, ..DecisionState::default() },
             setup,
             now: Duration::ZERO,
             runs: Runs::default(),
@@ -118,7 +118,7 @@ impl Model {
         self.repository.experiments.get(*self.panes.experiments.table.order().first()?)
     }
 
-    pub fn shown_key(&self) -> Option<Key> {
+    pub fn shown_key(&self) -> Option<ExperimentKey> {
         self.shown().map(Experiment::key)
     }
 
@@ -140,7 +140,7 @@ impl Model {
             (Some(keys), _) => {
                 let comparison = self.selection.comparison().map(|both| {
                     let experiments = both.keys.each_ref().map(|key| self.repository.experiment(key));
-                    experiment::Comparison { experiments, both }
+                    experiment::ExperimentPair { experiments, both }
                 });
                 experiment::Content::Two(keys, comparison)
             }

@@ -5,10 +5,11 @@ use super::rows::no_rows;
 use crate::keymap::Action;
 use crate::panes::source::SourceMode;
 use crate::state::Running;
+use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
 use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -118,6 +119,16 @@ impl Model {
         self.allowed().keep.map(drop).map_err(in_brief)
     }
 
+    /// Why a keep is refused, with the files and the command that mends it. `None` where the few words of the hint tell all.
+    pub fn why_no_keep(&self) -> Option<String> {
+        let why = self.allowed().keep.err()?;
+        let names_files = matches!(
+            why,
+            NotAllowed::Rules { .. } | NotAllowed::OutsideInclude(_) | NotAllowed::UncommittedInclude { .. }
+        );
+        names_files.then(|| printable(&why.to_string()).into_owned())
+    }
+
     fn can_discard(&self) -> Result<(), String> {
         self.is_calm()?;
         self.runs.last.as_ref().ok_or("needs a verdict")?;
@@ -171,10 +182,10 @@ impl Model {
     }
 
     /// The two experiments to compare, the older first; or what the user has to do first.
-    pub fn pair(&self) -> Result<[Key; 2], String> {
+    pub fn pair(&self) -> Result<[ExperimentKey; 2], String> {
         let mut keys = self.panes.experiments.table.marked().to_vec();
         keys.extend(self.shown_key().filter(|key| keys.len() == 1 && !keys.contains(key)));
-        let place = |key: &Key| self.repository.place_of(key);
+        let place = |key: &ExperimentKey| self.repository.place_of(key);
         keys.sort_by_key(place);
         let key = self.appearance.keymap.key(Action::Mark);
         keys.try_into().map_err(|_| format!("mark two with {key}"))

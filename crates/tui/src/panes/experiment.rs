@@ -14,7 +14,7 @@ pub use document::Document;
 use document::Sheet;
 use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::objective::Objective;
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -106,12 +106,12 @@ pub enum Content<'a> {
     /// One experiment; its details once they are loaded.
     One(&'a Experiment, Option<&'a ExperimentDetails>),
     /// Two experiments side by side, the older first; the comparison once it is loaded.
-    Two(&'a [Key; 2], Option<Comparison<'a>>),
+    Two(&'a [ExperimentKey; 2], Option<ExperimentPair<'a>>),
 }
 
 /// Two experiments as the history has them, and what was loaded of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Comparison<'a> {
+pub struct ExperimentPair<'a> {
     pub experiments: [Option<&'a Experiment>; 2],
     pub both: &'a Compared,
 }

@@ -8,7 +8,7 @@ use crate::state::chart_points::{figure, nearest, place, range};
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::widgets::{PaneSlot, bounds, mark};
-use lab_core::run::experiment::{Experiment, Key, Status};
+use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_protocol::report::Measure;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -48,7 +48,7 @@ pub struct History<'a> {
     pub repository: &'a Repository,
     pub runs: &'a Runs,
     pub setup: &'a Setup,
-    pub selected: Option<&'a Key>,
+    pub selected: Option<&'a ExperimentKey>,
 }
 
 impl HistoryState {
@@ -199,7 +199,8 @@ fn draw_chart(
         .into_iter()
         .collect();
     let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
-    let is_wrong = status != Status::Crash && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
+    let is_wrong = !matches!(status, Status::Crash | Status::Rules)
+        && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
 
     let counted =
@@ -257,6 +258,7 @@ fn read_out(experiment: &Experiment, at: usize) -> String {
     match figure(experiment) {
         Some(value) => format!("{}: {}", at + 1, format::count(value)),
         None if experiment.row.status == Status::Crash => format!("{}: crash", at + 1),
+        None if experiment.row.status == Status::Rules => format!("{}: other rules", at + 1),
         None => format!("{}: wrong", at + 1),
     }
 }
@@ -283,6 +285,7 @@ fn describe(
     let row = &experiment.row;
     let number = match figure(experiment) {
         Some(value) => format!("{} {}", format::count(value), format::unit(&data.setup.objective)),
+        None if row.status == Status::Rules => String::new(),
         None => row.correctness.to_string(),
     };
     let before =

@@ -8,7 +8,7 @@ pub use state::{SourceFit, SourceMode, SourceState};
 use crate::diff::{self, ContextLines, RowPainter, Side};
 use crate::highlight::Highlighted;
 use crate::line_layout::StyledRange;
-use crate::source::{Source, SourceVersion};
+use crate::source::{SourceVersion, SourceView};
 use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::PaneSlot;
@@ -98,7 +98,7 @@ fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> St
     parts.join(" · ")
 }
 
-fn base(source: &Source) -> String {
+fn base(source: &SourceView) -> String {
     match (&source.base, &source.present) {
         (Ok(base), Ok(_)) if source.diff.is_empty() => format!("same as {}", printable(&base.name)),
         (Ok(base), Ok(_)) => format!("{} against {}", source.diff.tally(), printable(&base.name)),

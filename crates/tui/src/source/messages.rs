@@ -1,6 +1,6 @@
 //! The messages of compilers and of `lab check`, at the lines of the present text that they belong to.
 
-use super::Source;
+use super::SourceView;
 use crate::diff::LineLocation;
 use crate::text::printable;
 use lab_core::run::{Fingerprint, RunId};
@@ -60,7 +60,7 @@ impl SourceMessages {
     /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the
     /// fingerprint of what it judged, and with its report. `kernel` is the kernel's path.
     pub fn of<'r>(
-        source: &Source,
+        source: &SourceView,
         runs: impl IntoIterator<Item = (RunId, &'r Fingerprint, &'r Report)>,
         kernel: &str,
     ) -> Self {

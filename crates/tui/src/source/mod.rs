@@ -12,7 +12,7 @@ pub use text::SourceText;
 
 use crate::diff::{ContextLines, Diff};
 use crate::highlight::Highlighted;
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 use lab_core::run::{Fingerprint, RunId};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub enum Baseline {
     /// The kernel in HEAD, which was kept last.
     Incumbent,
-    Experiment(Key),
+    Experiment(ExperimentKey),
 }
 
 /// A request to read the kernel. Equal requests have equal answers.
@@ -40,9 +40,9 @@ pub struct SourceRequest {
 
 /// The answer to a request. Each part may fail by itself.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceView {
     pub request: SourceRequest,
-    pub present: Result<Present, String>,
+    pub present: Result<PresentText, String>,
     pub base: Result<Base, String>,
     /// The diff from the base to the present text. Empty where one of them is missing.
     pub diff: Arc<Diff>,
@@ -52,7 +52,7 @@ pub struct Source {
 
 /// The kernel on disk.
 #[derive(Clone, Debug)]
-pub struct Present {
+pub struct PresentText {
     pub text: SourceText,
     pub fingerprint: Fingerprint,
 }

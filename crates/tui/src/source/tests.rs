@@ -11,10 +11,10 @@ fn diff_of(old: &str, new: &str) -> Diff {
     Diff::parse(&text_diff(old, new, 3).expect("a diff"))
 }
 
-fn source(judged: &str, now: &str) -> Source {
+fn source(judged: &str, now: &str) -> SourceView {
     let fingerprint = Fingerprint(if judged == now { "judged" } else { "newer" }.into());
     let since = diff_of(judged, now);
-    Source {
+    SourceView {
         request: SourceRequest {
             baseline: Baseline::Incumbent,
             runs: vec![RunId(1)],
@@ -22,7 +22,7 @@ fn source(judged: &str, now: &str) -> Source {
             head: None,
             around: ContextLines::default(),
         },
-        present: Ok(Present { text: SourceText::new(now), fingerprint }),
+        present: Ok(PresentText { text: SourceText::new(now), fingerprint }),
         base: Err("none".into()),
         diff: Arc::default(),
         since: if since.is_empty() { Vec::new() } else { vec![(RunId(1), since)] },

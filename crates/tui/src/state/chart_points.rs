@@ -59,6 +59,9 @@ impl ChartPoints {
         let ChartPoints { kinds, best, count, .. } = &mut chart;
         for (at, experiment) in experiments.enumerate() {
             *count = at + 1;
+            if experiment.row.status == Status::Rules {
+                continue;
+            }
             let points = match figure(experiment) {
                 Some(value) if experiment.is_kept() => {
                     if best.last().is_none_or(|(_, best)| goal.prefers(value, *best)) {

@@ -32,11 +32,13 @@ pub enum ExpectedBytes {
 #[derive(Clone, Debug)]
 pub struct HeldOutCheck {
     pub began: Now,
+    /// Sealed runs that the kernel has to pass.
+    pub sealed_runs: u32,
     pub report: Arc<Report>,
 }
 
 #[derive(Debug, Default)]
-pub struct Decision {
+pub struct DecisionState {
     pub in_progress: Option<Deciding>,
     /// The decision in progress was made by rule: its refusal opens no dialog.
     pub by_rule: bool,

@@ -10,7 +10,7 @@ pub mod screen_settings;
 pub mod selection;
 pub mod setup;
 
-pub use decision::{Deciding, Decision, ExpectedBytes, HeldOutCheck};
+pub use decision::{Deciding, DecisionState, ExpectedBytes, HeldOutCheck};
 pub use device::DeviceHistory;
 pub use repository::{Comparable, Repository};
 pub use runs::{FinishedRun, LiveRun, Running, Runs};

@@ -5,7 +5,7 @@ use super::runs::FinishedRun;
 use super::setup::Setup;
 use lab_core::config::Goal;
 use lab_core::repo::LogEntry;
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_core::status::ProjectStatus;
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub struct Repository {
 #[derive(Debug, Default)]
 struct HistoryCache {
     /// Index of each experiment in the history.
-    places: HashMap<Key, usize>,
+    places: HashMap<ExperimentKey, usize>,
     comparable: Comparable,
 }
 
@@ -86,11 +86,11 @@ impl Repository {
     }
 
     /// Index of an experiment in the history; the newest, where several have one key.
-    pub fn place_of(&self, key: &Key) -> Option<usize> {
+    pub fn place_of(&self, key: &ExperimentKey) -> Option<usize> {
         self.cache.places.get(key).copied()
     }
 
-    pub fn experiment(&self, key: &Key) -> Option<&Experiment> {
+    pub fn experiment(&self, key: &ExperimentKey) -> Option<&Experiment> {
         self.experiments.get(self.place_of(key)?)
     }
 
@@ -105,7 +105,7 @@ impl Repository {
     }
 
     /// Position of the experiment among the comparable ones.
-    pub fn position(&self, key: Option<&Key>) -> Option<usize> {
+    pub fn position(&self, key: Option<&ExperimentKey>) -> Option<usize> {
         self.cache.comparable.position(self.place_of(key?)?)
     }
 
@@ -115,7 +115,9 @@ impl Repository {
         last: Option<&'a FinishedRun>,
         setup: &Setup,
     ) -> Option<DeviceName<'a>> {
-        let newest = || self.experiments.iter().rev().find(|e| setup.is_about(e));
+        // A change of the rules was measured on no device.
+        let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
+        let newest = || self.experiments.iter().rev().find(measured);
         match last {
             Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
             _ => newest().map(|e| (e.device.as_deref(), e.emulated)),

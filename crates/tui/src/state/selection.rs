@@ -1,15 +1,15 @@
 //! The selected experiment: one for the whole screen, so that every pane shows the same one.
 
 use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 
 #[derive(Debug, Default)]
 pub struct Selection {
-    pub key: Option<Key>,
+    pub key: Option<ExperimentKey>,
     /// The details that were loaded last: of the selected experiment, or of the one before.
     pub details: Option<ExperimentDetails>,
     /// Two experiments that are shown side by side instead of the selected one; the older first.
-    pub comparing: Option<[Key; 2]>,
+    pub comparing: Option<[ExperimentKey; 2]>,
     /// The comparison that was loaded last.
     pub comparison: Option<Compared>,
 }

@@ -99,6 +99,7 @@ impl Column {
                 Status::Keep => 0.0,
                 Status::Discard => 1.0,
                 Status::Crash => 2.0,
+                Status::Rules => 3.0,
             }),
             Column::Figure => experiment.figure().map(SortValue::Number),
             Column::Change => experiment.measured.change.map(|c| SortValue::Number(c.ratio)),

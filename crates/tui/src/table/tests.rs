@@ -164,3 +164,19 @@ fn two_are_marked_and_a_third_mark_removes_the_oldest() {
     table.set_history(&history[..7], HERE);
     assert!(table.marked().is_empty(), "an experiment that is gone has no mark");
 }
+
+#[test]
+fn undecided_sorts_between_same_and_slower_and_is_found_by_its_word() {
+    let mut history = history(PAST);
+    for (at, speed) in [Speed::Slower, Speed::Undecided, Speed::Same, Speed::Faster].into_iter().enumerate() {
+        history[at].measured.change.as_mut().expect("a change").speed = Some(speed);
+    }
+    history.truncate(4);
+    let mut table = table(&history);
+    while table.sort().column != Column::Speed {
+        table.sort_by_next(&history, Goal::Maximize);
+    }
+    assert_eq!(rows(&table), "c3 c2 c1 c0");
+    table.filter_by(Filter::parse("speed:undecided").expect("a filter"), &history);
+    assert_eq!(rows(&table), "c1");
+}

@@ -181,6 +181,7 @@ impl Theme {
             Status::Keep => self.good().add_modifier(Modifier::BOLD),
             Status::Discard => self.quiet(),
             Status::Crash => self.foreground(self.palette.bad),
+            Status::Rules => self.warn(),
         }
     }
 

@@ -122,6 +122,13 @@ impl Model {
         self.usable(action).err()
     }
 
+    /// Sealed runs that a keep of the present bytes has to pass.
+    fn sealed_runs(&self) -> u32 {
+        let status = self.repository.status.as_ref();
+        let present = status.and_then(|status| status.snapshot.present.as_ref().ok());
+        present.map_or(1, |present| present.sealed_runs)
+    }
+
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
     pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) -> Vec<Effect> {
         let is_last = self.runs.last.as_ref().is_some_and(|last| last.start.id == run);
@@ -130,9 +137,9 @@ impl Model {
             return Vec::new();
         }
         self.panes.log.push(batch.skipped, batch.lines);
-        let began = self.now;
-        let checking =
-            self.decision.held_out.get_or_insert_with(|| HeldOutCheck { began, report: Arc::default() });
+        let (began, sealed_runs) = (self.now, self.sealed_runs());
+        let begun = || HeldOutCheck { began, sealed_runs, report: Arc::default() };
+        let checking = self.decision.held_out.get_or_insert_with(begun);
         if let Some(report) = batch.report {
             checking.report = report;
         }
@@ -179,6 +186,7 @@ impl Model {
             Status::Keep => format!("{run}kept as {}", short(&decided.commit)),
             Status::Discard => format!("{run}discarded"),
             Status::Crash => format!("{run}discarded, a crash"),
+            Status::Rules => format!("the rules changed in {}", short(&decided.commit)),
         };
         for note in &decided.notes {
             text.push_str(" · ");

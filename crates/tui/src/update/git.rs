@@ -8,7 +8,7 @@ use crate::request::ViewRequest;
 use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry, Marks, short};
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey};
 use lab_core::text::figures::thousands;
 
 /// The next page is asked for where fewer commits than this are below the selected one.
@@ -62,7 +62,7 @@ impl Model {
     }
 
     /// Goes to the commit of an experiment that another pane selected, however far down it is.
-    fn seek(&mut self, key: Key) -> Vec<Effect> {
+    fn seek(&mut self, key: ExperimentKey) -> Vec<Effect> {
         match self.repository.experiment(&key).map(Experiment::is_kept) {
             None => self.settle(false),
             Some(true) => self.read_to(ReadTarget::Commit(key.commit)),

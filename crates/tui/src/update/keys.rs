@@ -71,7 +71,10 @@ impl Model {
     pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {
         if let Err(reason) = self.usable(action) {
             match action {
-                Action::Keep => self.refuse(Deciding::Keep, reason),
+                Action::Keep => {
+                    let reason = self.why_no_keep().unwrap_or(reason);
+                    self.refuse(Deciding::Keep, reason);
+                }
                 Action::Discard => self.refuse(Deciding::Discard, reason),
                 _ => self.say(MessageLevel::Warning, format!("{}: {reason}", action.binding().name)),
             }

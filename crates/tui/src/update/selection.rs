@@ -5,11 +5,11 @@ use crate::model::Model;
 use crate::request::ViewRequest;
 use crate::views::Pane;
 use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::run::experiment::{Experiment, Key};
+use lab_core::run::experiment::{Experiment, ExperimentKey};
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
-    pub(super) fn select(&mut self, key: Option<Key>) -> Vec<Effect> {
+    pub(super) fn select(&mut self, key: Option<ExperimentKey>) -> Vec<Effect> {
         self.selection.key = key;
         self.load_details()
     }

@@ -3,7 +3,7 @@
 use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::request::{HighlightRequest, Spot, ViewRequest};
-use crate::source::{Baseline, Source, SourceMessages, SourceRequest};
+use crate::source::{Baseline, SourceMessages, SourceRequest, SourceView};
 use crate::state::runs::Reporter;
 use crate::status::MessageLevel;
 use crate::views::Pane;
@@ -50,7 +50,7 @@ impl Model {
         self.panes.source.place(runs, messages);
     }
 
-    pub(super) fn on_source(&mut self, source: Source) -> Vec<Effect> {
+    pub(super) fn on_source(&mut self, source: SourceView) -> Vec<Effect> {
         if self.panes.source.request.as_ref() != Some(&source.request) {
             self.frame.redraw = Redraw::No;
             return Vec::new();

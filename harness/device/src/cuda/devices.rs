@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// Fails where the driver's library is not installed; the error says what to do.
 fn present() -> Result<(), DeviceError> {
-    if ffi::library().is_some() {
+    if ffi::library().is_ok() {
         return Ok(());
     }
     Err(DeviceError::Unavailable(
@@ -21,11 +21,20 @@ fn present() -> Result<(), DeviceError> {
 
 /// Initialises the driver, once per process.
 fn initialise() -> Result<(), DeviceError> {
-    static RESULT: OnceLock<Result<(), DeviceError>> = OnceLock::new();
-    // SAFETY: `cuInit` may be called at any time. 0 is the only valid flag.
-    let first = || check(unsafe { ffi::cuInit(0) }, "initialise the NVIDIA driver");
     present()?;
-    RESULT.get_or_init(first).clone()
+    check_initialised(initialise_code())
+}
+
+/// [`initialise`] as the code that the driver returns.
+pub fn initialise_code() -> u32 {
+    static CODE: OnceLock<u32> = OnceLock::new();
+    // SAFETY: `cuInit` may be called at any time. 0 is the only valid flag.
+    *CODE.get_or_init(|| unsafe { ffi::cuInit(0) })
+}
+
+/// Turns the code of [`initialise_code`] into an error.
+pub fn check_initialised(code: u32) -> Result<(), DeviceError> {
+    check(code, "initialise the NVIDIA driver")
 }
 
 /// Returns the CUDA version that the driver supports, such as (13, 0). Does not initialise the driver, which

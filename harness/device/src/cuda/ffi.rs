@@ -14,16 +14,18 @@ use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
-/// The driver's library. `None` where it is not installed.
-pub fn library() -> Option<&'static Library> {
-    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+/// The driver's library. The error is the loader's message: the library is not installed, or it cannot be loaded.
+pub fn library() -> &'static Result<Library, String> {
+    static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     let load = || {
         // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any
         // thread. A user who puts another file under this name into the loader's path chooses to run that file's
         // code.
-        ["libcuda.so.1", "libcuda.so"].iter().find_map(|name| unsafe { Library::new(*name) }.ok())
+        let open = |name| unsafe { Library::new(name) }.map_err(|error| error.to_string());
+        // What is wrong with the usual name is worth more than that the other is missing too.
+        open("libcuda.so.1").or_else(|why| open("libcuda.so").map_err(|_| why))
     };
-    LIBRARY.get_or_init(load).as_ref()
+    LIBRARY.get_or_init(load)
 }
 
 /// Declares functions with these parameters that return an error code. A function that the driver does not have,
@@ -40,7 +42,7 @@ macro_rules! functions {
                 // SAFETY: cuda.h declares the function of this name with these parameters. Its result is a C enum,
                 // which has the size of an int here. The pointer stays valid, because the library is never
                 // unloaded.
-                unsafe { library()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
+                unsafe { library().as_ref().ok()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
             };
             match FOUND.get_or_init(find) {
                 // SAFETY: the caller promises what the function requires; see `# Safety` above.

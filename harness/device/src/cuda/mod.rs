@@ -5,6 +5,7 @@ mod build;
 mod devices;
 mod driver;
 mod errors;
+mod fault;
 mod ffi;
 mod findings;
 mod headers;
@@ -15,6 +16,7 @@ mod ptxas;
 mod toolkit;
 
 pub use build::NvrtcBuilder;
+pub use fault::driver_fault;
 pub use findings::findings;
 
 use crate::api::{Builder, DeviceError, Driver, Telemetry};

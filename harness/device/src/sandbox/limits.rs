@@ -9,12 +9,16 @@ const OPEN_FILES: u64 = 256;
 /// Threads and processes of the user that may be added, beside all that run on the machine now.
 const MORE_TASKS: u64 = 1024;
 
-pub fn apply(policy: Policy) {
+/// Bytes of a file of findings.
+const FINDINGS: u64 = 64 << 20;
+
+/// Sets the limits of a policy. `writes` says whether the process may write a file.
+pub fn apply(policy: Policy, writes: bool) {
     match policy {
         Policy::CpuKernel => {
             // Linux ends this process, rather than another one, where memory runs out.
             let _ = std::fs::write("/proc/self/oom_score_adj", "800");
-            lower(Resource::Fsize, 0);
+            lower(Resource::Fsize, if writes { FINDINGS } else { 0 });
             lower(Resource::Nofile, OPEN_FILES);
             lower(Resource::Data, memory());
             tasks();

@@ -37,7 +37,8 @@ pub const VARIABLE: &str = "LAB_SANDBOX";
 /// What kind of process is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
-    /// A worker of the cpu device: native code that computes and needs nothing else.
+    /// A worker of the cpu device: native code that computes, and the lab's own race detector, which writes a file where
+    /// [`FileAccess::write`] has a folder.
     CpuKernel,
     /// A worker of a GPU: its driver asks for more memory and reads the state of the device; a kernel on a GPU makes no system
     /// calls.
@@ -116,10 +117,11 @@ pub fn enter(policy: Policy, files: &FileAccess) -> SandboxState {
     if std::env::var_os(VARIABLE).is_some_and(|value| value == "none") {
         return SandboxState::None { why: format!("{VARIABLE} is none") };
     }
-    limits::apply(policy);
+    let writes = !files.write.is_empty();
+    limits::apply(policy, writes);
     let landlock = files::restrict(policy, files);
     // After Landlock, whose system calls this forbids. It also holds where Landlock is missing.
-    let seccomp = system_calls::restrict(policy, landlock.as_ref().copied().unwrap_or(0));
+    let seccomp = system_calls::restrict(policy, writes, landlock.as_ref().copied().unwrap_or(0));
     match (landlock, seccomp) {
         (Ok(landlock), Ok(())) => SandboxState::Enforced { landlock },
         (Err(why), _) | (Ok(_), Err(why)) => SandboxState::None { why },
@@ -133,7 +135,7 @@ pub fn support() -> SandboxState {
             return SandboxState::None { why: format!("{VARIABLE} is none") };
         }
         let landlock = files::restrict(Policy::Compiler, &FileAccess::default());
-        match (landlock, system_calls::restrict(Policy::Compiler, 0)) {
+        match (landlock, system_calls::restrict(Policy::Compiler, true, 0)) {
             (Ok(landlock), Ok(())) => SandboxState::Enforced { landlock },
             (Err(why), _) | (Ok(_), Err(why)) => SandboxState::None { why },
         }

@@ -107,12 +107,6 @@ const SIGNALS: &[Call] = calls![
     SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_send_signal
 ];
 
-/// Opening files.
-#[cfg(target_arch = "x86_64")]
-const OPENING: &[Call] = calls![SYS_openat SYS_open];
-#[cfg(not(target_arch = "x86_64"))]
-const OPENING: &[Call] = calls![SYS_openat];
-
 /// Starting programs and processes.
 const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
 #[cfg(target_arch = "x86_64")]
@@ -131,10 +125,10 @@ pub fn name_of(number: i32) -> Option<&'static str> {
 }
 
 /// Restricts the calling process; with [`Policy::Compiler`] the calling thread and what it starts. `landlock` is the version that
-/// holds already, or 0. The error says why seccomp cannot be applied.
-pub fn restrict(policy: Policy, landlock: u32) -> Result<(), String> {
-    let filters =
-        filters(policy, landlock).map_err(|error| format!("seccomp's filter is not valid: {error}"))?;
+/// holds already, or 0. `writes` says whether the process may write a file. The error says why seccomp cannot be applied.
+pub fn restrict(policy: Policy, writes: bool, landlock: u32) -> Result<(), String> {
+    let filters = filters(policy, writes, landlock)
+        .map_err(|error| format!("seccomp's filter is not valid: {error}"))?;
     let apply = if policy == Policy::Compiler { apply_filter } else { apply_filter_all_threads };
     filters.iter().try_for_each(|filter| apply(filter)).map_err(|error| format!("seccomp: {error}"))
 }
@@ -142,7 +136,12 @@ pub fn restrict(policy: Policy, landlock: u32) -> Result<(), String> {
 /// Rules for the arguments of each call; without a rule every call of this number matches.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+/// The filters of a policy, in the order in which they are applied.
+pub fn filters(
+    policy: Policy,
+    writes: bool,
+    landlock: u32,
+) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -153,7 +152,7 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
             let mut known = any(&[COMPUTING, COMPUTING_OLDER, BY_ARGUMENT]);
             known.extend(limited()?);
             let mut foreign = any(&[FOREIGN, FOREIGN_OLDER, NEWER]);
-            foreign.extend(foreign_arguments()?);
+            foreign.extend(foreign_arguments(writes)?);
             // In this order: the second one forbids to add a third.
             return Ok(vec![
                 program(foreign, SeccompAction::Allow, SeccompAction::Trap)?,
@@ -162,10 +161,8 @@ pub fn filters(policy: Policy, landlock: u32) -> Result<Vec<BpfProgram>, seccomp
         }
         Policy::CpuTool | Policy::GpuKernel => {
             never.extend(any(&[PROGRAMS, PROCESSES]));
-            let arguments = foreign_arguments()?;
             // Landlock decides which files are written.
-            let opens = any(&[OPENING]);
-            never.extend(arguments.into_iter().filter(|(number, _)| !opens.contains_key(number)));
+            never.extend(foreign_arguments(true)?);
         }
         Policy::Compiler if landlock < WITH_SIGNALS => never.extend(any(&[SIGNALS])),
         Policy::Compiler => {}
@@ -213,8 +210,8 @@ fn limited() -> Result<Rules, seccompiler::BackendError> {
 }
 
 /// The arguments with which a call is foreign: a signal to another process, a new process instead of a thread, new limits, a file
-/// to write to.
-fn foreign_arguments() -> Result<Rules, seccompiler::BackendError> {
+/// to write to, unless the process may write one.
+fn foreign_arguments(writes: bool) -> Result<Rules, seccompiler::BackendError> {
     let own = u64::from(std::process::id());
     let other = |argument| rule(&[(argument, SeccompCmpOp::Ne, own)]);
     let masked = |argument, mask: i32, value: i32| {
@@ -243,10 +240,12 @@ fn foreign_arguments() -> Result<Rules, seccompiler::BackendError> {
                 rule(&[(0, SeccompCmpOp::Ne, 0), (0, SeccompCmpOp::Ne, own)])?,
             ],
         ),
-        (libc::SYS_openat, opened_for(2)?),
     ]);
-    #[cfg(target_arch = "x86_64")]
-    rules.insert(libc::SYS_open, opened_for(1)?);
+    if !writes {
+        rules.insert(libc::SYS_openat, opened_for(2)?);
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_open, opened_for(1)?);
+    }
     Ok(rules)
 }
 

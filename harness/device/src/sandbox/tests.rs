@@ -100,7 +100,7 @@ fn the_weaker_of_two_states_is_shown() {
 #[test]
 fn every_policy_has_valid_filters() {
     for policy in [Policy::CpuKernel, Policy::GpuKernel, Policy::CpuTool, Policy::GpuTool, Policy::Compiler] {
-        assert!(!system_calls::filters(policy, 0).unwrap().is_empty(), "{policy:?}");
+        assert!(!system_calls::filters(policy, false, 0).unwrap().is_empty(), "{policy:?}");
     }
     assert_eq!(name_of(libc::SYS_socket as i32), Some("socket"));
     assert_eq!(name_of(libc::SYS_read as i32), None);

@@ -1,6 +1,9 @@
 // CUDA's keywords as macros. Included last, so that they do not affect the headers above.
 #pragma once
 
+// A kernel cannot tell that its accesses are watched.
+#undef LAB_CPU_RACES
+
 #define __CUDACC__ 1
 #define __host__
 #define __device__

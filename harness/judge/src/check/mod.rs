@@ -14,11 +14,11 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
-use crate::worker::Worker;
+use crate::worker::{WatchingTool, Worker};
 use lab_device::cpu;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
-use sanitizer::Sanitizer;
+use sanitizer::ComputeSanitizer;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
     let on_cpu = asan::library().and_then(|_| symbolize::program());
     let mut all = vec![finding("check, cpu", on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))))];
     if cuda {
-        let found = Sanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
+        let found = ComputeSanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
         all.push(finding("check, cuda", found.map(|s| s.path.display().to_string())));
     }
     all
@@ -86,7 +86,7 @@ pub struct ToolRun<'a> {
     tool: Tool,
     options: &'a JudgeOptions,
     image: &'a Path,
-    sanitizer: Option<&'a Sanitizer>,
+    sanitizer: Option<&'a ComputeSanitizer>,
     folder: tempfile::TempDir,
 }
 
@@ -96,24 +96,25 @@ impl<'a> ToolRun<'a> {
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
-        sanitizer: Option<&'a Sanitizer>,
+        sanitizer: Option<&'a ComputeSanitizer>,
     ) -> Result<Self, Stop> {
         let folder =
             tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
-    /// The folder that the tool writes its findings to.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     fn log(&self) -> PathBuf {
         self.folder.path().join("found")
     }
 
+    /// The tool, for starting the worker.
+    pub fn watching(&self) -> Result<WatchingTool, Stop> {
+        let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
+        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race })
+    }
+
     /// The environment variables for the worker.
-    pub fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
+    fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
             (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),
@@ -130,20 +131,32 @@ impl<'a> ToolRun<'a> {
         cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Correctness, Stop> {
+        let findings = self.find(problem, cx, worker)?;
+        write_findings(self.tool, &findings, cx.out)?;
+        let count = findings.len() as u64;
+        cx.out.count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
+        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+    }
+
+    /// Runs the problem's launches on a worker under the tool, and returns what the tool found, in the order of lines. Returns
+    /// [`Stop::Crash`] if the tool did not finish and found nothing.
+    pub fn find(
+        &self,
+        problem: &mut dyn Problem,
+        cx: &mut ProblemContext,
+        worker: Worker,
+    ) -> Result<Vec<ToolFinding>, Stop> {
         let ran = launch_for_check(problem, cx, worker, self.image);
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
-        let count = read.findings.len() as u64;
-        write_findings(self.tool, &read.findings, cx.out)?;
         // A kernel that dies of the mistake that was found counts as a finding.
-        if count == 0 {
+        if read.findings.is_empty() {
             ran.map_err(|stop| self.unfinished(&stop.to_string()))?;
             if let Some(why) = read.unfinished {
                 return Err(self.unfinished(&why));
             }
         }
-        cx.out.count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
-        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+        Ok(read.findings)
     }
 
     fn unfinished(&self, why: &str) -> Stop {
@@ -212,7 +225,7 @@ fn as_shown(file: &str, options: &JudgeOptions) -> String {
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at their lines shows
 /// these too.
-fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
+pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
     for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
         match place {

@@ -16,14 +16,14 @@ pub const REMEDY: &str = "compute-sanitizer is not here. It comes with the CUDA 
 
 /// A compute-sanitizer on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sanitizer {
+pub struct ComputeSanitizer {
     /// The program.
     pub path: PathBuf,
 }
 
-impl Sanitizer {
+impl ComputeSanitizer {
     /// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of toolkits.
-    pub fn find() -> Option<Sanitizer> {
+    pub fn find() -> Option<ComputeSanitizer> {
         let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
         let homes = named.map(PathBuf::from).chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
         let of_home = homes.flat_map(|home| [home.join("bin"), home.join("compute-sanitizer")]);
@@ -33,7 +33,7 @@ impl Sanitizer {
             .into_iter()
             .map(|folder| folder.join("compute-sanitizer"))
             .find(|path| path.is_file())
-            .map(|path| Sanitizer { path })
+            .map(|path| ComputeSanitizer { path })
     }
 
     /// The command line that comes before that of the watched program.
@@ -72,7 +72,7 @@ pub fn read(log: &str) -> ToolReport {
         } else if let Some(error) = words.strip_prefix("Error: ").filter(|e| !e.starts_with("Race reported"))
         {
             unfinished = Some(error.to_owned());
-        } else if words.contains("Internal Sanitizer Error") {
+        } else if words.contains("Internal ComputeSanitizer Error") {
             unfinished = Some(words.to_owned());
         } else if begins(words) {
             records.push(SanitizerRecord { headline: words, details: Vec::new() });

@@ -3,8 +3,10 @@
 use super::confinement;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output, cache_dir, sandbox_of, start_compiler, start_worker};
-use crate::check::sanitizer::{REMEDY, Sanitizer};
+use super::processes::{
+    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
+};
+use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::options::JudgeOptions;
@@ -28,7 +30,8 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     out.line("problem", problem.name())?;
     let target = lab_device::resolve(options.device);
     let tools = if tools.is_empty() { Tool::of(target) } else { tools };
-    let sanitizer = options.sanitizer.clone().map(|path| Sanitizer { path }).or_else(Sanitizer::find);
+    let sanitizer =
+        options.sanitizer.clone().map(|path| ComputeSanitizer { path }).or_else(ComputeSanitizer::find);
     if sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer()) {
         return Err(Stop::Lab(REMEDY.into()));
     }
@@ -37,6 +40,9 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     let worker = start_worker(options, target, sink)?.ready()?;
     let device = worker.info().clone();
     out.line("device", &device.name)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
     compiler.version()?;
     confinement::declare(options, &device, &sandbox_of(&worker, &compiler), out)?;
     drop(worker);
@@ -87,7 +93,7 @@ struct CheckSession<'a> {
     device: &'a DeviceInfo,
     cache_dir: &'a Path,
     sink: &'a SharedSink,
-    sanitizer: Option<Sanitizer>,
+    sanitizer: Option<ComputeSanitizer>,
     /// `None` only while [`CheckSession::image`] builds.
     compiler: Option<Compiler>,
     /// The images built so far, by the compiler options that a tool adds.
@@ -107,8 +113,7 @@ impl CheckSession<'_> {
         let tool_run = ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
         let worker = Worker::start_under_tool(
             &self.options.worker,
-            &tool_run.environment()?,
-            tool_run.folder(),
+            &tool_run.watching()?,
             lab_device::resolve(self.options.device),
             check::time_limit(self.options),
             self.cache_dir,

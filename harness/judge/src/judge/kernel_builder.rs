@@ -68,6 +68,22 @@ impl KernelBuilder<'_> {
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
     }
 
+    /// Writes a caveat if the image allocates memory: the judge cannot see what a launch leaves there for the next one.
+    pub fn write_caveats(image: &Image, out: &mut Writer) -> Result<(), Stop> {
+        let bytes = std::fs::read(&image.path)
+            .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
+        let called = lab_device::allocators(&bytes);
+        if !called.is_empty() {
+            let names: Vec<&str> =
+                called.iter().map(|name| if name.starts_with("_Zn") { "new" } else { name }).collect();
+            out.caveat(format_args!(
+                "the kernel allocates memory itself ({}): a launch may use what an earlier launch left there",
+                names.join(", ")
+            ))?;
+        }
+        Ok(())
+    }
+
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once, so its build is usually in
     /// the build cache.
     pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {

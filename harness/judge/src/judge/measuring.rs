@@ -92,7 +92,9 @@ impl TimedWorker {
     /// Times a turn of the candidate; `None` if its results were wrong.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
         self.used.push(inputs);
-        self.timed.turn(worker, inputs, out)
+        let Some(seconds) = self.timed.turn(worker, inputs, out)? else { return Ok(None) };
+        // Whoever changed an input is found before the incumbent gets the same input.
+        Ok((self.timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
     }
 }
 
@@ -287,8 +289,10 @@ impl Measuring<'_> {
         let shared = timed.timed.shares_inputs().then_some(&inputs);
         let turn = match (&mut timed.incumbent, shared.or(timed.used.last())) {
             (Some(here), Some(inputs)) => {
-                let turn = here.turn(worker, *inputs, &mut Writer::new(io::sink()))?;
-                turn.ok_or_else(|| WRONG.to_owned())
+                let discarded = &mut Writer::new(io::sink());
+                let turn = here.turn(worker, *inputs, discarded)?;
+                let intact = here.check_memory(worker, discarded)? == Correctness::Pass;
+                turn.filter(|_| intact).ok_or_else(|| WRONG.to_owned())
             }
             _ => incumbent.turn(inputs),
         };

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `run` | one run from the first line to the verdict |
 //! | `run_environment` | what stays the same for a whole run |
+//! | `race_check` | the race detector beside a run on the cpu device |
 //! | `checking` | `lab check`: the kernel under each tool |
 //! | `probing` | `lab probe`: what the device can do |
 //! | `standby` | a judge that is started before its run |
@@ -26,6 +27,7 @@ mod kernel_snapshot;
 mod measuring;
 pub mod probing;
 mod processes;
+mod race_check;
 mod run;
 mod run_environment;
 mod standby;
@@ -76,7 +78,9 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => write_stopped(out, &options.as_shown(&stop.to_string())),
+        Err(stop) => {
+            write_fault(out, stop).and_then(|()| write_stopped(out, &options.as_shown(&stop.to_string())))
+        }
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // The reader of stdout is gone. The exit code is all that is left to say.
@@ -89,6 +93,11 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
         Err(Stop::Build(_)) => Exit::NotBuilt,
         Err(Stop::Crash(_) | Stop::Lab(_)) => Exit::Crashed,
     }
+}
+
+/// Writes `fault: lab` if the kernel is not to blame. The exit code of both is the same.
+fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
+    if matches!(stop, Stop::Lab(_)) { out.line("fault", "lab") } else { Ok(()) }
 }
 
 /// Writes the first line of `reason` as `stopped:`. A reason of several lines is written as log text before it.

@@ -62,6 +62,12 @@ fn as_text(out: Writer) -> LineSink {
     })
 }
 
+/// The caveat of a run that asked for any device and got the cpu device because the NVIDIA driver does not work.
+pub fn auto_caveat(asked: Target) -> Option<String> {
+    let why = lab_device::why_not_cuda(asked)?;
+    Some(format!("device auto is the cpu device here, because the NVIDIA driver cannot be used: {why}"))
+}
+
 /// Creates the folder for what outlives a run, and returns its absolute path: the children may have another current folder.
 pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
     use etcetera::BaseStrategy;

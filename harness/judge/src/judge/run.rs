@@ -10,7 +10,8 @@ use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
 use super::probing;
-use super::processes::{arch, cache_dir, sandbox_of, start_compiler, start_worker};
+use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
+use super::race_check::RaceCheck;
 use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
@@ -25,6 +26,7 @@ use crate::worker::{LaunchShape, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
 use lab_protocol::report::{Stage, Writer};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
@@ -53,6 +55,9 @@ pub fn run(
     let mut builder =
         KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
     write_device(&device, out)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
     out.line("compiler", builder.compiler.version()?)?;
     confinement::declare(options, &device, &sandbox_of(&worker, &builder.compiler), out)?;
     let seed = options.seed.unwrap_or_else(random_seed);
@@ -69,11 +74,13 @@ pub fn run(
     let held_out =
         if options.held_out { Some(problem.use_held_out_inputs(seed, options.sealed)?) } else { None };
     let on_standby = start.is_some();
+    let mut race_check = RaceCheck::new(options, device, cache_dir, seed)?;
     let mut incumbent = None;
     if let Some(start) = start {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             builder.warm_up(&needs)?;
+            race_check = race_check.map(RaceCheck::warm_up).transpose()?;
         }
         env.prepare(problem, &mut builder, out, &mut worker)?;
         env.draw_ahead(problem, &mut builder, out, &mut worker, start)?;
@@ -89,15 +96,18 @@ pub fn run(
         env.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
         start.wait();
         sink.clock.restart();
-        if !(worker.is_alive() && builder.compiler.is_alive()) {
+        let races_alive = race_check.as_mut().is_none_or(RaceCheck::is_alive);
+        if !(worker.is_alive() && builder.compiler.is_alive() && races_alive) {
             // Something outside ended a child while this judge waited. The candidate did not run yet, so start over.
             return self::run(options, sink, None);
         }
         out.stage(Stage::Build)?;
     }
-    let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
+    let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
+    let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
     let image = builder.write_build(built, out)?;
+    KernelBuilder::write_caveats(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
@@ -116,6 +126,11 @@ pub fn run(
     let problem = timed_problem.as_deref_mut().unwrap_or(problem);
     if let Some(launched) = worker.launch_shape() {
         write_launch(&launched, out)?;
+    }
+    if verdict == Correctness::Pass
+        && let Some(check) = race_check
+    {
+        verdict = check.write(out)?;
     }
     // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
     if verdict == Correctness::Fail || (held_out.is_some() && device.emulated) {

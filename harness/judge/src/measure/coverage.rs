@@ -248,6 +248,36 @@ fn the_interval_holds_the_truth_whatever_the_noise() {
     }
 }
 
+/// Why the interval is calibrated: Student's and Tukey's and McLaughlin's own hold the truth too seldom if the measurement
+/// stops by them, or if neighbouring turns are alike.
+#[test]
+fn the_textbook_interval_holds_the_truth_too_seldom() {
+    let plan = Plan::default();
+    let kinds: [(&str, fn() -> Noise); 3] = [
+        ("normal 0.3 %", || normal(3e-3)),
+        ("like the last 0.5, 0.5 %", || like_the_last(5e-3, 0.5)),
+        ("a layout for each block, 0.3 %", || layouts(3e-3, 3e-3)),
+    ];
+    for (name, noise) in kinds {
+        let held = (0..2000).filter(|seed| {
+            let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+            let (mut noise, mut logs) = (noise(), Vec::new());
+            loop {
+                let [a1, b1, b2, a2] = [(); 4].map(|()| noise(&mut rng));
+                logs.extend([a1 - b1, a2 - b2]);
+                let centre = lab_stats::centre::centre(&logs).unwrap();
+                let spent = Duration::from_secs_f64(0.020 * logs.len() as f64 / 2.0);
+                if !plan.goes_on(logs.len() / 2, centre.half_width, spent) {
+                    break centre.value.abs() <= centre.half_width;
+                }
+            }
+        });
+        let percent = held.count() as f64 / 20.0;
+        println!("{name:<40} {percent:5.1} % of 2000 textbook intervals hold the truth");
+        assert!(percent < COVERAGE, "{name}: {percent} %, so nothing needs to be calibrated");
+    }
+}
+
 /// The turns of a kernel beside itself, drawn from recordings: a block bootstrap, in which a block stays whole and so do
 /// a few that follow one another.
 #[test]

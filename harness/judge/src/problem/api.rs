@@ -93,6 +93,10 @@ pub trait Problem {
     /// left. Called before all other methods; after it only [`Problem::build_needs`] and
     /// [`Problem::launch_for_check`] are called.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
+    /// [`Problem::shrink_for_check`] for the race detector beside a run on the cpu device, which has less time than `lab check`.
+    fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        self.shrink_for_check(device)
+    }
     /// Makes every launch once, without looking at the results. Outputs are not written before the launch.
     fn launch_for_check(
         &mut self,
@@ -172,6 +176,11 @@ pub trait Timed {
     /// nothing that it leaves behind can help this one.
     fn shares_inputs(&self) -> bool {
         false
+    }
+    /// Checks that the turn wrote nothing but its outputs. Called after each turn, so that a kernel which spoils what
+    /// another one in the same worker gets next is found before that one is judged. [`Timed::turn`] may do it itself.
+    fn check_memory(&mut self, _worker: &mut Worker, _out: &mut Writer) -> Result<Correctness, Stop> {
+        Ok(Correctness::Pass)
     }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;

@@ -14,13 +14,13 @@ pub use api::{
 
 use crate::outcome::Stop;
 use api::toml_error;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.
 pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     let path: PathBuf = folder.join("problem.toml");
-    let text =
-        std::fs::read_to_string(&path).map_err(|e| Stop::Problem(format!("{}: {e}", path.display())))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(folder, &error))?;
     #[derive(serde::Deserialize)]
     struct Head {
         #[serde(default)]
@@ -34,5 +34,55 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
             "{}: unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"",
             path.display()
         ))),
+    }
+}
+
+/// Why there is no problem in `folder`, and what to do.
+fn unreadable(folder: &Path, error: &io::Error) -> Stop {
+    let shown = folder.display();
+    Stop::Problem(match error.kind() {
+        ErrorKind::NotFound if !folder.exists() => {
+            format!(
+                "there is no folder {shown}: name the folder of a problem, which holds problem.toml and kernel.cu"
+            )
+        }
+        ErrorKind::NotADirectory => format!(
+            "{shown} is not a folder: name the folder of a problem, which holds problem.toml and kernel.cu"
+        ),
+        ErrorKind::NotFound => format!(
+            "there is no problem.toml in {shown}, so it is unknown what the kernel must compute: write one \
+             (kernels/README.md), or name another folder"
+        ),
+        ErrorKind::InvalidData => {
+            format!("{shown}/problem.toml cannot be read, because it is not UTF-8 text: save it as UTF-8")
+        }
+        _ => format!("{shown}/problem.toml cannot be read: {error}. Check the file and its permissions"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_missing_problem_says_where_it_was_looked_for_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |folder: &Path| match open(folder) {
+            Err(Stop::Problem(why)) => why,
+            _ => panic!("a problem was found"),
+        };
+        let here = folder.path().display().to_string();
+        let missing = error(folder.path());
+        assert!(missing.starts_with(&format!("there is no problem.toml in {here}, ")), "{missing}");
+        assert!(missing.contains("write one"), "{missing}");
+        let nowhere = error(&folder.path().join("x"));
+        assert!(nowhere.starts_with(&format!("there is no folder {here}/x: name ")), "{nowhere}");
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let file = error(&folder.path().join("file"));
+        assert!(file.starts_with(&format!("{here}/file is not a folder: ")), "{file}");
+        std::fs::write(folder.path().join("problem.toml"), b"\xff").unwrap();
+        let bytes = error(folder.path());
+        assert!(bytes.contains("problem.toml cannot be read, because it is not UTF-8"), "{bytes}");
     }
 }

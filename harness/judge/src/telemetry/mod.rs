@@ -10,6 +10,7 @@ use lab_protocol::report::Writer;
 use lab_protocol::telemetry::Reading;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use summary::{Sample, TelemetrySummary};
 
@@ -22,8 +23,8 @@ const PROCESSES_EVERY: usize = 10;
 /// A thread that reads a device's state on request. Dropping this value ends the thread.
 pub struct TelemetryMonitor {
     requests: Sender<MonitorCommand>,
-    /// Receives once why the device's state cannot be read.
-    missing: Receiver<Option<String>>,
+    /// Why the device's state cannot be read. The thread sets it before it ends.
+    missing: Arc<OnceLock<String>>,
 }
 
 enum MonitorCommand {
@@ -43,11 +44,15 @@ impl TelemetryMonitor {
         open: impl FnOnce() -> Result<Option<Box<dyn Telemetry>>, String> + Send + 'static,
     ) -> io::Result<TelemetryMonitor> {
         let (sender, requests) = channel();
-        let (say_missing, missing) = channel();
+        let missing = Arc::new(OnceLock::new());
+        let reason = missing.clone();
         std::thread::Builder::new().name("telemetry".into()).spawn(move || match open() {
             Ok(Some(source)) => run_monitor(source, &requests),
-            Ok(None) => drop(say_missing.send(None)),
-            Err(why) => drop(say_missing.send(Some(why))),
+            Ok(None) => {}
+            Err(why) => {
+                let _ = reason.set(why);
+                // The requests are dropped after this, so `finish` finds the reason.
+            }
         })?;
         Ok(TelemetryMonitor { requests: sender, missing })
     }
@@ -59,18 +64,18 @@ impl TelemetryMonitor {
     }
 
     /// Stops reading and returns the summary. `None` if the device has no telemetry or reading was not started. The
-    /// error says why telemetry that should be there is missing; it is returned once.
+    /// error says why telemetry that should be there is missing.
     pub fn finish(&self) -> Result<Option<TelemetrySummary>, String> {
         let (answer, summary) = channel();
         let _ = self.requests.send(MonitorCommand::Finish(answer));
         match summary.recv() {
             Ok(summary) => Ok(summary),
-            Err(_) => self.missing.try_recv().unwrap_or(None).map_or(Ok(None), Err),
+            Err(_) => self.missing.get().map_or(Ok(None), |why| Err(why.clone())),
         }
     }
 
     /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed the measurement, which
-    /// is what the caveats say.
+    /// is what the caveats say. A measurement about which nothing is known counts as disturbed.
     pub fn write(&self, out: &mut Writer) -> Result<bool, Stop> {
         let caveats = match self.finish() {
             Ok(None) => Vec::new(),
@@ -81,8 +86,9 @@ impl TelemetryMonitor {
                 summary.caveats()
             }
             Err(why) => {
-                out.text(&format!("the device's clocks and temperature are unknown: {why}"))?;
-                Vec::new()
+                vec![format!(
+                    "the device's clocks, its temperature and other processes on it are unknown: {why}"
+                )]
             }
         };
         for caveat in &caveats {
@@ -182,8 +188,9 @@ mod tests {
         missing.start();
         assert_eq!(
             lines(&missing),
-            "the device's clocks and temperature are unknown: libnvidia-ml.so.1 was not found\n"
+            "caveat: the device's clocks, its temperature and other processes on it are unknown: \
+             libnvidia-ml.so.1 was not found\n"
         );
-        assert_eq!(missing.finish(), Ok(None), "the reason is returned once");
+        assert!(missing.finish().is_err(), "a second measurement gets the caveat too");
     }
 }

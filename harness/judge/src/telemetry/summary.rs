@@ -8,6 +8,8 @@
 //! - the temperature reached the limit at which the device slows itself down;
 //! - a process other than the run's own used the multiprocessors. A process that only has the device open does not
 //!   count, because a desktop always has.
+//!
+//! A result gets a caveat, too, if the device does not report its clock.
 
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use std::time::Duration;
@@ -119,7 +121,12 @@ impl TelemetrySummary {
         let clocks = [("clock", self.sm_clock), ("memory clock", self.memory_clock)];
         let moved = clocks.into_iter().filter_map(|(name, clock)| self.moved(name, clock?));
         let throttled = self.throttle_reasons.iter().filter_map(|reason| slowed_by(*reason));
-        moved.chain(throttled).chain(self.too_hot()).chain(self.busy_processes()).collect()
+        moved
+            .chain(throttled)
+            .chain(self.too_hot())
+            .chain(self.busy_processes())
+            .chain(self.unknown_clock())
+            .collect()
     }
 
     /// What makes a device slower even in the best of many short launches. Clocks that are still rising do not, nor
@@ -139,6 +146,12 @@ impl TelemetrySummary {
                 CLOCK_STEADY * 100.0
             )
         })
+    }
+
+    fn unknown_clock(&self) -> Option<String> {
+        let unknown = self.sm_clock.is_none();
+        unknown
+            .then(|| "the device does not report its clock, so whether the clock moved is unknown".to_owned())
     }
 
     fn too_hot(&self) -> Option<String> {

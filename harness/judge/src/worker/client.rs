@@ -1,6 +1,6 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
-use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
+use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
 use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
@@ -19,6 +19,17 @@ use std::time::Duration;
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
+
+/// A tool that watches a worker.
+#[derive(Clone, Debug)]
+pub struct WatchingTool {
+    /// Further environment variables for the worker.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The folder that the findings are written to.
+    pub folder: PathBuf,
+    /// The tool is not the lab's own, and makes system calls that a kernel may not.
+    pub is_foreign: bool,
+}
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -83,28 +94,28 @@ impl Worker {
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        let files = images.access();
-        let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(files));
+        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
         starting.images = Some(images);
         Ok(starting)
     }
 
-    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it gets further environment variables, may run under
-    /// another program, and writes into the folder `found`.
+    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
+    /// findings.
     pub fn start_under_tool(
         program: &Program,
-        environment: &[(OsString, OsString)],
-        found: &Path,
+        tool: &WatchingTool,
         target: Target,
         time_limit: Duration,
         cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
-        let started = Child::start_in(program, environment, forward);
+        let started = Child::start_in(program, &tool.environment, forward);
         let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
-        let files = FileAccess { write: vec![found.to_owned()], ..images.access() };
-        let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(files));
+        let files = FileAccess { write: vec![tool.folder.clone()], ..images.access() };
+        let sandbox = SandboxRequest { files, for_foreign_tool: tool.is_foreign };
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
         starting.images = Some(images);
         Ok(starting)
     }
@@ -132,12 +143,12 @@ impl Worker {
         target: Target,
         time_limit: Duration,
         under_tool: bool,
-        files: Option<FileAccess>,
+        sandbox: Option<SandboxRequest>,
     ) -> StartingWorker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
         let mut link = Link { connection: Connection::new(stream, child), time_limit };
-        let open = WorkerRequest::Open { target, parent, under_tool, files };
+        let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
     }

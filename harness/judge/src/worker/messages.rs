@@ -8,12 +8,21 @@ use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// How a worker is to confine itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SandboxRequest {
+    /// What it may use beside what every worker needs.
+    pub files: FileAccess,
+    /// A tool that is not the lab's own runs in the worker's process or around it.
+    pub for_foreign_tool: bool,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerRequest {
     /// Opens the device. `parent` is the process id of the judge, if the worker is its child. `under_tool` selects
-    /// [`Memory::under_tool`](super::memory::Memory::under_tool). `files` are what the worker may use once the device is open;
-    /// `None` confines nothing, for a worker on a thread of the judge.
-    Open { target: Target, parent: Option<i32>, under_tool: bool, files: Option<FileAccess> },
+    /// [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox` confines the worker once the device is open;
+    /// `None` is for a worker on a thread of the judge.
+    Open { target: Target, parent: Option<i32>, under_tool: bool, sandbox: Option<SandboxRequest> },
     /// Loads an image.
     Load { image: PathBuf },
     /// Loads a module anew.

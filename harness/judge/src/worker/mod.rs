@@ -12,7 +12,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{LaunchShape, StartingWorker, Worker};
+pub use client::{LaunchShape, StartingWorker, WatchingTool, Worker};
 pub use memory::{BACK, FRONT};
 pub use server::serve;
 

@@ -20,7 +20,7 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, WorkerRequest::Open { target, parent, under_tool, files }, _)) =
+    let Some((number, WorkerRequest::Open { target, parent, under_tool, sandbox }, _)) =
         rpc::next(&mut stream)?
     else {
         return Ok(());
@@ -38,7 +38,8 @@ pub fn serve(
         }
     };
     // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
-    let sandbox = files.map(|files| sandbox::enter(policy(&device.info, under_tool), &files));
+    let sandbox =
+        sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
     let opened = WorkerReply::Opened { info: device.info.clone(), sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
@@ -51,8 +52,8 @@ pub fn serve(
     Ok(())
 }
 
-fn policy(info: &DeviceInfo, under_tool: bool) -> Policy {
-    match (info.emulated, under_tool) {
+fn policy(info: &DeviceInfo, for_foreign_tool: bool) -> Policy {
+    match (info.emulated, for_foreign_tool) {
         (true, false) => Policy::CpuKernel,
         (true, true) => Policy::CpuTool,
         (false, false) => Policy::GpuKernel,

@@ -64,6 +64,25 @@ fn a_missing_warp_barrier_races_and_a_shuffle_is_none() {
 }
 
 #[test]
+fn threads_that_write_the_same_value_do_not_race() {
+    let body = |value: &str| format!("{SHARED}\ns[0] = {value};\n__syncthreads();\ny[i] = s[0];");
+    check(Tool::Race, &body("x[0]"), &[]);
+    let wanted =
+        "kernel.cu:6 [race] thread T of block B writes shared memory that thread T writes at the same line: ";
+    check(Tool::Race, &body("x[t]"), &[&format!("{wanted}no __syncthreads() lies between")]);
+}
+
+#[test]
+fn a_lost_update_races() {
+    let body = format!(
+        "{SHARED}\nif (t == 0) s[0] = 0;\n__syncthreads();\ns[0] += 1;\n__syncthreads();\ny[i] = s[0];"
+    );
+    let wanted = "kernel.cu:8 [race] thread T of block B reads shared memory that thread T writes at the same line: no \
+                  __syncthreads() lies between";
+    check(Tool::Race, &body, &[wanted]);
+}
+
+#[test]
 fn a_missing_grid_barrier_races() {
     let body =
         |barrier: &str| format!("{SHARED}\ny[i] = x[i];\n{barrier}\ns[t] = y[n - 1 - i]; y[i] = s[t];");

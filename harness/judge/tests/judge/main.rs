@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod check;
+mod delayed;
 mod faults;
 mod problems;
 mod rmsnorm;

@@ -21,6 +21,8 @@ pub struct Case {
     /// Texts that must be in run.log; the second list only on a GPU.
     says: Vec<String>,
     says_on_cuda: Vec<String>,
+    /// Texts that must not be there.
+    never_says: Vec<String>,
     /// The only device on which the kernel runs; `None` is every device.
     device: Option<String>,
     limit: Duration,
@@ -40,6 +42,8 @@ enum Expected {
     },
     /// `stopped:` contains these words.
     Crash(String),
+    /// The kernel does not build, and run.log contains these words.
+    NoBuild(String),
 }
 
 impl Expected {
@@ -47,13 +51,16 @@ impl Expected {
         if let Some(words) = text.strip_prefix("crash") {
             return Ok(Expected::Crash(words.trim_start_matches(':').trim().to_owned()));
         }
+        if let Some(words) = text.strip_prefix("no build") {
+            return Ok(Expected::NoBuild(words.trim_start_matches(':').trim().to_owned()));
+        }
         match text.strip_prefix("fail by ") {
             Some(gates) => {
                 let (gates, alone) = gates.strip_suffix(" alone").map_or((gates, false), |g| (g, true));
                 Ok(Expected::Fail { gates: gates.split(", ").map(str::to_owned).collect(), alone })
             }
             None if text == "pass" => Ok(Expected::Pass),
-            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS")),
+            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS")),
         }
     }
 
@@ -65,6 +72,7 @@ impl Expected {
             Expected::Pass => Exit::Passed,
             Expected::Fail { .. } => Exit::Wrong,
             Expected::Crash(_) => Exit::Crashed,
+            Expected::NoBuild(_) => Exit::NotBuilt,
         };
         if judged.exit != exit {
             return Some(format!("ended as {:?}, not as {exit:?}", judged.exit));
@@ -79,6 +87,9 @@ impl Expected {
             Expected::Crash(words) if !judged.report.value("stopped").unwrap_or("").contains(words) => {
                 Some(format!("stopped for another reason than '{words}'"))
             }
+            Expected::NoBuild(words) if !judged.log.contains(words.as_str()) => {
+                Some(format!("does not build for another reason than '{words}'"))
+            }
             _ => None,
         }
     }
@@ -88,6 +99,12 @@ impl Expected {
 fn folder() -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
     if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
+}
+
+/// The folder of a problem: here, or among the problems of the repository.
+fn problem_folder(name: &str) -> PathBuf {
+    let own = folder().join(name);
+    if own.is_dir() { own } else { folder().join("../../../../kernels").join(name) }
 }
 
 /// Every kernel of one of the folders, in the order of their names.
@@ -110,6 +127,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         held_out: None,
         says: Vec::new(),
         says_on_cuda: Vec::new(),
+        never_says: Vec::new(),
         device: None,
         limit: Duration::from_secs(60),
         needs_sandbox: false,
@@ -125,6 +143,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             ("says", value) => case.says.push(value.to_owned()),
             ("says on cuda", value) => case.says_on_cuda.push(value.to_owned()),
             ("needs", "sandbox") => case.needs_sandbox = true,
+            ("never says", value) => case.never_says.push(value.to_owned()),
             ("problem", value) => case.problem = value.to_owned(),
             ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
             ("limit", value) => {
@@ -136,7 +155,8 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
     if !is_judged {
         return Err("it does not say how it must be judged".into());
     }
-    let plain = folder().join(&case.problem).join("plain.cu");
+    let files = ["plain.cu", "kernel.cu"].map(|name| problem_folder(&case.problem).join(name));
+    let plain = files.iter().find(|path| path.is_file()).ok_or("its problem has no kernel")?;
     let plain = std::fs::read_to_string(plain).map_err(|e| e.to_string())?;
     case.source = edited(&plain, edits)?;
     Ok(case)
@@ -164,12 +184,13 @@ fn edited(plain: &str, edits: &str) -> Result<String, String> {
         };
         lines.splice(at..at + old.len(), new);
     }
-    Ok(lines.join("\n") + "\n")
+    // The files of this folder are text.
+    Ok((lines.join("\n") + "\n").replace("{nul}", "\0"))
 }
 
 /// A temporary problem folder with this kernel.
 fn problem(case: &Case) -> tempfile::TempDir {
-    let folder_of = folder().join(&case.problem);
+    let folder_of = problem_folder(&case.problem);
     let temporary = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(folder_of).unwrap() {
         let path = entry.unwrap().path();
@@ -233,13 +254,19 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
             return whole(format!("does not say '{words}'"), &judged);
         }
     }
+    if let Some(words) = case.never_says.iter().find(|words| judged.log.contains(*words)) {
+        return whole(format!("says '{words}'"), &judged);
+    }
     if *expected != Expected::Pass {
         judged.expect_no_measure();
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
     if *expected == Expected::Pass {
         let held_out = support::run(JudgeOptions { held_out: true, ..options });
-        held_out.expect_no_measure();
+        // A GPU is timed on sealed runs too.
+        if on_cpu {
+            held_out.expect_no_measure();
+        }
         if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
             return whole(format!("held out: {why}"), &held_out);
         }

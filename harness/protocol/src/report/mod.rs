@@ -11,6 +11,7 @@
 //! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN fails.
 //! - `first_failure: TEXT`: the first wrong value, with its place and both values.
 //! - `stopped: TEXT`: why the built-in harness ended without a verdict.
+//! - `fault: lab`: before such a line, the lab or the machine failed and not the kernel.
 //! - `caveat: TEXT`: something that qualifies the result. Up to [`CAVEATS`] different ones are kept.
 //!
 //! # Progress

@@ -1,6 +1,9 @@
 //! Why the rules do not allow an action.
 
+use crate::decide::refusals::AFTER_A_REFUSAL;
+use crate::inputs::OutsideInclude;
 use crate::repo::Obstacle;
+use crate::rules::RuleChange;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use std::fmt;
@@ -29,7 +32,10 @@ pub enum NotAllowed {
     Changed { run: RunId, files: Vec<String>, argument: String },
     #[error("run {run} was decided already ({}): save a change first", status.word())]
     Decided { run: RunId, status: Status },
-    #[error("keep refused: {why}: save a change first")]
+    #[error(
+        "keep refused: {why}: save a change first. The next keep of this kernel has to pass {} sealed runs",
+        AFTER_A_REFUSAL
+    )]
     HeldOut { why: String },
     #[error("{why}: let the harness print it, then `lab run{argument}`")]
     Unmeasured { why: String, argument: String },
@@ -38,6 +44,17 @@ pub enum NotAllowed {
          text into the kernel"
     )]
     UncommittedInclude { include: String, kernel: String },
+    #[error(
+        "{}, and a keep takes no change of the rules along: put the file back, or commit the change on its own first \
+         (`lab rules{argument} -m TEXT`)",
+        listed(changed)
+    )]
+    Rules { changed: Vec<RuleChange>, argument: String },
+    #[error(
+        "{0}: {remedy}, so that the commit holds what was judged",
+        remedy = if .0.is_macro { "name the file itself" } else { "copy it into the repository" }
+    )]
+    OutsideInclude(OutsideInclude),
     #[error("{0}")]
     Git(Obstacle),
     #[error(
@@ -57,6 +74,10 @@ pub enum NotAllowed {
          commit back by hand"
     )]
     OlderLab { subject: String },
+}
+
+fn listed(changed: &[RuleChange]) -> String {
+    changed.iter().map(RuleChange::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl NotAllowed {
@@ -92,6 +113,14 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::UncommittedInclude { include, .. } => {
                 write!(f, "{} is not committed", file(include))
             }
+            NotAllowed::Rules { changed, .. } => match changed.as_slice() {
+                [only] => write!(f, "{} is not as in HEAD", file(&only.path)),
+                several => write!(f, "{} files of the rules are not as in HEAD", several.len()),
+            },
+            NotAllowed::OutsideInclude(outside) => match outside.is_macro {
+                true => write!(f, "{} includes a file by a macro", file(&outside.file)),
+                false => write!(f, "{} is outside of the repository", file(&outside.include)),
+            },
             NotAllowed::Git(obstacle) => obstacle.hint().fmt(f),
             NotAllowed::NoIncumbent { kernel } => write!(f, "HEAD does not hold {}", file(kernel)),
             NotAllowed::IncumbentOnDisk { .. } | NotAllowed::IncumbentJudged { .. } => {

@@ -1,8 +1,9 @@
 //! What the rules look at, as plain data.
 
 use super::{Newer, NotAllowed};
-use crate::inputs;
+use crate::inputs::{self, OutsideInclude};
 use crate::repo::{Obstacle, short};
+use crate::rules::Rules;
 use crate::run::experiment::Status;
 use crate::run::record::{InputFile, Record};
 use crate::run::verdict::Outcome;
@@ -66,12 +67,26 @@ pub struct Present {
     pub files: Vec<InputFile>,
     /// Local includes whose bytes are not those in HEAD. A commit of the kernel alone would not hold them.
     pub uncommitted_includes: Vec<String>,
+    /// Includes that no commit can hold.
+    pub outside: Vec<OutsideInclude>,
+    /// How the rules compare with those in HEAD.
+    pub rules: Rules,
+    /// Sealed runs that a keep of these inputs has to pass: more than one after a failed check.
+    pub sealed_runs: u32,
 }
 
 impl From<Fingerprint> for Present {
     /// Inputs of which only the fingerprint is known.
     fn from(fingerprint: Fingerprint) -> Self {
-        Present { fingerprint, blob: None, files: Vec::new(), uncommitted_includes: Vec::new() }
+        Present {
+            fingerprint,
+            blob: None,
+            files: Vec::new(),
+            uncommitted_includes: Vec::new(),
+            outside: Vec::new(),
+            rules: Rules::default(),
+            sealed_runs: 1,
+        }
     }
 }
 
@@ -98,6 +113,8 @@ pub struct Candidate {
     pub decided: Option<Status>,
     /// What the held-out check came to, and why it failed; `None` if the run was not checked.
     pub held_out: Option<(Outcome, String)>,
+    /// Sealed runs that the held-out check passed.
+    pub sealed_runs: u32,
 }
 
 impl From<&Record> for Candidate {
@@ -115,6 +132,7 @@ impl From<&Record> for Candidate {
             unmeasured: verdict.and_then(crate::run::verdict::Verdict::unmeasured),
             decided: record.decision.as_ref().filter(|d| d.commit.is_some()).map(|d| d.status),
             held_out: record.held_out.as_ref().map(|h| (h.outcome, h.why.clone())),
+            sealed_runs: record.held_out.as_ref().map_or(0, |h| h.sealed_runs.unwrap_or(1)),
         }
     }
 }

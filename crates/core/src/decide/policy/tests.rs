@@ -1,5 +1,7 @@
 use super::*;
+use crate::inputs::OutsideInclude;
 use crate::repo::{Obstacle, Operation};
+use crate::rules::{RuleChange, RuleDifference, Rules};
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
 use proptest::prelude::*;
@@ -23,7 +25,7 @@ fn passed() -> Snapshot {
             fingerprint: Fingerprint("new".into()),
             blob: Some("new".into()),
             files: files.clone(),
-            uncommitted_includes: Vec::new(),
+            ..Present::from(Fingerprint("new".into()))
         }),
         obstacle: None,
         candidate: Some(Candidate {
@@ -38,6 +40,7 @@ fn passed() -> Snapshot {
             unmeasured: None,
             decided: None,
             held_out: None,
+            sealed_runs: 1,
         }),
         running: None,
         deciding: false,
@@ -179,7 +182,8 @@ fn each_thing_that_forbids_a_keep_is_named() {
     for outcome in [Outcome::Fail, Outcome::Crash, Outcome::Void] {
         keep_is(
             &run(|r| r.held_out = Some((outcome, "out is 2, its limit 1".into()))),
-            "failed the held-out check | keep refused: out is 2, its limit 1: save a change first",
+            "failed the held-out check | keep refused: out is 2, its limit 1: save a change first. The next keep of this \
+             kernel has to pass 8 sealed runs",
         );
     }
     keep_is(
@@ -190,6 +194,18 @@ fn each_thing_that_forbids_a_keep_is_named() {
         &with(|s| present(s, |p| p.uncommitted_includes = vec!["a/tile.cuh".into()])),
         "tile.cuh is not committed | a/tile.cuh is not as in HEAD, and an experiment changes kernels/a/kernel.cu \
          alone: commit it yourself first, or put its text into the kernel",
+    );
+    let outside =
+        |include: &str, is_macro| OutsideInclude { file: KERNEL.into(), include: include.into(), is_macro };
+    keep_is(
+        &with(|s| present(s, |p| p.outside = vec![outside("/abs/x.h", false)])),
+        "x.h is outside of the repository | kernels/a/kernel.cu includes /abs/x.h, which is outside of the repository: \
+         copy it into the repository, so that the commit holds what was judged",
+    );
+    keep_is(
+        &with(|s| present(s, |p| p.outside = vec![outside("TILE_H", true)])),
+        "kernel.cu includes a file by a macro | kernels/a/kernel.cu includes a file by the macro TILE_H, so lab cannot \
+         see which file it is: name the file itself, so that the commit holds what was judged",
     );
     keep_is(
         &with(|s| s.obstacle = Some(Obstacle::Operation(Operation::Bisect))),
@@ -205,6 +221,60 @@ fn each_thing_that_forbids_a_keep_is_named() {
         "git does not know your name | git does not know your name: `git config --global user.name \"Your Name\"` and \
          `git config --global user.email you@example.com`",
     );
+}
+
+#[test]
+fn a_keep_takes_no_change_of_the_rules_along() {
+    let changed = |changes: &[(&str, RuleDifference)]| {
+        let changes =
+            changes.iter().map(|(path, what)| RuleChange { path: (*path).into(), what: what.clone() });
+        with(|s| present(s, |p| p.rules.changed = changes.collect()))
+    };
+    let remedy = "and a keep takes no change of the rules along: put the file back, or commit the change on its own \
+                  first (`lab rules a -m TEXT`)";
+    use RuleDifference::{Content, Gone, Keys, NotInHead};
+    let keys = Keys(vec!["compile.options".into(), "measure.same_within".into()]);
+    for (changes, wanted) in [
+        (
+            vec![("a/problem.toml", Content)],
+            "problem.toml is not as in HEAD | a/problem.toml is not as in HEAD",
+        ),
+        (vec![("reference.cu", NotInHead)], "reference.cu is not as in HEAD | reference.cu is not in HEAD"),
+        (
+            vec![("reference.cu", Gone)],
+            "reference.cu is not as in HEAD | reference.cu is in HEAD and not on disk",
+        ),
+        (
+            vec![("lab.toml", keys.clone())],
+            "lab.toml is not as in HEAD | lab.toml is not as in HEAD (compile.options, measure.same_within)",
+        ),
+        (
+            vec![("problem.toml", Content), ("lab.toml", keys)],
+            "2 files of the rules are not as in HEAD | problem.toml is not as in HEAD; lab.toml is not as in HEAD \
+             (compile.options, measure.same_within)",
+        ),
+    ] {
+        keep_is(&changed(&changes), &format!("{wanted}, {remedy}"));
+    }
+    // With the first keep of a problem its rules are committed.
+    keep_is(&with(|s| present(s, |p| p.rules.first = vec!["problem.toml".into()])), "CheckHeldOut");
+    // A discard commits nothing.
+    discard_is(&changed(&[("problem.toml", Content)]), "Run(RunId(7))");
+}
+
+#[test]
+fn a_check_of_fewer_sealed_runs_than_are_asked_for_is_done_again() {
+    let checked = |passed: u32, wanted: u32| {
+        with(|s| {
+            present(s, |p| p.sealed_runs = wanted);
+            s.candidate.iter_mut().for_each(|run| {
+                (run.held_out, run.sealed_runs) = (Some((Outcome::Pass, String::new())), passed);
+            });
+        })
+    };
+    keep_is(&checked(1, 1), "Commit");
+    keep_is(&checked(1, 8), "CheckHeldOut");
+    keep_is(&checked(8, 8), "Commit");
 }
 
 /// Of bytes that are newer than the verdict nothing else is said; a void verdict is about no bytes at all.
@@ -289,6 +359,30 @@ fn each_thing_that_forbids_a_discard_is_named() {
     discard_is(
         &run(|r| r.is_check = true),
         "run 7 was a check | run 7 was a check: a check gives no verdict that could be decided",
+    );
+    // A verdict on the incumbent's own bytes does not protect newer ones.
+    let incumbents = |change: fn(&mut Snapshot)| {
+        with(|s| {
+            s.incumbent = Some("new".into());
+            change(s);
+        })
+    };
+    let unjudged = "Unjudged { running: None, unreadable: false }";
+    discard_is(&incumbents(newer), unjudged);
+    discard_is(&incumbents(|s| s.present = Ok(Fingerprint("newer".into()).into())), unjudged);
+    discard_is(
+        &incumbents(|s| s.present = Err("gone".into())),
+        "Unjudged { running: None, unreadable: true }",
+    );
+    // Only another input is newer.
+    discard_is(
+        &incumbents(|s| {
+            present(s, |p| {
+                p.fingerprint = Fingerprint("newer".into());
+                p.files[1] = file("problem.toml", "q");
+            });
+        }),
+        "the incumbent's own bytes | kernels/a/kernel.cu is the incumbent's: there is nothing to discard",
     );
     assert!(matches!(
         allowed(&run(|r| r.kernel = "b.cu".into())).discard,
@@ -378,17 +472,31 @@ fn candidates() -> impl Strategy<Value = Candidate> {
             unmeasured: is_unmeasured.then(|| "nothing was measured".into()),
             decided,
             held_out: held_out.map(|outcome| (outcome, "why".into())),
+            sealed_runs: if held_out == Some(Outcome::Pass) { 1 } else { 0 },
         },
     )
 }
 
+fn outside_include() -> OutsideInclude {
+    OutsideInclude { file: KERNEL.into(), include: "/abs/x.h".into(), is_macro: false }
+}
+
+fn rule_change() -> RuleChange {
+    RuleChange { path: "problem.toml".into(), what: RuleDifference::Content }
+}
+
 fn presents() -> impl Strategy<Value = Result<Present, String>> {
-    (bytes(), seldom(), seldom(), any::<bool>()).prop_map(|(bytes, unreadable, uncommitted, is_known)| {
+    let of_commit = (seldom(), seldom(), seldom(), any::<bool>());
+    (bytes(), seldom(), of_commit, any::<bool>()).prop_map(|(bytes, unreadable, of_commit, is_known)| {
+        let (uncommitted, outside, changed, refused) = of_commit;
         let known = Present {
             fingerprint: Fingerprint(bytes.clone()),
             blob: Some(bytes.clone()),
             files: vec![file(KERNEL, &bytes)],
             uncommitted_includes: uncommitted.then(|| "tile.cuh".into()).into_iter().collect(),
+            outside: outside.then(outside_include).into_iter().collect(),
+            rules: Rules { changed: changed.then(rule_change).into_iter().collect(), first: Vec::new() },
+            sealed_runs: if refused { 8 } else { 1 },
         };
         match (unreadable, is_known) {
             (true, _) => Err("it cannot be read".into()),
@@ -455,6 +563,9 @@ proptest! {
         prop_assert_eq!((run.unmeasured, run.decided, run.is_check), (None, None, false));
         prop_assert_eq!(run.kernel, snapshot.kernel);
         prop_assert!(present.uncommitted_includes.is_empty());
+        prop_assert!(present.outside.is_empty() && present.rules.changed.is_empty());
+        let is_enough = snapshot.external || run.sealed_runs >= present.sealed_runs;
+        prop_assert!(keep == Keep::CheckHeldOut || is_enough);
         prop_assert_eq!((snapshot.obstacle, snapshot.running, snapshot.deciding), (None, None, false));
         let held_out = run.held_out.map(|(outcome, _)| outcome);
         prop_assert!(matches!(held_out, None | Some(Outcome::Pass)));
@@ -483,7 +594,9 @@ proptest! {
                 prop_assert_ne!(Ok(run.fingerprint), snapshot.present.map(|p| p.fingerprint));
             }
             Discard::Unjudged { unreadable, .. } => {
-                prop_assert!(!snapshot.candidate.is_some_and(|run| run.is_undecided()));
+                // An undecided run of the incumbent's own bytes says nothing about newer ones.
+                let of_others = |run: Candidate| run.is_undecided() && run.blob != incumbent;
+                prop_assert!(!snapshot.candidate.is_some_and(of_others));
                 prop_assert_eq!(unreadable, snapshot.present.is_err());
                 prop_assert_ne!(snapshot.present.ok().and_then(|p| p.blob), Some(incumbent));
             }

@@ -2,7 +2,7 @@
 
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
-use super::{Comparison, Shown};
+use super::{ExperimentPair, Shown};
 use crate::diff::DiffView;
 use crate::format;
 use crate::state::ScreenSettings;
@@ -19,7 +19,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 pub fn sections<'a>(
-    comparison: Comparison<'a>,
+    comparison: ExperimentPair<'a>,
     between: &'a DiffView,
     shown: Shown,
     columns: usize,
@@ -73,7 +73,7 @@ impl Columns<'_> {
 }
 
 fn head(
-    Comparison { experiments, both }: Comparison,
+    ExperimentPair { experiments, both }: ExperimentPair,
     table: &Columns,
     objective: &Objective,
     appearance: &ScreenSettings,

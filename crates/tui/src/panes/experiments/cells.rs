@@ -7,7 +7,7 @@ use crate::theme::Theme;
 use crate::widgets::{figure, mark};
 use jiff::tz::TimeZone;
 use lab_core::config::Goal;
-use lab_core::run::experiment::Experiment;
+use lab_core::run::experiment::{Experiment, Status};
 use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
 use ratatui::style::Style;
@@ -36,6 +36,7 @@ pub fn text(
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
+        Column::Correctness if row.status == Status::Rules => String::new(),
         Column::Correctness => row.correctness.to_string(),
         Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
         Column::Device => {

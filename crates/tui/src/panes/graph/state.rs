@@ -2,7 +2,7 @@
 
 use crate::reply::GraphPage;
 use lab_core::repo::{GraphEntry, Lanes, Marks, Place};
-use lab_core::run::experiment::Key;
+use lab_core::run::experiment::ExperimentKey;
 
 /// Most commits that are held: 41 MiB, read in 0.9 s (`cargo bench --bench history -- 10000 200000`, on two cores with other
 /// work). A million would take ten times that, and nobody looks through them by eye.
@@ -41,7 +41,7 @@ pub struct GraphState {
     /// A commit that no branch holds, while its details are loaded.
     pub loose: Option<String>,
     /// The experiment that was selected on the screen when this selection was last made.
-    pub followed: Option<Key>,
+    pub followed: Option<ExperimentKey>,
     selected: usize,
     first: usize,
 }
@@ -221,7 +221,7 @@ mod tests {
         let place = &state.rows[1].place;
         assert_eq!((place.column, &place.parents[..], &place.passing[..]), (1, &[0][..], &[0][..]));
         // The first page of a new walk removes it: it has to be looked for again.
-        state.followed = Some(Key { commit: "x".into(), run: None, decided: None });
+        state.followed = Some(ExperimentKey { commit: "x".into(), run: None, decided: None });
         state.take_in(page(&["c", "b", "a"], true, true), &none);
         assert_eq!((ids(&state).as_str(), state.followed.is_none()), ("c b a", true));
     }

@@ -3,7 +3,7 @@
 use crate::diff::{self, DiffLayout, LineKind};
 use crate::highlight::Highlighted;
 use crate::source::{
-    Freshness, Source, SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion,
+    Freshness, SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
     carry_highlighting,
 };
 use crate::text::wrap;
@@ -59,7 +59,7 @@ pub struct SourceState {
     pub against_selected: bool,
     /// The latest request.
     pub request: Option<SourceRequest>,
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<SourceView>,
     colours: [Highlighted; 2],
     pub(super) messages: SourceMessages,
     /// The runs of the messages, and how many each had.
@@ -106,7 +106,7 @@ pub struct SourceFit {
 }
 
 impl SourceState {
-    pub fn source(&self) -> Option<&Source> {
+    pub fn source(&self) -> Option<&SourceView> {
         self.source.as_ref()
     }
 
@@ -115,9 +115,9 @@ impl SourceState {
     }
 
     /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their colours.
-    pub fn take(&mut self, source: Source) {
+    pub fn take(&mut self, source: SourceView) {
         let old = self.source.replace(source);
-        let text = |source: &Source, which| match which {
+        let text = |source: &SourceView, which| match which {
             SourceVersion::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
             SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
         };

@@ -32,6 +32,8 @@ impl Sanitizer {
             }
             (Sanitizer::Thread, false) => &[
                 THREAD_SANITIZER,
+                // A kernel cannot tell that it is watched.
+                "-U__SANITIZE_THREAD__",
                 "-DLAB_CPU_RACES",
                 "-g",
                 // g++ warns that libtsan does not support fences. The lab's own runtime does.

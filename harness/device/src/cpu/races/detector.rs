@@ -1,11 +1,12 @@
 //! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and collects the races.
 
 use super::clock::VectorClock;
+use super::hashing::IndexMap;
 use super::report::{self, BarrierScope, MemorySpace, Race, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
 use crate::api::DeviceError;
 use crate::cpu::abi::WARP;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Races that are reported of one launch; further ones are dropped.
 const MAX_RACES: usize = 50;
@@ -50,13 +51,26 @@ pub struct RaceDetector {
     /// Address at which the module's image begins.
     image: usize,
     /// The threads of each block that has begun.
-    blocks: HashMap<u32, Vec<ThreadState>>,
+    blocks: IndexMap<u32, Vec<ThreadState>>,
     shadow: ShadowMemory,
     /// For each word that an atomic or a volatile store wrote: the clock that a load of the word acquires.
-    words: HashMap<usize, VectorClock>,
+    words: IndexMap<usize, VectorClock>,
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
     reported: HashSet<(u32, u32, BarrierScope)>,
     races: Vec<Race>,
+    /// A write that races with an earlier write. The memory may tell, once it was made, that both wrote the same.
+    pub unsettled: Option<UnsettledWrite>,
+}
+
+/// A write that races with an earlier write, unless both write the same value: kernels often let many threads store one
+/// result, and compute-sanitizer's racecheck reports no error then.
+pub struct UnsettledWrite {
+    pub address: usize,
+    pub length: usize,
+    /// The bytes before the write.
+    pub before: Vec<u8>,
+    race: Race,
+    key: (u32, u32, BarrierScope),
 }
 
 impl RaceDetector {
@@ -66,17 +80,35 @@ impl RaceDetector {
             grid,
             block,
             image,
-            blocks: HashMap::new(),
+            blocks: IndexMap::default(),
             shadow: ShadowMemory::default(),
-            words: HashMap::new(),
+            words: IndexMap::default(),
             reported: HashSet::new(),
             races: Vec::new(),
+            unsettled: None,
         }
     }
 
     /// Appends the races to the log that `LAB_RACES` names.
-    pub fn write_log(self) -> Result<(), DeviceError> {
+    pub fn write_log(mut self) -> Result<(), DeviceError> {
+        if let Some(write) = self.unsettled.take() {
+            // The launch failed at this write.
+            self.settle(write, true);
+        }
         report::append(&self.races)
+    }
+
+    /// Reports a write that was unsettled, if it has changed the memory.
+    pub fn settle(&mut self, write: UnsettledWrite, changed: bool) {
+        if changed {
+            self.report(write.key, write.race);
+        }
+    }
+
+    fn report(&mut self, key: (u32, u32, BarrierScope), race: Race) {
+        if self.races.len() < MAX_RACES && self.reported.insert(key) {
+            self.races.push(race);
+        }
     }
 
     /// The threads of `block` are about to begin.
@@ -195,9 +227,15 @@ impl RaceDetector {
         };
         let Some(earlier) = self.shadow.access(address, length, access, happened_before) else { return };
         let accesses = [self.racing(&earlier), self.racing(&access)];
-        let scope = BarrierScope::of(&accesses);
-        if self.races.len() < MAX_RACES && self.reported.insert((earlier.pc, access.pc, scope)) {
-            self.races.push(Race { memory: memory(), accesses });
+        let key = (earlier.pc, access.pc, BarrierScope::of(&accesses));
+        if self.races.len() == MAX_RACES || self.reported.contains(&key) {
+            return;
+        }
+        let race = Race { memory: memory(), accesses };
+        if earlier.writes && access.writes && !earlier.relaxed && !access.relaxed {
+            self.unsettled = Some(UnsettledWrite { address, length, before: Vec::new(), race, key });
+        } else {
+            self.report(key, race);
         }
     }
 

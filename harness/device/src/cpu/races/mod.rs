@@ -14,6 +14,8 @@
 //! - A volatile or cache-bypassing store after a fence or a barrier, and a load of that word before one: these are
 //!   C++'s fences. So a tagged word carries its own value; it orders other memory only with a fence or a barrier.
 //!
+//! Two writes of the same value are no race: the memory is the same in either order.
+//!
 //! The result does not depend on the order in which the threads happened to run. The detector misses accesses
 //! inside a `memcpy` of many bytes. Of many unordered accesses to one word, it keeps those of a few threads and
 //! misses the others. It leaves out the stacks of the threads, which are private. An instrumented launch runs on
@@ -21,6 +23,7 @@
 
 mod clock;
 mod detector;
+mod hashing;
 mod report;
 mod shadow;
 

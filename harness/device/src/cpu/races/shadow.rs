@@ -1,6 +1,6 @@
 //! The last accesses to each word of memory.
 
-use std::collections::HashMap;
+use super::hashing::IndexMap;
 
 /// One access: what a later access must know to tell whether the two race.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,6 +23,14 @@ pub struct ShadowAccess {
 impl ShadowAccess {
     pub fn same_thread(&self, other: &ShadowAccess) -> bool {
         self.thread == other.thread && self.block == other.block
+    }
+
+    /// Whether a further access adds nothing to this one.
+    fn covers(&self, other: &ShadowAccess) -> bool {
+        self.same_thread(other)
+            && self.time == other.time
+            && other.bytes & !self.bytes == 0
+            && self.relaxed == other.relaxed
     }
 
     /// Whether the two race unless something orders them: they share a byte, one writes, and not both are relaxed.
@@ -50,7 +58,11 @@ struct Word {
 /// The last accesses to memory, by page and word.
 #[derive(Default)]
 pub struct ShadowMemory {
-    pages: HashMap<usize, Box<[Word]>>,
+    pages: Vec<Box<[Word]>>,
+    /// The index in `pages` of the page at an address.
+    known: IndexMap<usize, usize>,
+    /// The page that was used last, and its index: most accesses are to the same page as the one before.
+    last: Option<(usize, usize)>,
     /// Counts accesses; decides which record of a full word is replaced.
     turn: usize,
 }
@@ -69,15 +81,12 @@ impl ShadowMemory {
         let end = address + length;
         let mut at = address & !(WORD - 1);
         while at < end {
-            let page = self
-                .pages
-                .entry(at & !(PAGE - 1))
-                .or_insert_with(|| vec![Word::default(); PAGE / WORD].into());
+            let page = self.page(at & !(PAGE - 1));
             let page_end = (at & !(PAGE - 1)) + PAGE;
             while at < end.min(page_end) {
                 let (first, last) = (address.max(at) - at, end.min(at + WORD) - at);
                 let bytes = ((1u8 << last) - 1) & !((1u8 << first) - 1);
-                let word = &mut page[at % PAGE / WORD];
+                let word = &mut self.pages[page][at % PAGE / WORD];
                 self.turn = self.turn.wrapping_add(1);
                 found = found.or(word.access(ShadowAccess { bytes, ..access }, &before, self.turn));
                 at += WORD;
@@ -86,13 +95,28 @@ impl ShadowMemory {
         found
     }
 
+    /// The index of the page at an address.
+    #[inline]
+    fn page(&mut self, address: usize) -> usize {
+        if let Some((_, index)) = self.last.filter(|(last, _)| *last == address) {
+            return index;
+        }
+        let next = self.pages.len();
+        let index = *self.known.entry(address).or_insert(next);
+        if index == next {
+            self.pages.push(vec![Word::default(); PAGE / WORD].into());
+        }
+        self.last = Some((address, index));
+        index
+    }
+
     /// Drops the records of `length` bytes.
     pub fn reset(&mut self, address: usize, length: usize) {
         let end = address + length;
         let mut at = address & !(WORD - 1);
         while at < end {
             let page_end = (at & !(PAGE - 1)) + PAGE;
-            if let Some(page) = self.pages.get_mut(&(at & !(PAGE - 1))) {
+            if let Some(page) = self.known.get(&(at & !(PAGE - 1))).map(|index| &mut self.pages[*index]) {
                 let (first, last) =
                     (at % PAGE / WORD, (end.min(page_end) - (page_end - PAGE)).div_ceil(WORD));
                 page[first..last].fill(Word::default());
@@ -110,6 +134,11 @@ impl Word {
         before: &impl Fn(&ShadowAccess) -> bool,
         turn: usize,
     ) -> Option<ShadowAccess> {
+        // The thread has read these bytes since it last released, and nobody has written to them since: a write drops the
+        // reads before it.
+        if !access.writes && self.reads.iter().any(|earlier| earlier.covers(&access)) {
+            return None;
+        }
         let races = |earlier: &&ShadowAccess| earlier.conflicts(&access) && !before(earlier);
         let found = self.writes.iter().find(races);
         let found = if access.writes { found.or(self.reads.iter().find(races)) } else { found }.copied();

@@ -239,6 +239,7 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
     // OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
+        race_hooks::thread_ended(block);
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         (*warp).alive &= !(1 << (*thread).lane);
         (*block).alive -= 1;

@@ -100,16 +100,46 @@ unsafe fn report_access(
         races.access(id, address, bytes, kind, pc as usize, || {
             if (*block).shared.contains(address) { MemorySpace::Shared } else { MemorySpace::Global }
         });
+        if let Some(write) = &mut races.unsettled {
+            write.before = bytes_at(address, bytes);
+        }
     }
 }
 
-/// The detector of a block's launch. `None` where the module is not instrumented.
+/// Copies memory of the kernel.
+///
+/// # Safety
+/// The memory is mapped: the kernel has accessed it or is about to. A wild access ends the process here as well.
+unsafe fn bytes_at(address: usize, length: usize) -> Vec<u8> {
+    // SAFETY: the caller promises mapped memory, which this OS thread alone uses. A byte has no alignment.
+    (0..length).map(|at| unsafe { (address as *const u8).add(at).read_volatile() }).collect()
+}
+
+/// A thread has returned.
+///
+/// # Safety
+/// The module's contract.
+pub unsafe fn thread_ended(block: *mut Block) {
+    // SAFETY: the contract. The detector is dropped at once.
+    drop(unsafe { detector(block) });
+}
+
+/// The detector of a block's launch. `None` where the module is not instrumented. A write that an earlier call was told
+/// of has been made, so it is settled.
 ///
 /// # Safety
 /// The module's contract, and the result is dropped before the next call: there is one detector.
 unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
-    // SAFETY: the contract: block, worker and launch are alive.
-    unsafe { (*(*(*block).worker).launch).races.as_ref().map(|races| races.borrow_mut()) }
+    // SAFETY: the contract: block, worker and launch are alive. The bytes of an unsettled write are memory of the same
+    // launch: a block's memory is freed after its threads have returned, and `thread_ended` settles their writes.
+    unsafe {
+        let mut races = (*(*(*block).worker).launch).races.as_ref()?.borrow_mut();
+        if let Some(write) = races.unsettled.take() {
+            let changed = bytes_at(write.address, write.length) != write.before;
+            races.settle(write, changed);
+        }
+        Some(races)
+    }
 }
 
 /// The indices of a thread.

@@ -155,7 +155,11 @@ fn chunks(range: MemoryRange) -> impl Iterator<Item = Chunk> {
             index: index as u64,
             words: here as u32,
             first_mask: if is_first { u32::MAX << (8 * head) } else { u32::MAX },
-            last_mask: if is_last && end % 4 > 0 { u32::MAX >> (8 * (4 - end % 4)) } else { u32::MAX },
+            last_mask: if is_last && !end.is_multiple_of(4) {
+                u32::MAX >> (8 * (4 - end % 4))
+            } else {
+                u32::MAX
+            },
             unused: 0,
         }
     })

@@ -60,7 +60,8 @@ fn worker() -> Result<Worker, Stop> {
 /// Which kernel launched on which inputs, in the order of all launches.
 type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
-/// Seconds of a launch, given the kernel and the number of launches before it; `None` if its results are wrong.
+/// Seconds of a launch, given the kernel and the number of launches before it; `None` if its results are wrong. A negative
+/// number means that it spoils memory.
 type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
 struct Script {
@@ -126,6 +127,14 @@ impl Timed for Scripted {
             out.line("first_failure", "a timed launch was wrong")?;
         }
         Ok(seconds.map(|seconds| vec![seconds]))
+    }
+    fn check_memory(&mut self, _: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        let last = self.launches.borrow().len() - 1;
+        if (self.takes)(self.place, last).is_none_or(|seconds| seconds >= 0.0) {
+            return Ok(Correctness::Pass);
+        }
+        out.line("first_failure", "a timed launch spoiled memory")?;
+        Ok(Correctness::Fail)
     }
     fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness, Stop> {
         Ok(Correctness::Pass)
@@ -272,6 +281,21 @@ fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
     assert_eq!(measured.report.caveats(), ["no comparison with the incumbent: its own results are wrong"]);
     assert!(measured.report.measure("throughput_sps").unwrap().low.is_some());
     assert_eq!(measured.report.value("first_failure"), None, "its failure is not the candidate's");
+}
+
+#[test]
+fn a_candidate_that_spoils_memory_is_found_before_the_incumbent_is_launched_again() {
+    // What the candidate spoils would make the incumbent's next result wrong.
+    let takes: Takes = |place, before| match (place, before) {
+        (A, 3..) => None,
+        (A, _) => Some(0.02),
+        _ => Some(if before == 2 { -0.02 } else { 0.02 }),
+    };
+    let measured = run(&Plan::default(), 8, true, takes);
+    assert_eq!(measured.verdict, Correctness::Fail);
+    assert_eq!(measured.launches, [(A, 0), (B, 0), (B, 1)]);
+    assert_eq!(measured.report.value("first_failure"), Some("a timed launch spoiled memory"));
+    assert!(measured.report.caveats().is_empty(), "nobody else is blamed");
 }
 
 #[test]

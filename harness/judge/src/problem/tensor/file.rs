@@ -4,6 +4,7 @@ mod cases;
 mod text;
 
 use super::expression::Expression;
+use super::planted::PlantedText;
 use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
@@ -162,7 +163,11 @@ impl ProblemFile {
         if shape.is_empty() {
             return Err("shape: give at least one extent, as in shape = [1]".into());
         }
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
+        let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
+        if !planted.is_empty() && t.role == TensorRole::Out {
+            return Err("planted is for inputs: an output has no values".into());
+        }
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values, planted };
         Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 

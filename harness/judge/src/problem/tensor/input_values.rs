@@ -72,6 +72,16 @@ impl InputValues {
         right.map_err(str::to_owned)
     }
 
+    /// The range that the values never leave; `None` for a normal distribution.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        match self {
+            InputValues::Normal(_) => None,
+            InputValues::Uniform(UniformRange { low, high }) => Some((*low, *high)),
+            InputValues::Integers(IntegerRange { low, high }) => Some((f64::from(*low), f64::from(*high))),
+            InputValues::Constant(value) => Some((*value, *value)),
+        }
+    }
+
     /// Fills `cells` cells and returns their bytes. The same seed gives the same bytes on any number of cores,
     /// because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, cells: usize, seed: u64) -> Vec<u8> {

@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod planted;
 mod reference;
 mod resident;
 mod spec;

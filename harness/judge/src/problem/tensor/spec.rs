@@ -1,6 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
+use super::planted::{self, Extreme};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
@@ -27,6 +28,19 @@ pub struct TensorSpec {
     pub role: TensorRole,
     /// How an input is filled; `None` for outputs.
     pub values: Option<InputValues>,
+    /// The extremes that an input also holds.
+    pub planted: Vec<Extreme>,
+}
+
+impl TensorSpec {
+    /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
+    pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
+        let values = self.values?;
+        let mut bytes = values.fill(shaped.dtype, shaped.cells(), seed);
+        let cols = shaped.shape.last().copied().unwrap_or(1);
+        planted::plant(&mut bytes, shaped.dtype, cols, &values, &self.planted, seed);
+        Some(bytes)
+    }
 }
 
 /// How the kernel uses a tensor.

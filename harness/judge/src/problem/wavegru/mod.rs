@@ -44,6 +44,8 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
 /// Hidden units of the smallest model, and steps of a launch under a tool of `lab check`.
 const SMALLEST: usize = 256;
 const WATCHED_STEPS: usize = 3;
+/// Steps of a launch under the race detector beside a run. The second step reads what the first has written.
+const RACE_STEPS: usize = 2;
 
 /// Sealed runs that a keep checks after a refusal. The stock has as many.
 const AFTER_REFUSAL: usize = 8;
@@ -61,6 +63,8 @@ struct WaveGruProblem {
 struct PreparedModel {
     steps: usize,
     weights: Weights,
+    /// The digest of the weights.
+    digest: [u8; 32],
     /// The weights on the candidate's worker.
     uploaded: Vec<BufferId>,
     /// The candidate's buffers there, once it is verified. Timed launches use them again, because the driver takes
@@ -83,6 +87,12 @@ enum RunSource {
 impl WaveGruProblem {
     fn prepared(&self) -> Result<&PreparedModel, Stop> {
         self.prepared.as_ref().ok_or_else(|| Stop::Lab("wavegru was not prepared before its launches".into()))
+    }
+
+    /// The stock of the model's runs.
+    fn stock<'a>(&'a self, cache_dir: &'a Path) -> Result<RunStock<'a>, Stop> {
+        let PreparedModel { weights, digest, steps, .. } = self.prepared()?;
+        Ok(RunStock::new(&self.config, weights, *digest, *steps, cache_dir))
     }
 
     /// Launches of either kind in the check on save. A GPU has one order.
@@ -205,11 +215,13 @@ impl Problem for WaveGruProblem {
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let steps = self.config.steps(cx.device);
         let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let stock = RunStock::new(&self.config, &weights, steps, cx.cache_dir);
+        let digest = weights.digest();
+        let stock = RunStock::new(&self.config, &weights, digest, steps, cx.cache_dir);
         let (runs, source) = self.take_runs(&stock, cx)?;
         let judged = Rc::new(JudgedRuns { runs, checked: self.checked(cx.device) });
         let uploaded = launcher::upload(&weights, worker)?;
-        self.prepared = Some(PreparedModel { steps, weights, uploaded, launcher: None, judged, source });
+        self.prepared =
+            Some(PreparedModel { steps, weights, digest, uploaded, launcher: None, judged, source });
         Ok(())
     }
 
@@ -223,8 +235,8 @@ impl Problem for WaveGruProblem {
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        let PreparedModel { steps, weights, source, .. } = self.prepared()?;
-        let stock = RunStock::new(&self.config, weights, *steps, cx.cache_dir);
+        let source = &self.prepared()?.source;
+        let stock = self.stock(cx.cache_dir)?;
         if let Err(error) = stock.make_ahead(self.stock_size(cx.device), is_idle) {
             cx.out.text(&format!("no runs could be made ahead in {}: {error}", cx.cache_dir.display()))?;
         }
@@ -247,7 +259,7 @@ impl Problem for WaveGruProblem {
     ) -> Result<Correctness, Stop> {
         let PreparedModel { steps, weights, uploaded, judged, .. } = self.prepared()?;
         let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *steps)?;
-        self.announce_runs(&RunStock::new(&self.config, weights, *steps, cx.cache_dir), cx)?;
+        self.announce_runs(&self.stock(cx.cache_dir)?, cx)?;
         let launches = self.checked_launches(judged, cx);
         let (verdict, failed) = verify::verify(&launcher, worker, &self.config.limits, &launches, cx)?;
         if self.sealed.is_some() {
@@ -309,6 +321,12 @@ impl Problem for WaveGruProblem {
         Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
     }
 
+    fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        self.shrink_for_check(device)?;
+        (self.config.steps, self.config.steps_cpu) = (RACE_STEPS, RACE_STEPS);
+        Ok(format!("hidden={} steps={RACE_STEPS}", self.config.hidden))
+    }
+
     fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
@@ -338,8 +356,8 @@ impl Problem for WaveGruProblem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        let PreparedModel { steps, weights, launcher, .. } = self.prepared()?;
-        let stock = RunStock::new(&self.config, weights, *steps, cx.cache_dir);
+        let PreparedModel { weights, launcher, .. } = self.prepared()?;
+        let stock = self.stock(cx.cache_dir)?;
         let (Some(run), Some(launcher)) = (stock.published(cx.out)?, launcher) else { return Ok(()) };
         // The same buffers as before, so that timed launches find nothing else beside them.
         let launcher = launcher.of(module);

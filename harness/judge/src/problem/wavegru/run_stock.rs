@@ -76,8 +76,14 @@ pub fn cores() -> usize {
 }
 
 impl<'a> RunStock<'a> {
-    pub fn new(config: &'a WaveGruConfig, weights: &'a Weights, steps: usize, cache_dir: &'a Path) -> Self {
-        let digest = weights.digest();
+    /// `digest` is that of the weights.
+    pub fn new(
+        config: &'a WaveGruConfig,
+        weights: &'a Weights,
+        digest: [u8; 32],
+        steps: usize,
+        cache_dir: &'a Path,
+    ) -> Self {
         let model = format!("{VERSION} {} {steps} {:?}", config.hidden, config.ranges());
         let name = blake3::Hasher::new().update(&digest).update(model.as_bytes()).finalize().to_hex();
         let folder = cache_dir.join("wavegru-runs").join(&name[..32]);
@@ -230,6 +236,9 @@ impl<'a> RunStock<'a> {
     /// Fills the stock, as long as `is_idle` returns true: runs for one judgement and one keep first, then twice as many.
     /// Then forgets the runs that were used longest ago.
     pub fn make_ahead(&self, size: StockSize, is_idle: &mut dyn FnMut() -> bool) -> io::Result<()> {
+        if !is_idle() {
+            return Ok(());
+        }
         let shelves = [
             (Shelf::Fresh, size.judgement),
             (Shelf::Sealed, size.keep),

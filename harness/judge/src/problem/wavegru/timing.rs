@@ -82,6 +82,10 @@ impl Timed for WaveGruTiming {
         })))
     }
 
+    fn check_memory(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        self.check(worker, out)
+    }
+
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
         let broken = ModelLauncher::breaches(worker)?;
         let Some(words) = broken.descriptions.first() else { return Ok(Correctness::Pass) };

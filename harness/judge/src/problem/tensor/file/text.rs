@@ -2,6 +2,7 @@
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::input_values::InputValues;
+use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
@@ -45,6 +46,7 @@ pub(super) struct TensorText {
     pub dtype: TensorType,
     pub shape: Vec<ExtentText>,
     pub values: Option<InputValues>,
+    pub planted: Option<PlantedText>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

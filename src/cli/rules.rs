@@ -1,0 +1,46 @@
+//! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change on its own.
+
+use super::{KernelArg, complain, open, say};
+use anyhow::Result;
+use clap::Args;
+use lab_core::decide;
+use lab_core::message::{self, Message, Trailer};
+use lab_core::repo::short;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct RulesArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    /// Commit the change with this subject, and write its row; without it, only show the change
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    /// A trailer of the commit message, such as 'Constraint: …'
+    #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer, requires = "message")]
+    trailer: Vec<Trailer>,
+}
+
+pub fn main(options: &RulesArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    let Some(subject) = &options.message else {
+        let rules = decide::read_rules(&project)?;
+        rules.changed.iter().for_each(|change| say(&change.to_string()));
+        rules.first.iter().for_each(|path| say(&format!("{path} is committed with the first keep")));
+        if rules.changed.is_empty() && rules.first.is_empty() {
+            say(&format!("the rules of {} are as in HEAD", project.kernel_name));
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let message = Message::new(subject, options.trailer.iter().cloned());
+    match decide::change_rules(&project, &message) {
+        Ok(decided) => {
+            say(&format!("the rules of {} changed: {}", project.kernel_name, short(&decided.commit)));
+            decided.notes.iter().for_each(|note| say(&format!("  {note}")));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(refusal) => {
+            complain(&refusal.to_string());
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
