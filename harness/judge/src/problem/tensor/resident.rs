@@ -45,9 +45,18 @@ impl Resident {
         worker.digests(inputs, self.key).map(drop)
     }
 
-    /// The digests of the outputs of a set.
-    pub fn output_digests(&self, worker: &mut Worker, at: usize, set: usize) -> Result<Vec<u64>, Stop> {
-        worker.digests(self.launchers[at].outputs_of(set).collect(), self.key)
+    /// For each of these sets, the digests of its outputs.
+    pub fn output_digests(
+        &self,
+        worker: &mut Worker,
+        at: usize,
+        sets: &[usize],
+    ) -> Result<Vec<Vec<u64>>, Stop> {
+        let launcher = &self.launchers[at];
+        let outputs: Vec<BufferId> = sets.iter().flat_map(|set| launcher.outputs_of(*set)).collect();
+        let each = outputs.len() / sets.len().max(1);
+        let digests = worker.digests(outputs, self.key)?;
+        Ok(digests.chunks(each.max(1)).map(<[u64]>::to_vec).collect())
     }
 
     /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer belongs to no timed case.

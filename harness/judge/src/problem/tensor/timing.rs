@@ -37,8 +37,8 @@ pub struct TensorTiming {
     latencies: Vec<Vec<f64>>,
 }
 
-/// Turns after which single launches are timed too. More would tell nothing new.
-const LATENCY_TURNS: usize = 8;
+/// Turns after which single launches are timed too. More would take time from the windows, which decide.
+const LATENCY_TURNS: usize = 3;
 
 impl TensorTiming {
     /// `seed` is the run's seed. `accepted` are the right outputs of this kernel and of one beside it.
@@ -87,9 +87,7 @@ impl TensorTiming {
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
         let seconds = worker.replay(sets.iter().map(launch).collect())?;
-        for set in sets {
-            self.compare(worker, at, *set, out)?;
-        }
+        self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
     }
 
@@ -104,18 +102,26 @@ impl TensorTiming {
         }
     }
 
-    /// Checks what the last launch on a set wrote: by its digest, and only if that is new, by comparing all cells.
-    fn compare(&mut self, worker: &mut Worker, at: usize, set: usize, out: &mut Writer) -> Result<(), Stop> {
-        let digests = self.resident.output_digests(worker, at, set)?;
-        if self.accepted.contains(at, set, &digests) {
-            return Ok(());
-        }
-        let (index, drawn) = &self.drawn[at];
-        let got = self.resident.launchers[at].outputs(worker, set)?;
-        let how = format!("timed launch in turn {}", self.turns);
-        let case = &self.spec.cases[*index];
-        if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[set], out)? {
-            self.accepted.insert(at, set, digests);
+    /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by comparing all cells.
+    fn compare(
+        &mut self,
+        worker: &mut Worker,
+        at: usize,
+        sets: &[usize],
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let digests = self.resident.output_digests(worker, at, sets)?;
+        for (set, digests) in sets.iter().zip(digests) {
+            if self.accepted.contains(at, *set, &digests) {
+                continue;
+            }
+            let (index, drawn) = &self.drawn[at];
+            let got = self.resident.launchers[at].outputs(worker, *set)?;
+            let how = format!("timed launch in turn {}", self.turns);
+            let case = &self.spec.cases[*index];
+            if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[*set], out)? {
+                self.accepted.insert(at, *set, digests);
+            }
         }
         Ok(())
     }
@@ -127,7 +133,7 @@ impl TensorTiming {
             let launch = self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
             let seconds = worker.launch(&launch)?;
             self.latencies[at].push(seconds);
-            self.compare(worker, at, 0, out)?;
+            self.compare(worker, at, &[0], out)?;
         }
         Ok(())
     }

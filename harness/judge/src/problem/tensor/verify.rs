@@ -49,7 +49,7 @@ impl CaseCheck<'_> {
             };
             launcher.launch(worker, self.module, set, &drawn.sets, order)?;
             let digests = match accepted {
-                Some((at, _)) => self.resident.output_digests(worker, at, set)?,
+                Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
                 None => Vec::new(),
             };
             let got = launcher.outputs(worker, set)?;
