@@ -6,6 +6,7 @@ use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, m
 use super::{BufferId, Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc;
+use lab_device::sandbox::{self, Policy};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape, Step};
 use lab_protocol::Target;
 use lab_system::lifetime;
@@ -19,7 +20,8 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, WorkerRequest::Open { target, parent, under_tool }, _)) = rpc::next(&mut stream)?
+    let Some((number, WorkerRequest::Open { target, parent, under_tool, sandbox }, _)) =
+        rpc::next(&mut stream)?
     else {
         return Ok(());
     };
@@ -35,7 +37,11 @@ pub fn serve(
             return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
+    // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
+    let sandbox =
+        sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
+    let opened = WorkerReply::Opened { info: device.info.clone(), sandbox };
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
             Ok((reply, body)) => (Ok(reply), body),
@@ -46,6 +52,14 @@ pub fn serve(
     Ok(())
 }
 
+fn policy(info: &DeviceInfo, for_foreign_tool: bool) -> Policy {
+    match (info.emulated, for_foreign_tool) {
+        (true, false) => Policy::CpuKernel,
+        (true, true) => Policy::CpuTool,
+        (false, false) => Policy::GpuKernel,
+        (false, true) => Policy::GpuTool,
+    }
+}
 /// The name of the buffer for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
 

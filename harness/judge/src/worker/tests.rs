@@ -398,7 +398,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
         answer(theirs);
     });
     let error =
-        Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false).ready().err().unwrap();
+        Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false, None).ready().err().unwrap();
     forger.join().unwrap();
     error
 }
