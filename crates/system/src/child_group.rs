@@ -22,6 +22,16 @@ fn groups() -> MutexGuard<'static, Vec<Pid>> {
 
 /// A child and its process group.
 ///
+/// ```
+/// use lab_system::child_group::ChildGroup;
+/// use std::process::Command;
+///
+/// let mut group = ChildGroup::spawn(Command::new("sh").args(["-c", "sleep 600 & exit 3"]))?;
+/// // The `sleep` is killed when the shell has ended.
+/// assert_eq!(group.wait()?.code(), Some(3));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// Dropping it kills the group and does not wait: another thread reaps the child.
 #[derive(Debug)]
 pub struct ChildGroup {

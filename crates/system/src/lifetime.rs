@@ -6,8 +6,8 @@
 
 use crate::child_group;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group,
-    set_parent_process_death_signal, setrlimit,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, set_parent_process_death_signal,
+    setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;

@@ -14,7 +14,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
-use crate::worker::Worker;
+use crate::worker::{WatchingTool, Worker};
 use lab_device::cpu;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
@@ -110,8 +110,14 @@ impl<'a> ToolRun<'a> {
         self.folder.path().join("found")
     }
 
+    /// The tool, for starting the worker.
+    pub fn watching(&self) -> Result<WatchingTool, Stop> {
+        let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
+        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race })
+    }
+
     /// The environment variables for the worker.
-    pub fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
+    fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
             (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),

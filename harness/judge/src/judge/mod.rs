@@ -15,9 +15,11 @@
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
 //! | `device_access` | waiting until the GPU is free |
+//! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
 
 mod checking;
+mod confinement;
 mod device_access;
 mod incumbent;
 mod kernel_builder;

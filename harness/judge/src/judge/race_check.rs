@@ -115,9 +115,10 @@ impl RaceCase {
         let silent: LineSink = Arc::new(|_| {});
         let worker = Worker::start_under_tool(
             &self.options.worker,
-            &watched.environment()?,
+            &watched.watching()?,
             Target::Cpu,
             limit,
+            &self.cache_dir,
             silent,
         )?;
         let sink = SharedSink::new(io::sink());

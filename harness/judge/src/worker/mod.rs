@@ -13,7 +13,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{LaunchShape, StartingWorker, Worker};
+pub use client::{LaunchShape, StartingWorker, WatchingTool, Worker};
 pub use memory::{BACK, FRONT};
 pub use server::serve;
 
@@ -93,7 +93,10 @@ pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceErro
     let served = exec_wrapper::exec_if_asked().map_err(FrameError::Io).and_then(|()| {
         // What the kernel starts stays below this process, so the judge finds it.
         descendants::adopt_orphans().map_err(FrameError::Io)?;
-        child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io).and_then(|s| serve(s, open))
+        let stream = child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io)?;
+        // The folder of the repository tells a kernel which run this is. Every path that a worker gets is absolute.
+        std::env::set_current_dir("/").map_err(FrameError::Io)?;
+        serve(stream, open)
     });
     child_exit("lab harness-worker", served)
 }
