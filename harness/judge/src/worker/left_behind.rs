@@ -57,6 +57,40 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    /// The sandbox forbids a kernel to start a process, so no kernel shows this where there is one.
+    #[test]
+    fn a_process_that_was_started_is_found_and_ends_with_its_parent() {
+        use lab_system::child_group::ChildGroup;
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+        let script = "read go; setsid sleep 600 & read end";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let (mut own, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
+        let mut shell = ChildGroup::spawn(&mut command).unwrap();
+        let id = shell.leader();
+        let tasks = WorkerTasks::of(id.as_raw_pid().unsigned_abs()).unwrap();
+        assert_eq!(tasks.left_behind(), None);
+        writeln!(own, "go").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !descendants::has_children(id) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(tasks.left_behind().as_deref(), Some("1 process"));
+        let started = descendants::of(id);
+        shell.kill();
+        shell.wait().unwrap();
+        let is_gone = |id: Pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid()));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        };
+        while !started.iter().all(|process| is_gone(process.id)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(started.len() == 1 && is_gone(started[0].id));
+    }
+
     #[test]
     fn numbers_are_written_with_their_words() {
         assert_eq!(describe(1, 2), "1 thread and 2 processes");
