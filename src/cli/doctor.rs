@@ -1,10 +1,11 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
-use super::{here, say, screen};
+use super::{gpu_tests, here, say, screen};
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
+use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
 use lab_protocol::Target;
@@ -22,9 +23,10 @@ pub fn main() -> Result<ExitCode> {
     let devices = device::findings();
     let runs_somewhere = cpu.ok || lab_device::resolve(Target::Auto) != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
+    let sandbox = sandbox();
     let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
-    let rest = [project(&folder), settings(), terminal(), watching(&folder)];
-    for finding in essential.iter().chain([&cpu]).chain(&devices).chain(&checks).chain(&rest) {
+    let rest = [gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
+    for finding in essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest) {
         show(finding);
     }
     let target = match lab_device::resolve(Target::Auto) {
@@ -108,6 +110,25 @@ fn compiler() -> Finding {
         Err(error) => {
             Finding { what: "C++ compiler".into(), ok: false, says: error.to_string(), remedy: None }
         }
+    }
+}
+
+/// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted folders only.
+fn sandbox() -> Finding {
+    match lab_device::sandbox::support() {
+        SandboxState::Enforced { landlock } if landlock < sandbox::WITH_SIGNALS => note(
+            "sandbox",
+            format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"),
+            "Linux 6.12 or later also holds back signals of a compiler's parts",
+        ),
+        SandboxState::Enforced { landlock } => {
+            well("sandbox", format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"))
+        }
+        SandboxState::None { why } => note(
+            "sandbox",
+            format!("none: {why}"),
+            "boot a Linux from 5.13 on with `lsm=landlock,…`; until then the cpu device runs kernels after `lab trust` only",
+        ),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::code;
 use clap::Args;
+use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
 use lab_protocol::Target;
 use lab_protocol::Tool;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,6 +18,16 @@ pub struct HarnessArgs {
     /// Judge this file instead of the folder's kernel.cu
     #[arg(long)]
     kernel: Option<PathBuf>,
+    /// A folder that stands for the repository: the kernel may include its files; may be given several times [default: the git work
+    /// tree around FOLDER]
+    #[arg(long = "root", value_name = "FOLDER")]
+    roots: Vec<PathBuf>,
+    /// A further file or folder that the compiler may read; may be given several times
+    #[arg(long = "readable", value_name = "PATH")]
+    readable: Vec<PathBuf>,
+    /// Run the kernel also where Linux cannot confine it
+    #[arg(long)]
+    trusted: bool,
     /// The path to show in diagnostics
     #[arg(long, value_name = "PATH")]
     shown_as: Option<String>,
@@ -95,6 +106,9 @@ fn percent(text: &str) -> Result<f64, String> {
 pub fn main(given: HarnessArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(given.folder);
     options.kernel = given.kernel;
+    options.roots = given.roots;
+    options.readable = given.readable;
+    options.trusted = given.trusted || (options.roots.is_empty() && is_trusted(&options.folder));
     options.shown_as = given.shown_as;
     options.device = given.device;
     options.compile_options = given.options;
@@ -114,6 +128,11 @@ pub fn main(given: HarnessArgs) -> ExitCode {
         trials: given.trials.map(|trials| Trials { warm_up, iterations, trials }),
     };
     code(judge::main(options, given.standby))
+}
+
+/// Whether the user trusts the repository of a problem folder.
+fn is_trusted(folder: &Path) -> bool {
+    Project::open(folder, None).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
 }
 
 pub fn compiler() -> ExitCode {

@@ -5,6 +5,7 @@ mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod gpu_tests;
 mod harness;
 mod init;
 mod interrupt;
@@ -101,7 +102,7 @@ enum Command {
     Doctor,
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
-    /// Allow the harness command of this lab.toml to run
+    /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
     Trust,
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),

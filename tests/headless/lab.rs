@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -120,7 +121,20 @@ impl Lab {
         command
     }
 
+    /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of the built-in harness is trusted
+    /// first.
     pub fn lab_command(&self, args: &str) -> Command {
+        static CONFINES: LazyLock<bool> =
+            LazyLock::new(|| lab_device::sandbox::support().missing().is_none());
+        let config = fs::read_to_string(self.path("lab.toml")).unwrap_or_default();
+        if !*CONFINES && !config.contains("harness") {
+            finish(self.plain_lab_command("trust").spawn().unwrap()).is(0);
+        }
+        self.plain_lab_command(args)
+    }
+
+    /// `lab ARGS`, with nothing before it.
+    pub fn plain_lab_command(&self, args: &str) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_lab"));
         command.args(words(args));
         command

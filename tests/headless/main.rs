@@ -21,6 +21,7 @@ mod measure;
 mod processes;
 mod rules;
 mod runner;
+mod sandbox;
 mod several;
 mod source;
 mod standby;

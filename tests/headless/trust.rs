@@ -45,7 +45,7 @@ fn a_yes_is_for_the_command_that_was_shown() {
 fn the_built_in_harness_needs_none() {
     let lab = Lab::new();
     lab.write("lab.toml", "device = \"cpu\"\n");
-    lab.lab("trust").is(0).says("nothing to trust");
+    lab.lab("trust").is(0).says("trusted: kernels of").says("may run without a sandbox");
     // There is no problem.toml: nothing is asked about trust.
     let output = lab.lab("run");
     assert_ne!(output.code, 0);

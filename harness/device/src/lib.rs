@@ -48,15 +48,17 @@
 
 mod api;
 pub mod build_cache;
+pub mod confined;
 pub mod cpu;
 pub mod cuda;
 mod imports;
+pub mod sandbox;
 pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, Step, digest,
-    is_poison,
+    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, SharedFiles, Step,
+    digest, is_poison,
 };
 
 pub use imports::allocators;

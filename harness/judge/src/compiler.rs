@@ -5,25 +5,34 @@
 use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
 use crate::process::framing::{self, FrameError};
+use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::{self, Connection};
 use crate::process::{child_exit, limits};
-use lab_device::build_cache::CachedBuilder;
+use lab_device::build_cache::{self, CachedBuilder};
+use lab_device::confined::ConfinedBuilder;
+use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{BuildRequest, Builder, Built, DeviceError};
 use lab_protocol::Target;
 use lab_system::lifetime;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// Folder in the cache folder for copies of kernels that are built.
+pub const SNAPSHOTS: &str = "snapshots";
 
 /// How long finding and loading a compiler may take, and preparing for a build.
 const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize, Deserialize)]
 enum CompilerRequest {
-    /// Opens the compiler for a target. `parent` is the process id of the judge.
-    Open { target: Target, parent: i32 },
+    /// Opens the compiler for a target. `parent` is the process id of the judge. Beside its own files the compiler may use only
+    /// `files`.
+    Open { target: Target, parent: i32, files: FileAccess },
     /// Prepares for builds like this one.
     WarmUp(BuildRequest),
     /// Builds.
@@ -32,8 +41,12 @@ enum CompilerRequest {
 
 #[derive(Serialize, Deserialize)]
 enum CompilerReply {
-    /// The builder's version.
-    Opened(String),
+    Opened {
+        /// The builder's version.
+        version: String,
+        /// What holds the builder back.
+        sandbox: SandboxState,
+    },
     WarmedUp,
     Built(Built),
 }
@@ -64,6 +77,9 @@ pub struct Compiler {
     /// The number of the request to open; `None` once its answer was read.
     opening: Option<Result<u64, FrameError>>,
     version: String,
+    sandbox: Option<SandboxState>,
+    /// The only folder that the compiler writes to.
+    _folder: PrivateFolder,
     /// The number of a request to warm up whose answer was not read yet.
     warming_up: Option<u64>,
     time_limit: Duration,
@@ -71,20 +87,42 @@ pub struct Compiler {
 
 impl Compiler {
     /// Starts the process, which loads its compiler while the caller does other things. It lives no longer than the calling thread.
-    /// No build may take longer than `time_limit`.
+    /// No build may take longer than `time_limit`. The compiler reads its own files, `readable` and the folder [`SNAPSHOTS`] in
+    /// `cache_dir`, and writes to a private folder in `cache_dir`.
     pub fn start(
         program: &Program,
         target: Target,
         time_limit: Duration,
+        cache_dir: &Path,
+        readable: Vec<PathBuf>,
         forward: LineSink,
     ) -> Result<Compiler, Stop> {
-        let (child, stream) = Child::start(program, forward).map_err(|e| {
+        let (folder, files) = files(cache_dir, readable).map_err(|e| {
+            Stop::Lab(format!("folders for the compiler cannot be made in {}: {e}", cache_dir.display()))
+        })?;
+        // Compilers take `TMPDIR` for temporary files.
+        let environment =
+            [build_cache::FOLDER_VARIABLE, "TMPDIR"].map(|name| (name.into(), folder.path().into()));
+        let (child, stream) = Child::start_in(program, &environment, forward).map_err(|e| {
             Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
         })?;
         let mut connection = Connection::new(stream, Some(child));
-        let request = CompilerRequest::Open { target, parent: std::process::id() as i32 };
+        let request = CompilerRequest::Open { target, parent: std::process::id() as i32, files };
         let opening = Some(connection.ask(&request, &[], PREPARE_LIMIT));
-        Ok(Compiler { connection, opening, version: String::new(), warming_up: None, time_limit })
+        Ok(Compiler {
+            connection,
+            opening,
+            version: String::new(),
+            sandbox: None,
+            _folder: folder,
+            warming_up: None,
+            time_limit,
+        })
+    }
+
+    /// What holds the compiler back; `None` until [`Compiler::version`] has returned.
+    pub fn sandbox(&self) -> Option<&SandboxState> {
+        self.sandbox.as_ref()
     }
 
     /// Returns whether the process has not ended.
@@ -97,7 +135,10 @@ impl Compiler {
         if let Some(asked) = self.opening.take() {
             let number = asked.map_err(|e| self.failed(e, Operation::Open))?;
             match self.answer(number, Operation::Open)? {
-                CompilerReply::Opened(version) => self.version = version,
+                CompilerReply::Opened { version, sandbox } => {
+                    self.version = version;
+                    self.sandbox = Some(sandbox);
+                }
                 CompilerReply::WarmedUp | CompilerReply::Built(_) => {
                     return Err(self.failed(wrong_kind(), Operation::Open));
                 }
@@ -120,7 +161,7 @@ impl Compiler {
         let Some(number) = self.warming_up.take() else { return Ok(()) };
         match self.answer(number, Operation::WarmUp)? {
             CompilerReply::WarmedUp => Ok(()),
-            CompilerReply::Opened(_) | CompilerReply::Built(_) => {
+            CompilerReply::Opened { .. } | CompilerReply::Built(_) => {
                 Err(self.failed(wrong_kind(), Operation::WarmUp))
             }
         }
@@ -135,7 +176,7 @@ impl Compiler {
         let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
         match self.answer(number, Operation::Build)? {
             CompilerReply::Built(built) => Ok(built),
-            CompilerReply::Opened(_) | CompilerReply::WarmedUp => {
+            CompilerReply::Opened { .. } | CompilerReply::WarmedUp => {
                 Err(self.failed(wrong_kind(), Operation::Build))
             }
         }
@@ -177,6 +218,18 @@ impl Compiler {
     }
 }
 
+/// Makes the folders that a compiler uses. Returns its private one, and what it may use.
+fn files(cache_dir: &Path, mut readable: Vec<PathBuf>) -> io::Result<(PrivateFolder, FileAccess)> {
+    let folder = PrivateFolder::new(cache_dir)?;
+    for shared in [SNAPSHOTS, build_cache::HEADERS] {
+        let shared = cache_dir.join(shared);
+        std::fs::create_dir_all(&shared)?;
+        readable.push(shared);
+    }
+    let write = vec![folder.path().to_owned()];
+    Ok((folder, FileAccess { read: readable, write, ..FileAccess::default() }))
+}
+
 fn wrong_kind() -> FrameError {
     FrameError::Invalid("an answer of the wrong kind".into())
 }
@@ -192,18 +245,21 @@ pub fn main() -> ExitCode {
 }
 
 fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
-    let Some((number, CompilerRequest::Open { target, parent }, _)) = rpc::next(&mut stream)? else {
+    let Some((number, CompilerRequest::Open { target, parent, files }, _)) = rpc::next(&mut stream)? else {
         return Ok(());
     };
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
     limits::limit_compiler(lab_device::resolve(target));
-    let mut builder = match lab_device::builder(target) {
-        Ok(builder) => CachedBuilder::new(builder),
+    let (mut builder, sandbox) = match ConfinedBuilder::open(target, files) {
+        Ok(builder) => {
+            let sandbox = builder.state().clone();
+            (CachedBuilder::new(Box::new(builder)), sandbox)
+        }
         Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),
     };
-    let opened = CompilerAnswer::Ok(CompilerReply::Opened(builder.version()));
+    let opened = CompilerAnswer::Ok(CompilerReply::Opened { version: builder.version(), sandbox });
     framing::send(&mut stream, &(number, opened), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
         let answer: CompilerAnswer = match request {

@@ -18,6 +18,12 @@ pub struct JudgeOptions {
     pub shown_as: Option<String>,
     /// Folders in which the kernel's `#include "…"` is looked up, after the kernel's own folder and `folder`.
     pub include_dirs: Vec<PathBuf>,
+    /// Folders that stand for the repository: the compiler may read them, so the kernel may include what is in them.
+    pub roots: Vec<PathBuf>,
+    /// Further files and folders that the compiler may read, because a trusted lab.toml names them.
+    pub readable: Vec<PathBuf>,
+    /// The kernel may run where no sandbox holds it back.
+    pub trusted: bool,
     /// The device to run on.
     pub device: Target,
     /// Further options for the compiler.
@@ -59,6 +65,9 @@ impl JudgeOptions {
             kernel: None,
             shown_as: None,
             include_dirs: Vec::new(),
+            roots: Vec::new(),
+            readable: Vec::new(),
+            trusted: false,
             device: Target::Auto,
             compile_options: Vec::new(),
             arch: None,

@@ -21,7 +21,7 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
-const TABLE: [FatalSignal; 11] = [
+const TABLE: [FatalSignal; 13] = [
     signal(1, "SIGHUP", "hang-up", "ended with its terminal"),
     signal(2, "SIGINT", "interrupt", "ended from outside"),
     signal(4, "SIGILL", "illegal instruction", "__trap() or an illegal instruction"),
@@ -33,6 +33,8 @@ const TABLE: [FatalSignal; 11] = [
     signal(11, "SIGSEGV", "segmentation fault", "an access outside every buffer, or a stack overflow"),
     signal(13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
     signal(15, "SIGTERM", "termination", "ended from outside"),
+    signal(25, "SIGXFSZ", "file size limit", "it wrote a file larger than it may"),
+    signal(31, "SIGSYS", "bad system call", "it asked the operating system for what the sandbox forbids"),
 ];
 
 const fn signal(number: i32, name: &'static str, meaning: &'static str, cause: &'static str) -> FatalSignal {

@@ -1,5 +1,6 @@
 //! A project: a git work tree, its lab.toml, and one kernel.
 
+pub mod compile_paths;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;

@@ -1,8 +1,11 @@
 //! Whether the harness command of a lab.toml may run. It may after this user wrote the file by `lab init`, ran `lab trust`,
 //! or agreed on the screen.
 //!
-//! Trust is a file in the user's state folder, named by a hash of lab.toml's path and content. The same text in another clone
-//! needs trust of its own, because its command starts another script.
+//! With the built-in harness trust is not needed, as long as Linux can confine the kernel's process. In a trusted folder kernels may
+//! run without a sandbox too, and the compiler may read paths outside the repository that lab.toml names.
+//!
+//! Trust is a file in the user's state folder, named by a hash of lab.toml's path and content, or of the repository's path where
+//! there is no lab.toml. The same text in another clone needs trust of its own, because its command starts another script.
 
 use crate::config::Config;
 use crate::project::Project;
@@ -33,6 +36,15 @@ pub fn check(project: &Project) -> Result<Trust> {
     Ok(Trust::Needed { command: command.clone(), file: file.clone() })
 }
 
+/// Returns whether the user trusts the folder of a project: its lab.toml as it is now, or the repository where there is none.
+pub fn is_granted(project: &Project) -> Result<bool> {
+    let mark = match &project.config_file {
+        Some(file) => name(file)?,
+        None => name_of_folder(&project.root)?,
+    };
+    Ok(folder()?.join(mark).exists())
+}
+
 /// Trusts the lab.toml of this project, if its command is still the one that the user was shown. False where there is nothing
 /// to trust.
 pub fn grant(project: &Project) -> Result<bool> {
@@ -46,10 +58,18 @@ pub fn grant(project: &Project) -> Result<bool> {
 
 /// Trusts this lab.toml with its present content.
 pub fn grant_file(file: &Path) -> Result<()> {
+    remember(&name(file)?, file)
+}
+
+/// Trusts a repository without a lab.toml.
+pub fn grant_folder(root: &Path) -> Result<()> {
+    remember(&name_of_folder(root)?, root)
+}
+
+fn remember(mark: &str, what: &Path) -> Result<()> {
     let folder = folder()?;
-    let mark = folder.join(name(file)?);
     std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&mark, format!("{}\n", file.display())))
+        .and_then(|()| std::fs::write(folder.join(mark), format!("{}\n", what.display())))
         .with_context(|| format!("cannot remember the trust in {}", folder.display()))
 }
 
@@ -67,6 +87,14 @@ pub fn state_folder() -> Result<PathBuf> {
     let folders = etcetera::app_strategy::Xdg::new(names)
         .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
+}
+
+/// Name of the file that stands for the trust in this repository.
+fn name_of_folder(root: &Path) -> Result<String> {
+    let path = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
+    let mut hash = blake3::Hasher::new();
+    hash.update(b"folder\0").update(path.as_os_str().as_encoded_bytes());
+    Ok(hash.finalize().to_hex().to_string())
 }
 
 /// Name of the file that stands for the trust in this lab.toml.

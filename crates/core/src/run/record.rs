@@ -80,6 +80,25 @@ impl HeldOut {
     }
 }
 
+/// What held the kernel's process and the compiler back during a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// As in `landlock 7 + seccomp`; `none` without a sandbox.
+    pub state: String,
+    /// Files and folders outside the repository that the compiler could read, because a trusted lab.toml names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readable: Vec<String>,
+}
+
+impl Sandbox {
+    /// Reads the lines `sandbox:` and `sandbox_readable:`. `None` where the harness wrote none.
+    pub fn of(report: &Report) -> Option<Sandbox> {
+        let state = report.value("sandbox")?.to_owned();
+        let readable = report.value("sandbox_readable").and_then(|list| serde_json::from_str(list).ok());
+        Some(Sandbox { state, readable: readable.unwrap_or_default() })
+    }
+}
+
 /// Version of the format that this lab writes.
 const VERSION: u32 = 1;
 
@@ -104,6 +123,9 @@ pub struct Record {
     pub verdict: Option<Verdict>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
+    /// `None` of an external harness, and in the records of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
     /// The result lines, the last of each key.
     pub results: Vec<(String, String)>,
     /// The lines about workloads: `key=value` pairs, separated by blanks.
@@ -133,6 +155,7 @@ impl Record {
             ending: None,
             verdict: None,
             device: None,
+            sandbox: None,
             results: Vec::new(),
             workloads: Vec::new(),
             log_bytes: 0,

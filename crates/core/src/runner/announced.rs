@@ -6,13 +6,13 @@ use crate::disk::space;
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::repo::{self, Repo};
-use crate::run::record::Record;
+use crate::run::record::{Record, Sandbox};
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, RunningProcess};
-use crate::runner::spec::{RunSpec, limits, with_incumbent};
+use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
 use crate::store::{LOG, RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
@@ -128,6 +128,7 @@ impl<'a> Announced<'a> {
     fn conclude(mut self, mut verdict: Verdict) -> Record {
         let report = self.follow.report();
         self.record.device = report.device().map(str::to_owned);
+        self.record.sandbox = Sandbox::of(report);
         self.record.results = kept_results(report);
         self.record.workloads = report.workloads().iter().map(|row| pairs(row)).collect();
         self.record.log_bytes = self.follow.bytes();
@@ -170,6 +171,9 @@ impl<'a> Announced<'a> {
         }
         let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
+        if let Some(text) = withheld(project) {
+            self.follow.say(&text);
+        }
         self.inputs
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;

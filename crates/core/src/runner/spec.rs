@@ -1,7 +1,7 @@
 //! What a run is started with, and the command lines that follow from it.
 
 use crate::inputs::{self, Inputs, KernelError};
-use crate::project::Project;
+use crate::project::{Project, compile_paths, trust};
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
@@ -88,6 +88,7 @@ impl RunSpec {
         for option in &project.config.compile.options {
             command.arg(format!("--option={option}"));
         }
+        confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
         }
@@ -140,6 +141,36 @@ impl RunSpec {
     }
 }
 
+/// Adds what the judge's children may use: the copy of the repository and what lab.toml names, and whether they may run without a
+/// sandbox.
+fn confine(command: &mut Command, project: &Project, tree: &Path) {
+    let paths = compile_paths::of(project);
+    for root in [tree].into_iter().chain(paths.inside.iter().map(PathBuf::as_path)) {
+        command.arg("--root").arg(root);
+    }
+    // Without a place to remember trust, nothing is trusted.
+    if trust::is_granted(project).unwrap_or(false) {
+        command.arg("--trusted");
+        for path in &paths.outside {
+            command.arg("--readable").arg(path);
+        }
+    }
+}
+
+/// What the compiler may not read although lab.toml names it, because the user does not trust this lab.toml. `None` where there is
+/// nothing.
+pub fn withheld(project: &Project) -> Option<String> {
+    let outside = compile_paths::of(project).outside;
+    if outside.is_empty() || trust::is_granted(project).unwrap_or(false) {
+        return None;
+    }
+    let named: Vec<String> = outside.iter().map(|path| path.display().to_string()).collect();
+    Some(format!(
+        "lab.toml names {}, outside the repository's sources: the compiler may read that after `lab trust`",
+        named.join(", ")
+    ))
+}
+
 /// This executable, by a path that still works after the file was rebuilt or moved.
 pub fn own_program() -> PathBuf {
     PathBuf::from("/proc/self/exe")
@@ -149,7 +180,7 @@ pub fn own_program() -> PathBuf {
 pub fn with_incumbent(mut command: Command, project: &Project, tree: &Path) -> Command {
     let incumbent = tree.join(&project.kernel_name);
     if incumbent.is_file() {
-        command.arg("--incumbent").arg(incumbent);
+        command.arg("--incumbent").arg(incumbent).arg("--root").arg(tree);
     }
     command
 }

@@ -68,12 +68,26 @@ impl Built {
     }
 }
 
+/// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not there yet.
+pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Send>;
+
 /// Compiles source into an image. Lives in the compiler process.
 pub trait Builder {
     /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
     /// A text that differs between any two compilers that may build different images from one request.
     fn identity(&self) -> String;
+    /// The compiler's own folders: it starts programs from them, and reads headers and libraries in them.
+    fn own_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+    /// Returns what makes the shared files. A confined builder calls it outside the sandbox, before a build.
+    fn shared_files(&self) -> SharedFiles {
+        Box::new(|_| Ok(()))
+    }
+    /// The key of a build in the [build cache](crate::build_cache), in hex. `None` where the image may depend on more than can
+    /// be hashed.
+    fn key(&self, request: &BuildRequest) -> Option<String>;
     /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready. A failure is not
     /// reported here: the build itself meets it again and reports it.
     fn warm(&mut self, request: &BuildRequest) -> bool;

@@ -172,12 +172,22 @@ pub trait Driver {
         noise: &Noise,
         first: u64,
     ) -> Result<(), DeviceError> {
-        self.upload(address, &noise.bytes(4 * first, bytes))
+        let mut address = address;
+        for part in noise.parts(4 * first, bytes) {
+            self.upload(address, part)?;
+            address += part.len() as u64;
+        }
+        Ok(())
     }
     /// Returns the [digest](crate::digest) of each range under a key. `None` where the device computes none, and
     /// comparing the memory is as fast.
     fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
         Ok(None)
+    }
+    /// Overwrites the shared memory of every multiprocessor, where a launch could find what an earlier one left. The cpu
+    /// device poisons it when a block begins.
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        Ok(())
     }
     /// Replaces the content of the L2 cache by writing a pattern to this memory, as [`Driver::fill`] does. Lines that a
     /// kernel asked to keep in the cache are let go first.

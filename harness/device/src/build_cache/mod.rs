@@ -8,6 +8,8 @@
 
 mod key;
 
+pub(crate) use key::of as key_of;
+
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -52,6 +54,10 @@ impl Builder for CachedBuilder {
         self.builder.identity()
     }
 
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        self.builder.key(request)
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         self.builder.warm(request)
     }
@@ -60,7 +66,7 @@ impl Builder for CachedBuilder {
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         let folder = folder(&request.cache_dir);
-        let key = key::of(request, &self.builder.identity());
+        let key = self.builder.key(request);
         if let Some(mut cached) = key.as_deref().and_then(|key| find(&folder, key)) {
             cached.seconds = started.elapsed().as_secs_f64();
             return Ok(cached);
@@ -68,12 +74,28 @@ impl Builder for CachedBuilder {
         let built = self.builder.build(request)?;
         // The build read its files after the key was computed. Where a file changed in between, the image does not
         // belong to the key.
-        let unchanged = |key: &String| key::of(request, &self.builder.identity()).as_ref() == Some(key);
+        let unchanged = |key: &String| self.builder.key(request).as_ref() == Some(key);
         match key.filter(unchanged) {
             Some(key) => Ok(insert(&folder, &key, built)),
-            None => Ok(built),
+            None => Ok(keep(&folder, built)),
         }
     }
+}
+
+/// Folder in the cache folder for headers that all builds share.
+pub const HEADERS: &str = "headers";
+
+/// Environment variable that names the only folder that a confined compiler writes to. It lies on the cache folder's file system.
+pub const FOLDER_VARIABLE: &str = "LAB_BUILD_FOLDER";
+
+/// The folder for what a build needs until it ends.
+pub fn work_folder(cache_dir: &Path) -> PathBuf {
+    std::env::var_os(FOLDER_VARIABLE).map_or_else(|| cache_dir.to_owned(), PathBuf::from)
+}
+
+/// The folder into which a builder writes an image, under a name that no other build uses.
+pub fn output_folder(cache_dir: &Path) -> PathBuf {
+    std::env::var_os(FOLDER_VARIABLE).map_or_else(|| folder(cache_dir), PathBuf::from)
 }
 
 /// The folder of images, also of those that are being built.
@@ -99,6 +121,19 @@ fn find(folder: &Path, key: &str) -> Option<Built> {
     }
     mark_used(&path);
     Some(Built { image: Some(Image { path }), reused: true, ..built })
+}
+
+/// Moves an image that is not cached into the folder of images, where it stays until it is evicted. Returns the build with the
+/// image's new path.
+fn keep(folder: &Path, mut built: Built) -> Built {
+    let Some(Image { path }) = &built.image else { return built };
+    let moved = path.file_name().map(|name| folder.join(name)).filter(|to| to != path);
+    if let Some(to) = moved
+        && fs::create_dir_all(folder).and_then(|()| fs::rename(path, &to)).is_ok()
+    {
+        built.image = Some(Image { path: to });
+    }
+    built
 }
 
 /// Moves the image to the key's name and writes the record. Returns the build with the image's new path.

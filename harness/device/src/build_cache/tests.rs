@@ -18,6 +18,9 @@ impl Builder for Counting {
     fn identity(&self) -> String {
         self.identity.clone()
     }
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        key_of(request, &self.identity)
+    }
     fn warm(&mut self, _: &BuildRequest) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Writes a line with the kernel, block and thread to stderr before a wild access ends the process.
+//! Writes a line with the kernel, block and thread to stderr before a wild access, or a system call that the sandbox forbids, ends
+//! the process.
 #![allow(unsafe_code)]
 
 use super::scheduler::{SELF_SLOT, block_of};
@@ -6,12 +7,17 @@ use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::sync::Once;
 
-const SIGNALS: [(i32, &str); 4] = [
+const SIGNALS: [(i32, &str); 5] = [
     (libc::SIGSEGV, "illegal memory access"),
     (libc::SIGBUS, "illegal memory access"),
     (libc::SIGFPE, "integer division by zero"),
     (libc::SIGILL, "__builtin_trap() or unreachable code"),
+    (libc::SIGSYS, "asks the operating system for what the sandbox forbids"),
 ];
+
+/// Where Linux puts the number of the system call into the `siginfo_t` of a SIGSYS: behind three integers, padding and the address
+/// of the instruction.
+const SYSTEM_CALL_AT: usize = 24;
 
 /// The handlers that were installed before, by index in `SIGNALS`. `handle` puts them back.
 static mut PREVIOUS: [MaybeUninit<libc::sigaction>; SIGNALS.len()] =
@@ -59,12 +65,26 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             if signal == libc::SIGSEGV || signal == libc::SIGBUS {
                 let _ = write!(line, " at address {:#x}", (*info).si_addr() as usize);
             }
+            if signal == libc::SIGSYS {
+                line.add_system_call(info);
+            }
             let _ = writeln!(line, ", block ({bx},{by},{bz}), thread ({x},{y},{z})");
+            libc::write(2, line.text.as_ptr().cast(), line.length);
+        } else if signal == libc::SIGSYS {
+            let mut line = StderrLine { text: [0; 512], length: 0 };
+            let _ = write!(line, "the kernel's code {}", SIGNALS[i].1);
+            line.add_system_call(info);
+            let _ = writeln!(line);
             libc::write(2, line.text.as_ptr().cast(), line.length);
         }
         // After this handler the instruction runs again, and the previous handler, or the default action, takes the
         // signal.
         libc::sigaction(signal, (&raw const PREVIOUS[i]).cast(), std::ptr::null_mut());
+        // A forbidden system call does not run again, so the signal is sent again, to this OS thread, which handles it when the
+        // handler returns.
+        if signal == libc::SIGSYS {
+            libc::raise(signal);
+        }
     }
 }
 
@@ -72,6 +92,21 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
 struct StderrLine {
     text: [u8; 512],
     length: usize,
+}
+
+impl StderrLine {
+    /// Adds the name of the system call that caused a SIGSYS, or its number.
+    ///
+    /// # Safety
+    /// `info` is what Linux passed to the handler of this signal.
+    unsafe fn add_system_call(&mut self, info: *const libc::siginfo_t) {
+        // SAFETY: the structure has 128 bytes, and the number lies at this offset, which is aligned for it.
+        let number = unsafe { info.cast::<u8>().add(SYSTEM_CALL_AT).cast::<i32>().read() };
+        let _ = match crate::sandbox::name_of(number) {
+            Some(name) => write!(self, ": the system call {name}"),
+            None => write!(self, ": system call {number}"),
+        };
+    }
 }
 
 impl Write for StderrLine {

@@ -106,6 +106,17 @@ impl Builder for NvrtcBuilder {
         format!("{} {library} {:?}", self.version(), self.toolkit.includes)
     }
 
+    fn own_files(&self) -> Vec<PathBuf> {
+        // NVRTC loads a library that lies beside it when it compiles for the first time.
+        let libraries = self.toolkit.library.canonicalize().unwrap_or_else(|_| self.toolkit.library.clone());
+        let folders = [&libraries, &self.toolkit.library].into_iter().filter_map(|file| file.parent());
+        folders.map(Path::to_owned).chain(self.toolkit.includes.iter().cloned()).collect()
+    }
+
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        build_cache::key_of(request, &self.identity())
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let Ok(text) = std::fs::read(&request.source) else { return false };
         let Ok(options) = self.options(request) else { return false };
@@ -162,7 +173,7 @@ fn with_user_paths(log: &str, source: &Path, shown_as: &str) -> String {
 
 /// Writes the cubin to a new file, and removes the file if that fails. Returns its path.
 fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
-    let folder = build_cache::folder(cache_dir);
+    let folder = build_cache::output_folder(cache_dir);
     let write = || -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&folder)?;
         let mut file = tempfile::Builder::new().suffix(".cubin").tempfile_in(&folder)?;

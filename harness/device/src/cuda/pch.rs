@@ -63,6 +63,7 @@ impl Pch {
     /// cache folder cannot be written: the build then fails with the reason, as it writes there too.
     fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
         if self.folder.is_none() {
+            let cache_dir = &crate::build_cache::work_folder(cache_dir);
             for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 let owner = name.to_str().and_then(|n| n.strip_prefix("pch-")).and_then(|n| n.parse().ok());

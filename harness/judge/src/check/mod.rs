@@ -14,7 +14,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
-use crate::worker::Worker;
+use crate::worker::{WatchingTool, Worker};
 use lab_device::cpu;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
@@ -91,15 +91,18 @@ pub struct ToolRun<'a> {
 }
 
 impl<'a> ToolRun<'a> {
-    /// A tool that will watch a worker running `image`. `sanitizer` is needed for the tools of compute-sanitizer.
+    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `parent`. `sanitizer` is needed
+    /// for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
+        parent: &Path,
     ) -> Result<Self, Stop> {
-        let folder =
-            tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;
+        let folder = tempfile::tempdir_in(parent).map_err(|e| {
+            Stop::Lab(format!("no temporary folder can be made in {}: {e}", parent.display()))
+        })?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 
@@ -107,8 +110,14 @@ impl<'a> ToolRun<'a> {
         self.folder.path().join("found")
     }
 
+    /// The tool, for starting the worker.
+    pub fn watching(&self) -> Result<WatchingTool, Stop> {
+        let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
+        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race })
+    }
+
     /// The environment variables for the worker.
-    pub fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
+    fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
             (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),

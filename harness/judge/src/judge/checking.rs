@@ -1,11 +1,14 @@
 //! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no results and times nothing.
 
+use super::confinement;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output, auto_caveat, cache_dir, start_compiler, start_worker};
+use super::processes::{
+    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
+};
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, Problem, ProblemContext};
@@ -33,16 +36,20 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
         return Err(Stop::Lab(REMEDY.into()));
     }
     let cache_dir = cache_dir(options)?;
-    let compiler = start_compiler(options, target, sink)?;
-    let device = start_worker(options, target, sink)?.ready()?.info().clone();
+    let mut compiler = start_compiler(options, target, sink)?;
+    let worker = start_worker(options, target, sink)?.ready()?;
+    let device = worker.info().clone();
     out.line("device", &device.name)?;
     if let Some(caveat) = auto_caveat(options.device) {
         out.caveat(caveat)?;
     }
+    compiler.version()?;
+    confinement::declare(options, &device, &sandbox_of(&worker, &compiler), out)?;
+    drop(worker);
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
 
-    let snapshot = KernelSnapshot::take(options, &cache_dir.join("snapshots"))?;
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
     let mut session = CheckSession {
         options,
         device: &device,
@@ -103,12 +110,14 @@ impl CheckSession<'_> {
     ) -> Result<Correctness, Stop> {
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
-        let tool_run = ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
+        let tool_run =
+            ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref(), &std::env::temp_dir())?;
         let worker = Worker::start_under_tool(
             &self.options.worker,
-            &tool_run.environment()?,
+            &tool_run.watching()?,
             lab_device::resolve(self.options.device),
             check::time_limit(self.options),
+            self.cache_dir,
             as_kernel_output(self.sink.writer()),
         )?
         .ready()?;

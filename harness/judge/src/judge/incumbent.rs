@@ -6,6 +6,7 @@
 //! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
 
 use super::kernel_builder::KernelBuilder;
+use super::processes::cache_dir;
 use super::run_environment::RunEnvironment;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
@@ -56,7 +57,9 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     }
     // What the incumbent prints is dropped: in run.log it would look like the candidate's output.
     let forward = Arc::new(|_: &str| {});
-    match Worker::start(&options.worker, target, options.time_limit, forward) {
+    let started = cache_dir(options)
+        .and_then(|cache| Worker::start(&options.worker, target, options.time_limit, &cache, forward));
+    match started {
         Ok(starting) => IncumbentState::Opening(Box::new(starting)),
         Err(stop) => IncumbentState::Failed(stop.to_string()),
     }

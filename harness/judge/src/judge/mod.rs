@@ -15,9 +15,11 @@
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
 //! | `device_access` | waiting until the GPU is free |
+//! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
 
 mod checking;
+mod confinement;
 mod device_access;
 mod incumbent;
 mod kernel_builder;
@@ -47,6 +49,7 @@ use std::io::{self, Write};
 /// what does not depend on the candidate, and judges when a line arrives on its stdin.
 pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     let signals = lifetime::kill_children_on_signals()
+        .and_then(|()| lifetime::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {
         eprintln!("lab harness: the signal handlers cannot be set up: {error}");

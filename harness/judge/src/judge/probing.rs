@@ -6,6 +6,7 @@ use super::kernel_builder::KernelBuilder;
 use super::processes::{arch, cache_dir, start_compiler, start_worker};
 use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
+use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
@@ -115,7 +116,7 @@ fn build_and_measure(
 ) -> Result<Option<DeviceFigures>, Stop> {
     let failed =
         |e: io::Error| Stop::Lab(format!("probe.cu cannot be written in {}: {e}", cache_dir.display()));
-    let folder = tempfile::tempdir_in(cache_dir).map_err(failed)?;
+    let folder = tempfile::tempdir_in(cache_dir.join(SNAPSHOTS)).map_err(failed)?;
     let source = folder.path().join("probe.cu");
     std::fs::write(&source, SOURCE).map_err(failed)?;
     let image = builder.reference(&source, HEADER)?;

@@ -8,6 +8,7 @@ use crate::sink::SharedSink;
 use crate::sync::lock;
 use crate::worker::{StartingWorker, Worker};
 use lab_device::DeviceInfo;
+use lab_device::sandbox::SandboxState;
 use lab_protocol::Target;
 use lab_protocol::report::Writer;
 use std::path::PathBuf;
@@ -15,7 +16,16 @@ use std::sync::{Arc, Mutex};
 
 /// Starts the compiler process. What it prints becomes log text.
 pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink) -> Result<Compiler, Stop> {
-    Compiler::start(&options.compiler, target, options.time_limit, as_text(sink.writer()))
+    let cache_dir = cache_dir(options)?;
+    let readable = super::confinement::readable(options);
+    Compiler::start(
+        &options.compiler,
+        target,
+        options.time_limit,
+        &cache_dir,
+        readable,
+        as_text(sink.writer()),
+    )
 }
 
 /// Starts a worker process. What the kernel prints is written behind `| `.
@@ -24,7 +34,15 @@ pub fn start_worker(
     target: Target,
     sink: &SharedSink,
 ) -> Result<StartingWorker, Stop> {
-    Worker::start(&options.worker, target, options.time_limit, as_kernel_output(sink.writer()))
+    let forward = as_kernel_output(sink.writer());
+    Worker::start(&options.worker, target, options.time_limit, &cache_dir(options)?, forward)
+}
+
+/// What holds back both children of a run: the weaker of the two.
+pub fn sandbox_of(worker: &Worker, compiler: &Compiler) -> SandboxState {
+    let states = [worker.sandbox(), compiler.sandbox()].into_iter().flatten().cloned();
+    let missing = || SandboxState::None { why: "the worker is not confined".into() };
+    states.reduce(SandboxState::and).unwrap_or_else(missing)
 }
 
 /// Writes each line behind `| `, so that the kernel's output never begins a result line.

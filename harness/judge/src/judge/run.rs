@@ -3,16 +3,18 @@
 //! Without standby the candidate is built first, because most failures are found there. On standby everything that does not
 //! depend on the candidate is done before the start signal.
 
+use super::confinement;
 use super::device_access::DeviceAccess;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
 use super::probing;
-use super::processes::{arch, auto_caveat, cache_dir, start_compiler, start_worker};
+use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
 use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
+use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
@@ -57,6 +59,7 @@ pub fn run(
         out.caveat(caveat)?;
     }
     out.line("compiler", builder.compiler.version()?)?;
+    confinement::declare(options, &device, &sandbox_of(&worker, &builder.compiler), out)?;
     let seed = options.seed.unwrap_or_else(random_seed);
     out.line("seed", seed)?;
     let needs = problem.build_needs(&device);
@@ -100,7 +103,7 @@ pub fn run(
         }
         out.stage(Stage::Build)?;
     }
-    let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join("snapshots"))?);
+    let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
     let image = builder.write_build(built, out)?;

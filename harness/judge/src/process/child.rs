@@ -82,6 +82,10 @@ impl Child {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // Where this repository is, is nothing that a kernel needs to know.
+        command.env_remove("PWD").env_remove("OLDPWD");
+        // What the user's shell holds open is not the child's.
+        lab_device::sandbox::keep_descriptors();
         let mut group = ChildGroup::spawn(&mut command)?;
         let leader = group.leader();
         let (open, streams_open) = channel::<()>();

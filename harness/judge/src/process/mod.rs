@@ -12,6 +12,7 @@ mod forwarded_stream;
 pub mod framing;
 pub mod limits;
 mod output;
+pub mod private_folder;
 pub mod rpc;
 
 use framing::FrameError;

@@ -1,27 +1,42 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
-use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
+use super::left_behind::WorkerTasks;
+use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
 use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
+use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::Connection;
+use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISONS, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
 
+/// A tool that watches a worker.
+#[derive(Clone, Debug)]
+pub struct WatchingTool {
+    /// Further environment variables for the worker.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The folder that the findings are written to.
+    pub folder: PathBuf,
+    /// The tool is not the lab's own, and makes system calls that a kernel may not.
+    pub is_foreign: bool,
+}
+
 /// A worker that is opening its device.
 pub struct StartingWorker {
     link: Link,
     asked: Result<u64, Stop>,
+    images: Option<Images>,
 }
 
 impl StartingWorker {
@@ -29,9 +44,14 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened(info) => {
+            WorkerReply::Opened { info, sandbox } => {
+                if info.emulated && !self.link.under_tool {
+                    let process = self.link.connection.child().map(Child::id);
+                    self.link.tasks = process.and_then(WorkerTasks::of);
+                }
                 let (bytes, next_poison) = (HashMap::new(), HashMap::new());
-                Ok(Worker { link: self.link, info, bytes, next_poison, shape: None })
+                let images = self.images;
+                Ok(Worker { link: self.link, info, sandbox, images, bytes, next_poison, shape: None })
             }
             _ => Err(self.link.invalid_answer("no device")),
         }
@@ -44,6 +64,9 @@ impl StartingWorker {
 pub struct Worker {
     link: Link,
     info: DeviceInfo,
+    sandbox: Option<SandboxState>,
+    /// `None` if the worker is not confined, and opens an image where it is.
+    images: Option<Images>,
     /// The size of each buffer.
     bytes: HashMap<BufferId, usize>,
     /// Which of [`POISONS`] a buffer is filled with next.
@@ -65,29 +88,41 @@ enum Operation {
 
 impl Worker {
     /// Starts a worker process, which opens its device while the caller does other things. It lives no longer than the calling
-    /// thread. No launch may take longer than `time_limit`.
+    /// thread. No launch may take longer than `time_limit`. Once its device is open, the worker confines itself: it reads the images
+    /// that it is to load, which are copied into a private folder in `cache_dir`, and writes nothing.
     pub fn start(
         program: &Program,
         target: Target,
         time_limit: Duration,
+        cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
+        let images = Images::new(cache_dir)?;
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        Ok(Self::starting(stream, Some(child), target, time_limit, false))
+        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
+        starting.images = Some(images);
+        Ok(starting)
     }
 
-    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it gets further environment variables and may run under
-    /// another program.
+    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
+    /// findings.
     pub fn start_under_tool(
         program: &Program,
-        environment: &[(OsString, OsString)],
+        tool: &WatchingTool,
         target: Target,
         time_limit: Duration,
+        cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
-        let started = Child::start_in(program, environment, forward);
+        let images = Images::new(cache_dir)?;
+        let started = Child::start_in(program, &tool.environment, forward);
         let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
-        Ok(Self::starting(stream, Some(child), target, time_limit, true))
+        let files = FileAccess { write: vec![tool.folder.clone()], ..images.access() };
+        let sandbox = SandboxRequest { files, for_foreign_tool: tool.is_foreign };
+        let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
+        starting.images = Some(images);
+        Ok(starting)
     }
 
     /// Closes the connection and waits up to `patience` for the process to end by itself: a tool that watches it then writes what
@@ -104,7 +139,7 @@ impl Worker {
         let (ours, theirs) = UnixStream::pair()
             .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
         std::thread::spawn(move || serve(theirs, |_| open()));
-        Self::starting(ours, None, Target::Auto, time_limit, false).ready()
+        Self::starting(ours, None, Target::Auto, time_limit, false, None).ready()
     }
 
     pub(super) fn starting(
@@ -113,17 +148,25 @@ impl Worker {
         target: Target,
         time_limit: Duration,
         under_tool: bool,
+        sandbox: Option<SandboxRequest>,
     ) -> StartingWorker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
-        let mut link = Link { connection: Connection::new(stream, child), time_limit };
-        let asked = link.ask(&WorkerRequest::Open { target, parent, under_tool }, Operation::Open, &[]);
-        StartingWorker { link, asked }
+        let connection = Connection::new(stream, child);
+        let mut link = Link { connection, time_limit, under_tool, tasks: None };
+        let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
+        let asked = link.ask(&open, Operation::Open, &[]);
+        StartingWorker { link, asked, images: None }
     }
 
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// What holds the worker back; `None` if it is a thread of this process.
+    pub fn sandbox(&self) -> Option<&SandboxState> {
+        self.sandbox.as_ref()
     }
 
     /// The process id; `None` if the worker is a thread of this process.
@@ -138,7 +181,11 @@ impl Worker {
 
     /// Loads an image.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
-        match self.request(&WorkerRequest::Load { image: image.to_owned() })? {
+        let image = match &mut self.images {
+            Some(images) => images.add(image)?,
+            None => image.to_owned(),
+        };
+        match self.request(&WorkerRequest::Load { image })? {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -183,6 +230,11 @@ impl Worker {
     /// Writes a whole buffer. Breaks its seal.
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
         self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
+    }
+
+    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a change of it.
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+        self.link.call(&WorkerRequest::WriteInput { buffer }, Operation::Own, bytes, 0).map(drop)
     }
 
     /// Reads a whole buffer.
@@ -299,11 +351,44 @@ impl Worker {
     }
 }
 
+/// The images that a confined worker may read: copies, each in a folder of its own, so that it keeps its name.
+struct Images {
+    folder: PrivateFolder,
+    count: usize,
+}
+
+impl Images {
+    fn new(cache_dir: &Path) -> Result<Images, Stop> {
+        let folder = PrivateFolder::new(cache_dir);
+        let failed = |e| format!("a folder for the worker cannot be made in {}: {e}", cache_dir.display());
+        Ok(Images { folder: folder.map_err(|e| Stop::Lab(failed(e)))?, count: 0 })
+    }
+
+    fn access(&self) -> FileAccess {
+        FileAccess { read: vec![self.folder.path().to_owned()], ..FileAccess::default() }
+    }
+
+    /// Copies an image and returns the copy's path.
+    fn add(&mut self, image: &Path) -> Result<PathBuf, Stop> {
+        let folder = self.folder.path().join(self.count.to_string());
+        self.count += 1;
+        let copy = folder.join(image.file_name().unwrap_or_default());
+        let copied = std::fs::create_dir(&folder).and_then(|()| std::fs::copy(image, &copy));
+        copied
+            .map_err(|e| Stop::Lab(format!("the image {} cannot be copied: {e}", image.display())))
+            .map(|_| copy)
+    }
+}
+
 /// The connection to a worker, and what its failures mean.
 struct Link {
     connection: Connection,
     /// The limit for a launch.
     time_limit: Duration,
+    /// A tool in the worker may have threads and processes of its own.
+    under_tool: bool,
+    /// The worker's process on the cpu device, where a kernel may start threads and processes.
+    tasks: Option<WorkerTasks>,
 }
 
 impl Link {
@@ -334,7 +419,17 @@ impl Link {
         };
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
+        if operation == Operation::Launch {
+            self.expect_nothing_left()?;
+        }
         Ok((answer?, body))
+    }
+
+    /// Ends the worker if its kernel has left a thread or a process running after a launch.
+    fn expect_nothing_left(&mut self) -> Result<(), Stop> {
+        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else { return Ok(()) };
+        self.connection.end();
+        Err(Stop::Crash(format!("the kernel left {left} running after its launch; all of it was ended")))
     }
 
     fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {

@@ -2,16 +2,27 @@
 
 use super::{Breach, BufferId, Launch, ModuleId};
 use crate::outcome::Stop;
+use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Occupancy, Shape};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// How a worker is to confine itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SandboxRequest {
+    /// What it may use beside what every worker needs.
+    pub files: FileAccess,
+    /// A tool that is not the lab's own runs in the worker's process or around it.
+    pub for_foreign_tool: bool,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerRequest {
     /// Opens the device. `parent` is the process id of the judge, if the worker is its child. `under_tool` selects
-    /// [`Memory::under_tool`](super::memory::Memory::under_tool).
-    Open { target: Target, parent: Option<i32>, under_tool: bool },
+    /// [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox` confines the worker once the device is open;
+    /// `None` is for a worker on a thread of the judge.
+    Open { target: Target, parent: Option<i32>, under_tool: bool, sandbox: Option<SandboxRequest> },
     /// Loads an image.
     Load { image: PathBuf },
     /// Loads a module anew.
@@ -22,6 +33,8 @@ pub enum WorkerRequest {
     Allocate { name: String, bytes: usize },
     /// Writes the body into a buffer.
     Write { buffer: BufferId },
+    /// Writes the body into a buffer and declares it an input.
+    WriteInput { buffer: BufferId },
     /// Reads a whole buffer.
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.
@@ -48,7 +61,11 @@ pub enum WorkerRequest {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerReply {
     Done,
-    Opened(DeviceInfo),
+    Opened {
+        info: DeviceInfo,
+        /// What holds the worker back; `None` if nothing was asked for.
+        sandbox: Option<SandboxState>,
+    },
     Module(ModuleId),
     /// The name that the module lacks, if any.
     MissingEntry(Option<String>),

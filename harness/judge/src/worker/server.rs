@@ -6,6 +6,7 @@ use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest, m
 use super::{BufferId, Launch, LaunchArg, LaunchShape, ModuleId};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc;
+use lab_device::sandbox::{self, Policy};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, POISON, Shape, Step};
 use lab_protocol::Target;
 use lab_system::lifetime;
@@ -19,7 +20,8 @@ pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, WorkerRequest::Open { target, parent, under_tool }, _)) = rpc::next(&mut stream)?
+    let Some((number, WorkerRequest::Open { target, parent, under_tool, sandbox }, _)) =
+        rpc::next(&mut stream)?
     else {
         return Ok(());
     };
@@ -35,9 +37,13 @@ pub fn serve(
             return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    framing::send(&mut stream, &(number, WorkerAnswer::Ok(WorkerReply::Opened(device.info.clone()))), &[])?;
+    // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
+    let sandbox =
+        sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
+    let opened = WorkerReply::Opened { info: device.info.clone(), sandbox };
+    framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
-        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
@@ -46,6 +52,14 @@ pub fn serve(
     Ok(())
 }
 
+fn policy(info: &DeviceInfo, for_foreign_tool: bool) -> Policy {
+    match (info.emulated, for_foreign_tool) {
+        (true, false) => Policy::CpuKernel,
+        (true, true) => Policy::CpuTool,
+        (false, false) => Policy::GpuKernel,
+        (false, true) => Policy::GpuTool,
+    }
+}
 /// The name of the buffer for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
 
@@ -91,7 +105,7 @@ impl OpenDevice {
     fn answer(
         &mut self,
         request: WorkerRequest,
-        body: &[u8],
+        body: Vec<u8>,
     ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
         let driver = &mut *self.driver;
         let reply = match request {
@@ -114,7 +128,12 @@ impl OpenDevice {
                 WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
             }
             WorkerRequest::Write { buffer } => {
-                self.memory.write(driver, buffer, body)?;
+                self.memory.write(driver, buffer, &body)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::WriteInput { buffer } => {
+                self.memory.write(driver, buffer, &body)?;
+                self.memory.seal_as(driver, buffer, body)?;
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
@@ -157,8 +176,8 @@ impl OpenDevice {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image. What launches left beside their buffers is noted
-    /// as a breach and restored.
+    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory. What launches left beside
+    /// their buffers is noted as a breach and restored.
     fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -166,7 +185,8 @@ impl OpenDevice {
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.memory.check(&mut *self.driver)
+        self.memory.check(&mut *self.driver)?;
+        self.driver.scrub()
     }
 
     /// The kernel and its launch statement, or the name of the one that the module lacks.

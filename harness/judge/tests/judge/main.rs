@@ -6,6 +6,7 @@ mod delayed;
 mod faults;
 mod problems;
 mod rmsnorm;
+mod sandbox;
 mod support;
 mod toy;
 mod wavegru;

@@ -1,6 +1,7 @@
 //! The kernels of this folder, and how each file says it must be judged. README.md describes the form of a file.
 
 use crate::support::{self, Judged};
+use lab_device::sandbox;
 use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -25,6 +26,8 @@ pub struct Case {
     /// The only device on which the kernel runs; `None` is every device.
     device: Option<String>,
     limit: Duration,
+    /// Judged only where Linux can confine the worker.
+    needs_sandbox: bool,
     source: String,
 }
 
@@ -127,6 +130,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         never_says: Vec::new(),
         device: None,
         limit: Duration::from_secs(60),
+        needs_sandbox: false,
         source: String::new(),
     };
     let mut is_judged = false;
@@ -138,6 +142,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             ("held out", value) => case.held_out = Some(Expected::read(value)?),
             ("says", value) => case.says.push(value.to_owned()),
             ("says on cuda", value) => case.says_on_cuda.push(value.to_owned()),
+            ("needs", "sandbox") => case.needs_sandbox = true,
             ("never says", value) => case.never_says.push(value.to_owned()),
             ("problem", value) => case.problem = value.to_owned(),
             ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
@@ -228,6 +233,9 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
     let on_cpu = device == Target::Cpu;
     if case.device.as_deref().is_some_and(|only| (only == "cpu") != on_cpu) {
         return Ok("other");
+    }
+    if case.needs_sandbox && sandbox::support().missing().is_some() {
+        return Ok("skipped: this Linux has no Landlock");
     }
     let folder = problem(case);
     let options = JudgeOptions { device, time_limit: case.limit, ..support::options(folder.path()) };

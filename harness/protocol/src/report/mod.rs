@@ -57,6 +57,8 @@
 //!   statement; the occupancy is in percent of a multiprocessor's threads.
 //! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an attribute `emulated=` marks a device
 //!   whose times say nothing about a GPU.
+//! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON list: what holds the kernel's
+//!   process and the compiler back, and the paths outside the repository that the compiler may read.
 //! - `sm_clock_mhz:`, `memory_clock_mhz:`, `temperature_c:`, `power_w:`: medians over the measurement, with `low=` and `high=`.
 //! - `throttle: none` or words of [`ThrottleReason`](crate::telemetry::ThrottleReason), separated by commas.
 //! - `foreign_processes: 0`: other processes that had the device open; `unknown` if the device does not tell.

@@ -35,6 +35,7 @@ const FLAGS: &[&str] = &[
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
 /// A C++20 compiler on this machine.
+#[derive(Clone)]
 pub struct HostCompiler {
     pub command: OsString,
     /// Such as `g++ 12.2.0`.
@@ -84,7 +85,12 @@ impl HostCompiler {
 
     /// Runs the compiler. The output holds its diagnostics, in English.
     pub fn run(&self, arguments: &[OsString]) -> Result<Output, DeviceError> {
-        let result = Command::new(&self.command).args(arguments).env("LC_ALL", "C").output();
+        let result = Command::new(&self.command)
+            .args(arguments)
+            .env("LC_ALL", "C")
+            // A compiler that caches would write to the home folder, which the sandbox forbids.
+            .env("CCACHE_DISABLE", "1")
+            .output();
         result.map_err(|error| {
             DeviceError::Unavailable(format!(
                 "cannot run the C++ compiler {}: {error}. Install it again or set CXX to another.",
@@ -104,6 +110,7 @@ impl HostCompiler {
     /// first use.
     pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf, DeviceError> {
         let flags = self.flags(sanitizer);
+        let cache = &cache.join(crate::build_cache::HEADERS);
         let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));
         // Within a process, one thread makes them and the others wait.
         static MAKING: Mutex<()> = Mutex::new(());

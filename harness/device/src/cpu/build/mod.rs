@@ -12,8 +12,9 @@ pub use compiler::HostCompiler;
 pub use sanitizer::{ADDRESS_SANITIZER, THREAD_SANITIZER};
 
 use super::headers;
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
 use crate::build_cache;
+use crate::sandbox;
 use sanitizer::Sanitizer;
 use sources::Sources;
 use std::ffi::OsString;
@@ -35,6 +36,19 @@ impl Builder for HostCompiler {
         format!("{} {} {folders:?} {}", self.version, self.command.display(), instruction_sets())
     }
 
+    fn own_files(&self) -> Vec<PathBuf> {
+        sandbox::toolchain_folders(&self.command)
+    }
+
+    fn shared_files(&self) -> SharedFiles {
+        let own = self.clone();
+        Box::new(move |request| own.headers(&request.cache_dir, Sanitizer::of(&request.options)).map(drop))
+    }
+
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        build_cache::key_of(request, &self.identity())
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         self.headers(&request.cache_dir, Sanitizer::of(&request.options)).is_ok()
     }
@@ -44,8 +58,10 @@ impl Builder for HostCompiler {
         let sanitizer = Sanitizer::of(&request.options);
         let headers = self.headers(&request.cache_dir, sanitizer)?;
         let cannot_write = |error: io::Error| cannot_write(&request.cache_dir, &error);
-        let folder = tempfile::Builder::new().prefix("cpu-unit-").tempdir_in(&request.cache_dir);
-        let folder = folder.map_err(cannot_write)?;
+        let folder = tempfile::Builder::new()
+            .prefix("cpu-unit-")
+            .tempdir_in(build_cache::work_folder(&request.cache_dir))
+            .map_err(cannot_write)?;
         let folder = folder.path();
 
         let source = match std::fs::read(&request.source) {
@@ -91,10 +107,11 @@ impl Builder for HostCompiler {
             return Ok(Built::failed(log, started));
         }
         // The image gets a name that no other build uses, because a loaded image must not be written to.
-        let images = build_cache::folder(&request.cache_dir);
+        let images = build_cache::output_folder(&request.cache_dir);
         let path = images.join(folder.file_name().unwrap_or_default()).with_extension("so");
         std::fs::create_dir_all(&images)
-            .and_then(|()| std::fs::rename(&image, &path))
+            // An early Landlock forbids every move from one folder to another.
+            .and_then(|()| std::fs::rename(&image, &path).or_else(|_| std::fs::copy(&image, &path).map(drop)))
             .map_err(cannot_write)?;
         Ok(Built { image: Some(Image { path }), ..Built::failed(log, started) })
     }

@@ -212,6 +212,13 @@ impl Driver for CudaDriver {
         unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
     }
 
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        let Some(digester) = &self.digester else { return Ok(()) };
+        // SAFETY: stream and kernel belong to the context that is current.
+        unsafe { digester.scrub(self.stream)? };
+        self.wait("wipe shared memory")
+    }
+
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         let_go_of_kept_lines()?;
         self.fill(address, bytes, pattern)

@@ -60,7 +60,7 @@ impl CudaDriver {
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
         opened.staging = Some(Staging::new()?);
-        opened.digester = Digester::load();
+        opened.digester = Digester::load(limits);
         Ok(opened)
     }
 }

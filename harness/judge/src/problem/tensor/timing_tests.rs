@@ -238,6 +238,20 @@ fn a_wrong_result_of_a_late_turn_is_found() {
 }
 
 #[test]
+fn an_input_or_a_guard_zone_that_changed_is_found_in_the_same_turn() {
+    for (what, spoiled) in
+        [("an input", |(input, _)| input), ("behind an output", |(_, output)| output + 400)]
+            as [(_, fn(_) -> _); 2]
+    {
+        let mut world = world("cold");
+        assert!(world.turn(1).1.is_some());
+        let launches = world.replayed(2);
+        *world.wrong.lock().unwrap() = Some(spoiled(launches[0]));
+        assert_eq!(world.turn(2).1, None, "{what}");
+    }
+}
+
+#[test]
 fn single_launches_are_timed_in_the_first_turns_only() {
     let mut world = world("cold");
     let singles = |calls: &[DeviceCall]| calls.iter().any(|call| matches!(call, DeviceCall::Launched(..)));

@@ -1,0 +1,122 @@
+//! A builder in the sandbox: it runs on a thread that may read sources and the compiler's own files, write one folder, and start
+//! the compiler's parts. Landlock and seccomp hold for that thread and for the processes that it starts.
+//!
+//! The files that all builds share, made from the lab's own sources, are made outside the sandbox, where no source of a user has a
+//! say. The same holds for the [build cache](crate::build_cache).
+
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
+use crate::sandbox::{self, FileAccess, Policy, SandboxState};
+use lab_protocol::Target;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+type Job = Box<dyn FnOnce(&mut dyn Builder) + Send>;
+
+/// A [`Builder`] on a confined thread, which ends with this value.
+pub struct ConfinedBuilder {
+    jobs: Sender<Job>,
+    version: String,
+    identity: String,
+    shared: SharedFiles,
+    state: SandboxState,
+}
+
+/// What the thread says once its builder is open.
+struct Opened {
+    version: String,
+    identity: String,
+    shared: SharedFiles,
+    state: SandboxState,
+}
+
+impl ConfinedBuilder {
+    /// Opens the builder of a target and confines it to these files and its own.
+    pub fn open(target: Target, files: FileAccess) -> Result<Self, DeviceError> {
+        let (jobs, receiver) = channel();
+        let (say, said) = channel();
+        let run = move || {
+            let opened = crate::builder(target).map(|builder| confine(builder, files));
+            let (builder, opened) = match opened {
+                Ok((builder, opened)) => (Some(builder), Ok(opened)),
+                Err(error) => (None, Err(error)),
+            };
+            // The receiver waits below.
+            let _ = say.send(opened);
+            builder.into_iter().for_each(|mut builder| work(&mut *builder, &receiver));
+        };
+        let started = std::thread::Builder::new().name("builder".into()).spawn(run);
+        started
+            .map_err(|e| DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}")))?;
+        let Opened { version, identity, shared, state } = said.recv().map_err(|_| ended())??;
+        Ok(ConfinedBuilder { jobs, version, identity, shared, state })
+    }
+
+    /// What holds the builder back.
+    pub fn state(&self) -> &SandboxState {
+        &self.state
+    }
+
+    /// Runs a job on the thread and returns its result.
+    fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut dyn Builder) -> T + Send + 'static,
+    ) -> Result<T, DeviceError> {
+        let (say, said) = channel();
+        // The receiver waits below.
+        let job: Job = Box::new(move |builder| drop(say.send(job(builder))));
+        self.jobs.send(job).map_err(|_| ended())?;
+        said.recv().map_err(|_| ended())
+    }
+}
+
+/// Takes the rights of the calling thread away.
+fn confine(builder: Box<dyn Builder>, mut files: FileAccess) -> (Box<dyn Builder>, Opened) {
+    let (version, identity, shared) = (builder.version(), builder.identity(), builder.shared_files());
+    files.execute.extend(builder.own_files());
+    let state = sandbox::enter(Policy::Compiler, &files);
+    (builder, Opened { version, identity, shared, state })
+}
+
+fn work(builder: &mut dyn Builder, jobs: &Receiver<Job>) {
+    for job in jobs {
+        job(builder);
+    }
+}
+
+fn ended() -> DeviceError {
+    DeviceError::Driver("the compiler's thread has ended".into())
+}
+
+impl Builder for ConfinedBuilder {
+    fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        let own = request.clone();
+        (self.shared)(request).is_ok() && self.run(move |builder| builder.warm(&own)).unwrap_or(false)
+    }
+
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        let own = request.clone();
+        self.run(move |builder| builder.key(&own)).ok()?
+    }
+
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+        (self.shared)(request)?;
+        let own = request.clone();
+        let built = self.run(move |builder| builder.build(&own))??;
+        // A part of the compiler may have put a link there, which the judge would follow with its own rights.
+        let is_file = |image: &Image| image.path.symlink_metadata().is_ok_and(|about| about.is_file());
+        match &built.image {
+            Some(image) if !is_file(image) => Err(DeviceError::Driver(format!(
+                "the compiler wrote no plain file to {}: look at the options in lab.toml",
+                image.path.display()
+            ))),
+            _ => Ok(built),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Which folders belong to the system, to a compiler, and to the sources that a kernel may include.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Folders of libraries that the loader searches.
+const LIBRARIES: [&str; 11] = [
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/ld.so.cache",
+];
+
+/// Folders of programs, headers and libraries that belong to the system, and files that the linker reads.
+const SYSTEM: [&str; 16] = [
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/usr/bin",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local",
+    "/usr/share",
+    "/nix/store",
+    "/gnu/store",
+];
+
+/// Files and folders in which the loader finds a module's libraries.
+pub fn library_folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
+    folders.extend(loader_path());
+    // The library of a compiler that is not the system's lies beside it.
+    let compiler = std::env::var_os("CXX").filter(|name| !name.is_empty());
+    let names = compiler.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
+    folders.extend(
+        names
+            .iter()
+            .filter_map(|name| find(name))
+            .filter_map(|program| prefix(&program))
+            .flat_map(|prefix| ["lib", "lib64"].map(|name| prefix.join(name))),
+    );
+    folders
+}
+
+/// Files and folders that every compiler may read, and start programs from.
+pub fn system_folders() -> Vec<PathBuf> {
+    let files = ["/usr/x86_64-linux-gnu", "/usr/aarch64-linux-gnu", "/etc/alternatives", "/etc/ld.so.cache"];
+    let more = ["/etc/ld.so.conf", "/etc/ld.so.conf.d"];
+    SYSTEM.iter().chain(&files).chain(&more).map(PathBuf::from).chain(loader_path()).collect()
+}
+
+/// The folders of the toolchain to which a program belongs: those beside its own folder, as in `PREFIX/bin/g++`. Never the
+/// prefix itself, which may be a home folder. Empty for a program of the system, or one that is not found.
+pub fn toolchain_folders(program: &OsStr) -> Vec<PathBuf> {
+    let Some(program) = find(program) else { return Vec::new() };
+    let Some(prefix) = prefix(&program) else {
+        return program.parent().map(Path::to_owned).into_iter().collect();
+    };
+    let targets = std::fs::read_dir(&prefix).into_iter().flatten().flatten().map(|entry| entry.path());
+    let targets =
+        targets.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().contains("-linux-")));
+    let usual = ["bin", "lib", "lib64", "libexec", "include", "share"].map(|name| prefix.join(name));
+    usual.into_iter().filter(|folder| folder.is_dir()).chain(targets).collect()
+}
+
+/// What of a folder of sources may be read: the folder, or all that is in it but `.git` and the lab's records, where it holds
+/// these.
+pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
+    let hidden = [".git", ".lab"];
+    if !hidden.iter().any(|name| folder.join(name).symlink_metadata().is_ok()) {
+        return vec![folder.to_owned()];
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let shown = entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name));
+    // A link does not make readable what it leads to.
+    shown.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()).collect()
+}
+
+/// The device files of NVIDIA's driver, and the plain ones that every program may open.
+pub fn gpu_devices() -> Vec<PathBuf> {
+    let is_gpus = |name: &OsStr| name.to_string_lossy().starts_with("nvidia") || name == "dri";
+    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    let found = entries.filter(|entry| is_gpus(&entry.file_name())).map(|entry| entry.path());
+    found.chain(["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"].map(PathBuf::from)).collect()
+}
+
+/// The folders of `LD_LIBRARY_PATH`, without those that hold the home folder.
+fn loader_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !home.starts_with(folder)).collect()
+}
+
+/// The real path of a program, as the shell finds it.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    let named = Path::new(program);
+    let found = if named.components().count() > 1 {
+        Some(named.to_owned())
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|folder| folder.join(named)).find(|file| file.is_file())
+    };
+    found?.canonicalize().ok()
+}
+
+/// `PREFIX` of `PREFIX/bin/g++`. `None` where the program lies in no `bin`, or the prefix is the system's.
+fn prefix(program: &Path) -> Option<PathBuf> {
+    let bin = program.parent().filter(|folder| folder.ends_with("bin"))?;
+    let prefix = bin.parent()?;
+    (prefix != Path::new("/") && prefix != Path::new("/usr")).then(|| prefix.to_owned())
+}

@@ -1,0 +1,54 @@
+//! Limits of the process. Failing to set one leaves the limit as it was: the other parts of the sandbox do not depend on it.
+
+use super::Policy;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Open files. A worker needs its pipes and one image at a time.
+const OPEN_FILES: u64 = 256;
+
+/// Threads and processes of the user that may be added, beside all that run on the machine now.
+const MORE_TASKS: u64 = 1024;
+
+/// Bytes of a file of findings.
+const FINDINGS: u64 = 64 << 20;
+
+/// Sets the limits of a policy. `writes` says whether the process may write a file.
+pub fn apply(policy: Policy, writes: bool) {
+    match policy {
+        Policy::CpuKernel => {
+            // Linux ends this process, rather than another one, where memory runs out.
+            let _ = std::fs::write("/proc/self/oom_score_adj", "800");
+            lower(Resource::Fsize, if writes { FINDINGS } else { 0 });
+            lower(Resource::Nofile, OPEN_FILES);
+            lower(Resource::Data, memory());
+            tasks();
+        }
+        // The judge's compiler process has limits for memory and files.
+        Policy::Compiler => tasks(),
+        Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool => {}
+    }
+    lower(Resource::Core, 0);
+}
+
+/// Limits the user's threads and processes. Linux counts all of the user's, so the limit depends on how many there are now.
+fn tasks() {
+    // The fourth word is as in `2/345`: runnable and all tasks of the machine.
+    let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let all = loads.split(' ').nth(3).and_then(|word| word.split('/').nth(1)?.parse::<u64>().ok());
+    if let Some(all) = all {
+        lower(Resource::Nproc, all + MORE_TASKS);
+    }
+}
+
+/// Bytes of memory of this machine.
+fn memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
+
+/// Sets both limits to at most this.
+fn lower(resource: Resource, most: u64) {
+    let now = getrlimit(resource);
+    let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    let _ = setrlimit(resource, Rlimit { current: least(now.current), maximum: least(now.maximum) });
+}

@@ -1,0 +1,65 @@
+//! The sandbox by way of `lab run`: what stands in a record, and who may run without one.
+
+use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::lab::{CommandOutput, Lab, finish};
+use lab_device::sandbox;
+use std::fs;
+use std::path::Path;
+
+/// `lab ARGS` as on a Linux without Landlock.
+fn without_sandbox(lab: &Lab, args: &str) -> CommandOutput {
+    let mut command = lab.plain_lab_command(args);
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+    command.env(sandbox::VARIABLE, "none");
+    finish(command.spawn().unwrap())
+}
+
+fn record(lab: &Lab, run: u32) -> serde_json::Value {
+    serde_json::from_str(&lab.read(&format!(".lab/runs/{run}/record.json"))).unwrap()
+}
+
+#[test]
+fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
+    let lab = rmsnorm();
+    without_sandbox(&lab, "run").is(3).says("this folder is not trusted").says("`lab trust`");
+    without_sandbox(&lab, "trust").is(0).says("may run without a sandbox");
+    without_sandbox(&lab, "run").is(0).says("this run has no sandbox: LAB_SANDBOX is none");
+    assert_eq!(record(&lab, 2)["sandbox"]["state"], "none");
+    // The trust is in these bytes of lab.toml.
+    lab.write("lab.toml", lab.read("lab.toml") + "\n# changed\n");
+    without_sandbox(&lab, "run").is(3).says("this folder is not trusted");
+    // Without a lab.toml the folder itself is trusted.
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(3);
+    lab.lab("trust").is(0);
+    without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(0);
+    without_sandbox(&lab, "doctor").says("sandbox       none: LAB_SANDBOX is none");
+}
+
+#[test]
+fn a_record_says_what_held_the_kernel_back_and_what_was_readable() {
+    let lab = rmsnorm();
+    let outside = lab.path("../outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("width.h"), "#define WIDTH 4\n").unwrap();
+    let outside = outside.canonicalize().unwrap();
+    let kernel = lab.read("kernels/rmsnorm/kernel.cu");
+    lab.write(
+        "kernels/rmsnorm/kernel.cu",
+        format!("#include <width.h>\nstatic_assert(WIDTH == 4);\n{kernel}"),
+    );
+    let options = format!("[compile]\noptions = [\"-I{}\"]\n", outside.display());
+    lab.write("lab.toml", lab.read("lab.toml") + &options);
+
+    let confined = sandbox::support().missing().is_none();
+    if confined {
+        lab_with_cache(&lab, "run").is(2).says("the compiler may read that after `lab trust`");
+    }
+    lab.lab("trust").is(0);
+    lab_with_cache(&lab, "run").is(0);
+    let recorded = &record(&lab, 1 + u32::from(confined))["sandbox"];
+    assert_eq!(recorded["readable"], serde_json::json!([outside]));
+    let state = recorded["state"].as_str().unwrap();
+    assert_eq!(state.starts_with("landlock "), confined, "{state}");
+    lab.lab("doctor").says(if confined { "Landlock" } else { "none: " });
+}
