@@ -1,6 +1,6 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
-use super::{here, say, screen};
+use super::{gpu_tests, here, say, screen};
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
@@ -25,7 +25,7 @@ pub fn main() -> Result<ExitCode> {
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
     let sandbox = sandbox();
     let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
-    let rest = [project(&folder), settings(), terminal(), watching(&folder)];
+    let rest = [gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
     for finding in essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest) {
         show(finding);
     }

@@ -5,6 +5,7 @@ mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod gpu_tests;
 mod harness;
 mod init;
 mod interrupt;

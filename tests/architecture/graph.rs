@@ -85,7 +85,8 @@ impl Graph {
     }
 }
 
-fn walk(folder: &Path, each: &mut impl FnMut(&Path)) {
+/// Calls `each` for every Rust file below a folder.
+pub fn walk(folder: &Path, each: &mut impl FnMut(&Path)) {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {

@@ -61,6 +61,22 @@ fn no_modules_import_each_other_in_a_circle() {
     assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n"));
 }
 
+/// Locks, replacing a file in one step, process groups and what ends with what have one helper each, in lab-system.
+#[test]
+fn locks_files_and_process_groups_are_handled_in_one_crate() {
+    let only_there =
+        ["kill_process_group(", "set_parent_process_death_signal(", "try_lock_shared(", ".persist("];
+    let mut found = Vec::new();
+    for (_, folder, _) in CRATES.iter().filter(|(name, ..)| *name != "lab-system") {
+        graph::walk(&root().join(folder).join("src"), &mut |path| {
+            let text = fs::read_to_string(path).unwrap();
+            let used = only_there.iter().filter(|call| text.contains(**call));
+            found.extend(used.map(|call| format!("{} calls {call}…)", path.display())));
+        });
+    }
+    assert!(found.is_empty(), "lab-system has a helper for each:\n{}", found.join("\n"));
+}
+
 /// The rules find what they are for.
 #[test]
 fn circles_are_found() {

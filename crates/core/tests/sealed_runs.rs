@@ -10,6 +10,7 @@ use lab_core::message::Message;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunId};
+use lab_core::runner::Batch;
 use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::store::RunIndex;
@@ -56,9 +57,15 @@ fn run(bench: &Bench, kernel: &str) -> Record {
 }
 
 fn keep(bench: &Bench) -> Result<Decided, Refusal> {
-    let control = Control::new().unwrap();
-    let mut context =
-        RunContext { control: &control, program: bench.temp.path().join("judge"), tell: &mut |_, _| {} };
+    keep_until(bench, &Control::new().unwrap(), &mut |_, _| {})
+}
+
+fn keep_until(
+    bench: &Bench,
+    control: &Control,
+    tell: &mut dyn FnMut(RunId, Batch),
+) -> Result<Decided, Refusal> {
+    let mut context = RunContext { control, program: bench.temp.path().join("judge"), tell };
     decide::keep(&bench.project, None, &Message::from("tried"), &mut context)
 }
 
@@ -230,4 +237,26 @@ fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     judge(&bench, &passes("sealed_runs: 8\\n"));
     assert_eq!(keep(&bench).unwrap().run, Some(RunId(2)));
     assert!(asked(&bench)[before].contains("--sealed 8"));
+}
+
+#[test]
+fn a_check_that_is_cancelled_after_it_showed_a_failure_is_a_refusal() {
+    let bench = bench();
+    judge(&bench, "echo 'x_diff: 0.5 limit=1'; sleep 1000");
+    run(&bench, "// tried\n");
+    // The user ends the check as soon as it prints something.
+    let cancelled = |line: &'static str| {
+        let control = Control::new().unwrap();
+        let mut tell = |_, batch: Batch| {
+            if batch.lines.iter().any(|of_judge| of_judge.text.starts_with(line)) {
+                control.end();
+            }
+        };
+        keep_until(&bench, &control, &mut tell).unwrap_err().to_string()
+    };
+    assert!(cancelled("x_diff").starts_with("cancelled: nothing was kept"));
+    assert!(bench.recorded(1).held_out.is_none());
+    judge(&bench, "echo 'x_diff: 2 limit=1'; sleep 1000");
+    assert!(cancelled("x_diff").starts_with("keep refused: x_diff is 2, its limit 1"));
+    assert_eq!(bench.recorded(1).held_out.unwrap().outcome, Outcome::Fail);
 }

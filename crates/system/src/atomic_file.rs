@@ -10,6 +10,14 @@ use tempfile::{NamedTempFile, TempPath};
 
 /// Replaces the file at `target`, or creates it with the mode that the user's umask leaves of 666. The bytes are on disk
 /// before this returns. On an error the old file is unchanged.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("record.json");
+/// lab_system::atomic_file::replace(&path, b"{}")?;
+/// assert_eq!(std::fs::read(&path)?, b"{}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = NewFile::beside(target)?;
     file.write_all(bytes)?;

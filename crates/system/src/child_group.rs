@@ -5,7 +5,9 @@
 //! its leader is reaped, and the list of groups is locked while a child is started or reaped: a thread that handles signals finds
 //! every child in the list, and no process that reuses the id of a child.
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use crate::descendants::{self, Descendant};
+use crate::lifetime;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
@@ -20,6 +22,16 @@ fn groups() -> MutexGuard<'static, Vec<Pid>> {
 }
 
 /// A child and its process group.
+///
+/// ```
+/// use lab_system::child_group::ChildGroup;
+/// use std::process::Command;
+///
+/// let mut group = ChildGroup::spawn(Command::new("sh").args(["-c", "sleep 600 & exit 3"]))?;
+/// // The `sleep` is killed when the shell has ended.
+/// assert_eq!(group.wait()?.code(), Some(3));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// Dropping it kills the group and does not wait: another thread reaps the child.
 #[derive(Debug)]
@@ -66,9 +78,18 @@ impl ChildGroup {
         }
     }
 
-    /// Kills the whole group. Does nothing once the child is reaped.
+    /// Kills the whole group, and every process that the child has started and that has left the group. Does nothing once the
+    /// child is reaped.
     pub fn kill(&self) {
-        self.signal(Signal::KILL);
+        if self.status.is_none() {
+            kill_with_descendants(self.leader);
+        }
+    }
+
+    /// Whether a signal has stopped the child, as SIGSTOP does.
+    pub fn is_stopped(&self) -> bool {
+        let now = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.status.is_none() && waitid(WaitId::Pid(self.leader), now).is_ok_and(|stopped| stopped.is_some())
     }
 
     /// The child's status if it has ended. Then its group is killed and the child is reaped.
@@ -103,12 +124,33 @@ impl ChildGroup {
     /// Reaps the child, which has ended.
     fn reap(&mut self) -> io::Result<ExitStatus> {
         let mut groups = groups();
-        self.kill();
+        self.signal(Signal::KILL);
         let status = self.child.wait();
         groups.retain(|group| *group != self.leader);
         self.status = status.as_ref().ok().copied();
+        kill_orphans(&groups);
         status
     }
+}
+
+/// Kills a group and what its leader has started. A stopped process is killed too.
+fn kill_with_descendants(leader: Pid) {
+    let started = descendants::of(leader);
+    let _ = kill_process_group(leader, Signal::KILL);
+    descendants::kill(&started);
+}
+
+/// Kills the processes that were left to this process when their parents ended, if it adopts orphans. They lead groups or sessions
+/// of their own; this process's other children are in its own group.
+fn kill_orphans(groups: &[Pid]) {
+    if !lifetime::adopts_orphans() {
+        return;
+    }
+    let own = getpgrp().as_raw_pid();
+    let known = |group: i32| group == own || groups.iter().any(|leader| leader.as_raw_pid() == group);
+    let left: Vec<Descendant> =
+        descendants::of(getpid()).into_iter().filter(|process| !known(process.group)).collect();
+    descendants::kill(&left);
 }
 
 impl Drop for ChildGroup {
@@ -134,21 +176,20 @@ fn reap_killed(leader: Pid) {
     let mut groups = groups();
     let _ = waitid(WaitId::Pid(leader), ended);
     groups.retain(|group| *group != leader);
+    kill_orphans(&groups);
 }
 
 /// Kills the group of this child, unless the child is reaped already. For a thread that does not own the [`ChildGroup`].
 pub fn kill_unreaped(leader: Pid) {
     if groups().contains(&leader) {
-        let _ = kill_process_group(leader, Signal::KILL);
+        kill_with_descendants(leader);
     }
 }
 
 /// Kills the groups of all children, and then calls `last`. No child can be started meanwhile.
 pub fn kill_all_and(last: impl FnOnce()) {
     let groups = groups();
-    for leader in groups.iter() {
-        let _ = kill_process_group(*leader, Signal::KILL);
-    }
+    groups.iter().copied().for_each(kill_with_descendants);
     last();
 }
 
@@ -192,6 +233,39 @@ mod tests {
         assert!(is_gone(child));
         assert_eq!(group.poll().unwrap().unwrap().code(), Some(3), "the status stays known");
         assert!(!groups().contains(&group.leader()));
+    }
+
+    #[test]
+    fn a_process_that_has_left_the_group_is_killed_too() {
+        let script = "setsid sh -c 'echo $$; sleep 600; echo' & wait";
+        let mut group =
+            ChildGroup::spawn(Command::new("sh").args(["-c", script]).stdout(Stdio::piped())).unwrap();
+        let mut line = String::new();
+        BufReader::new(group.take_stdout().unwrap()).read_line(&mut line).unwrap();
+        let escaped = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+        let below = descendants::of(group.leader());
+        let found = below.iter().find(|process| process.id == escaped).unwrap();
+        assert_ne!(found.group, group.leader().as_raw_pid());
+        assert!(descendants::has_children(group.leader()));
+        group.kill();
+        assert!(below.iter().all(|process| is_gone(process.id)));
+        group.wait().unwrap();
+    }
+
+    #[test]
+    fn a_stopped_child_is_seen_and_can_be_killed() {
+        let mut group = ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$; exit 7"])).unwrap();
+        let limit = Instant::now() + Duration::from_secs(10);
+        while !group.is_stopped() && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(group.is_stopped() && group.is_stopped(), "looking changes nothing");
+        group.signal(Signal::CONT);
+        assert_eq!(group.wait().unwrap().code(), Some(7));
+        assert!(!group.is_stopped());
+        let mut stopped = ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$"])).unwrap();
+        stopped.kill();
+        assert_eq!(stopped.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
     }
 
     #[test]

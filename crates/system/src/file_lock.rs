@@ -22,6 +22,20 @@ pub enum Sharing {
 const ATTEMPTS: usize = 8;
 
 /// Opens the file at `path` as `how` says and waits for its exclusive lock. Dropping the file releases the lock.
+///
+/// ```
+/// use lab_system::file_lock::{is_held, take, wait};
+/// use std::fs::File;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("lock");
+/// let how = File::options().create(true).append(true).clone();
+/// let held = wait(&path, &how)?;
+/// assert!(is_held(&path) && take(&path, &how)?.is_none());
+/// drop(held);
+/// assert!(take(&path, &how)?.is_some());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
     loop {
         let file = how.open(path)?;

@@ -5,6 +5,7 @@
 //! | [`atomic_file`] | replaces a file in one step |
 //! | [`file_lock`] | locks a file, so that processes wait for each other |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
+//! | [`descendants`] | the processes that a process has started |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -12,5 +13,6 @@
 
 pub mod atomic_file;
 pub mod child_group;
+pub mod descendants;
 pub mod file_lock;
 pub mod lifetime;

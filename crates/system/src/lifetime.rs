@@ -6,11 +6,12 @@
 
 use crate::child_group;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, set_parent_process_death_signal,
-    setrlimit,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The signals by which a user or the system ends a process.
 pub const TERMINATION: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
@@ -20,6 +21,21 @@ pub const TERMINATION: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
 pub fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
+
+/// Makes this process the parent of every process below it whose own parent has ended. So what a kernel or a compiler has started
+/// can be found below this process ([`crate::descendants`]), and ends with it where a [`crate::child_group::ChildGroup`] is reaped.
+pub fn adopt_orphans() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
+    ADOPTS.store(true, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Whether this process has called [`adopt_orphans`].
+pub(crate) fn adopts_orphans() -> bool {
+    ADOPTS.load(Ordering::SeqCst)
+}
+
+static ADOPTS: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether `parent` is still the parent. It may have died before [`die_with_parent`] was called.
 pub fn parent_is(parent: i32) -> bool {

@@ -60,6 +60,16 @@ fn the_device_writes_the_noise_of_the_host() {
 }
 
 const KERNELS: &str = r#"
+// Counts the words of shared memory that hold a mark, and leaves the mark in all of them.
+extern "C" __global__ void remember(unsigned* found, unsigned words) {
+    extern __shared__ unsigned shared[];
+    volatile unsigned* all = shared;
+    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) {
+        if (all[i] == 0xfeedbeefu) atomicAdd(found, 1u);
+        all[i] = 0xfeedbeefu;
+    }
+}
+
 // Reads everything, and asks the L2 cache to keep it.
 extern "C" __global__ void keep(const float4* x, float* out, unsigned n) {
     unsigned long long policy;
@@ -84,11 +94,8 @@ extern "C" __global__ void sweep(const float4* x, float* out, unsigned n) {
 }
 "#;
 
-#[test]
-#[ignore = "needs a CUDA device: scripts/gpu-tests"]
-fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
-    let mut gpu = gpu();
-    let info = gpu.info();
+/// Builds and loads [`KERNELS`].
+fn load_kernels(gpu: &mut dyn Driver) -> u32 {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("kernel.cu");
     std::fs::write(&source, KERNELS).unwrap();
@@ -99,12 +106,46 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
         defines: vec![],
         options: vec![],
         problem_header: "struct LabDims { int n; };\n".into(),
-        arch: info.arch.clone(),
+        arch: gpu.info().arch,
         cache_dir: folder.path().join("cache"),
     };
     let mut builder = cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     let built = builder.build(&request).unwrap();
-    let module = gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path).unwrap();
+    gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path).unwrap()
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn shared_memory_holds_nothing_of_an_earlier_launch_after_it_was_wiped() {
+    let mut gpu = gpu();
+    let info = gpu.info();
+    let module = load_kernels(&mut *gpu);
+    let remember = gpu.entry(module, "remember").unwrap().unwrap();
+    let found = gpu.alloc(4).unwrap();
+    let shared_bytes = info.max_shared_bytes / 2;
+    let shape = Shape { grid: [info.sms, 1, 1], block: [256, 1, 1], shared_bytes, cooperative: false };
+    let mut launch = |scrubs: bool| {
+        if scrubs {
+            gpu.scrub().unwrap();
+        }
+        gpu.fill(found, 4, 0).unwrap();
+        let args = [found.to_le_bytes().to_vec(), (shared_bytes / 4).to_le_bytes().to_vec()];
+        gpu.launch(remember, &shape, &args, ExecutionOrder::Forward).unwrap();
+        let mut count = [0; 4];
+        gpu.download(found, &mut count).unwrap();
+        u32::from_le_bytes(count)
+    };
+    launch(false);
+    println!("{} words found without a wipe", launch(false));
+    assert_eq!(launch(true), 0);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
+    let mut gpu = gpu();
+    let info = gpu.info();
+    let module = load_kernels(&mut *gpu);
     let [keep, sweep] = ["keep", "sweep"].map(|name| gpu.entry(module, name).unwrap().unwrap());
 
     let bytes = 8 << 20;

@@ -29,7 +29,7 @@ fn main() -> Result<(), String> {
         config.steps_cpu
     );
     for ((inputs, long), (_, short)) in long.iter().zip(&short) {
-        let tells = config.ranges().are_told_by(inputs, short);
+        let tells = short.tells(inputs, &config.ranges());
         let promises = [long, short].into_iter().all(|run| keeps_its_promises(run, config.hidden));
         let good = long.margin >= config.margin && tells && promises;
         let sampling = &inputs.sampling;

@@ -4,6 +4,11 @@
 //! on the same inputs. The figure of a pair is the logarithm of the ratio of its times. A disturbance that lasts
 //! longer than a pair (clocks, temperature) affects both times alike. A drift that is linear in time enters the two
 //! pairs of a block with opposite signs: it cancels in the centre and widens the interval a little.
+//!
+//! The interval covers what varies from turn to turn and from block to block. It cannot cover what stays the same for a
+//! whole measurement and is another one in the next: that one kernel's process has a worse memory layout, say. Whoever
+//! takes the turns has to exclude that: both kernels in one process and on the same buffers, or several trials, each in a
+//! new process.
 
 use crate::centre::{self, Centre};
 use crate::speed::{self, Doubt, Speed};

@@ -78,7 +78,7 @@ pub enum Doubt {
     },
 }
 
-/// `only 2 ABBA blocks, and a verdict needs 3`; `the interval of the speed ratio, -1.82 … +0.61 %, is too wide`.
+/// `only 2 ABBA blocks, and a verdict needs 3`; `the interval -1.82 … +0.61 % is too wide`.
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -88,7 +88,7 @@ impl fmt::Display for Doubt {
             Doubt::Wide { low, high } => {
                 let percent = |ratio: f64| (ratio - 1.0) * 100.0;
                 let (low, high) = (percent(low), percent(high));
-                write!(f, "the interval of the speed ratio, {low:+.2} … {high:+.2} %, is too wide")
+                write!(f, "the interval {low:+.2} … {high:+.2} % is too wide")
             }
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         let words = |log, blocks| decide(log, blocks, WITHIN).unwrap_err().to_string();
         let wide = Centre { value: -0.006, half_width: 0.0121 };
         assert_eq!(words(wide, 2), "only 2 ABBA blocks, and a verdict needs 3");
-        assert_eq!(words(wide, 4), "the interval of the speed ratio, -1.79 … +0.61 %, is too wide");
+        assert_eq!(words(wide, 4), "the interval -1.79 … +0.61 % is too wide");
     }
 
     #[test]

@@ -160,10 +160,11 @@ fn check_held_out(
     let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)? else {
         return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
     };
-    refusals::note(project, record, &came)?;
+    // Each of the two remembers a refusal, so neither failure keeps the other from being tried.
+    let noted = refusals::note(project, record, &came);
     record.held_out = Some(came);
     locked.lock.write(record)?;
-    Ok(())
+    Ok(noted?)
 }
 
 /// Names the inputs besides the kernel that HEAD does not hold: the commit alone does not repeat the measurement.

@@ -11,7 +11,7 @@ use crate::project::Project;
 use crate::repo::{self, ChangedFile, Repo};
 use crate::rules::{self, Rules};
 use crate::run::experiment::{Correctness, Row, Status};
-use crate::store::RunIndex;
+use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
 use std::result::Result as StdResult;
 
@@ -108,5 +108,5 @@ fn row(commit: &str, description: &str) -> Row {
 /// Whether the row belongs to the ledger of the emulated device: the last run of this kernel was there.
 fn is_emulated(project: &Project) -> bool {
     let index = RunIndex::open(project);
-    index.newest().find(|summary| summary.judges(project)).is_some_and(|summary| summary.emulated())
+    index.newest().find(|summary| summary.judges(project)).is_some_and(RunSummary::emulated)
 }

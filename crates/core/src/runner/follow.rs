@@ -58,6 +58,7 @@ impl Follow {
     }
 
     /// Judges the speed of `turns:` lines by lab.toml's `same_within`.
+    #[must_use]
     pub fn judging_by(mut self, measure: &MeasureConfig) -> Self {
         self.same_within = measure.same_within / 100.0;
         self

@@ -15,7 +15,7 @@ use crate::runner::follow::{Batch, Follow};
 use crate::runner::process::{self, Control};
 use crate::runner::spec::{self, RunSpec, with_incumbent};
 use crate::store::RunStore;
-use crate::text::signal;
+use crate::text::{figures, signal};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_protocol::report::Report;
@@ -73,10 +73,16 @@ impl Check<'_> {
         let (mut passed, mut measured, mut caveats) = (0, None, Vec::new());
         loop {
             let (follow, ending) = self.judge(wanted - passed, wanted, context)?;
-            if ending == Ending::Superseded {
+            let report = follow.report();
+            // Who ends a check after it showed a failure does not get another draw for that.
+            let failure = failure(report);
+            if ending == Ending::Superseded && failure.is_none() {
                 return Ok(None);
             }
-            let (verdict, report) = (self.verdict(&follow, ending), follow.report());
+            let verdict = match failure {
+                Some(why) => Verdict::bare(Outcome::Fail, &why),
+                None => self.verdict(&follow, ending),
+            };
             let came_to = |outcome, why, passed| HeldOut {
                 checked: began,
                 outcome,
@@ -159,7 +165,7 @@ impl Check<'_> {
             Ok(running) => {
                 let limits = spec::limits(project);
                 process::follow(running, limits, context.control, &mut follow, |batch| {
-                    (context.tell)(id, batch)
+                    (context.tell)(id, batch);
                 })
             }
             Err(error) => {
@@ -210,10 +216,12 @@ fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
     // A kernel runs in a process of its own. These signals come from outside, or from a machine without memory.
     const FROM_OUTSIDE: [&str; 4] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
     let stopped = report.value("stopped");
+    if failure(report).is_some() {
+        return None;
+    }
     let outside = |text: &str| FROM_OUTSIDE.iter().any(|name| text.contains(&format!("was ended by {name}")));
     match ending {
         Ending::Flooded => None,
-        Ending::Exited(code) if code == Exit::Wrong as i32 && report.correctness() == Some(false) => None,
         Ending::Exited(code) if code == Exit::Passed as i32 && report.correctness().is_some() => None,
         Ending::Exited(code) if code == Exit::Crashed as i32 => match stopped {
             Some(why) if report.value("fault") == Some("lab") || outside(why) => Some(why.to_owned()),
@@ -227,6 +235,15 @@ fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
         Ending::TimedOut => Some("the judge did not end".to_owned()),
         Ending::Superseded | Ending::NotStarted | Ending::Unknown => Some("the judge was lost".to_owned()),
     }
+}
+
+/// The gate that fails, or the word that the kernel is wrong; `None` if the harness has said neither.
+fn failure(report: &Report) -> Option<String> {
+    let gate = report.failing_gate().map(|gate| {
+        let (value, limit) = figures::pair(gate.value, gate.limit);
+        format!("{} is {value}, its limit {limit}", gate.name)
+    });
+    gate.or_else(|| (report.correctness() == Some(false)).then(|| "correctness: fail".to_owned()))
 }
 
 fn where_it_failed(report: &Report) -> String {
@@ -263,7 +280,9 @@ mod tests {
             (exited(64), "stopped: problem.toml:3: no", false),
             (exited(101), "", false),
             (Ending::Signalled(9), "", false),
-            (Ending::Signalled(11), "correctness: fail", false),
+            (Ending::Signalled(11), "correctness: fail", true),
+            (Ending::Superseded, "x_diff: 2 limit=1", true),
+            (Ending::Superseded, "x_diff: 1 limit=1", false),
             (Ending::TimedOut, "", false),
             (Ending::Unknown, "", false),
         ] {

@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// Time between SIGTERM at the time limit and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How often a process is looked at that may have been stopped, as by SIGSTOP. A kernel can stop the process that judges it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How many times a stopped process is continued. After that the run ends.
+const MOST_STOPS: u32 = 3;
+
 /// Least time between two batches for the screen.
 const BATCH_EVERY: Duration = Duration::from_millis(16);
 
@@ -83,10 +89,18 @@ fn follow_process(
     follow: &mut Follow,
     mut tell: impl FnMut(Batch),
 ) -> io::Result<Ending> {
-    let mut enforcer = Enforcer { limits, started: Instant::now(), ending: None, told: None };
+    let mut enforcer = Enforcer {
+        limits,
+        started: Instant::now(),
+        ending: None,
+        told: None,
+        looked: Instant::now(),
+        stops: 0,
+    };
     loop {
         let now = Instant::now();
         enforcer.enforce(&running, control, follow, now);
+        enforcer.keep_going(&running, follow, now);
         if follow.has_news() && enforcer.told.is_none_or(|told| now - told >= BATCH_EVERY) {
             tell(follow.batch());
             enforcer.told = Some(now);
@@ -115,26 +129,51 @@ struct Enforcer {
     ending: Option<Ending>,
     /// When the last batch was told.
     told: Option<Instant>,
+    /// When the process was last looked at.
+    looked: Instant,
+    /// How many times it was found stopped.
+    stops: u32,
 }
 
 impl Enforcer {
     fn enforce(&mut self, running: &RunningProcess, control: &Control, follow: &Follow, now: Instant) {
         let over = now - self.started;
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
-            running.group.signal(Signal::KILL);
+            running.group.kill();
         }
         if self.killed() {
             return;
         }
         if control.is_ended() {
             self.ending = Some(Ending::Superseded);
-            running.group.signal(Signal::KILL);
+            running.group.kill();
         } else if follow.flooded() {
             self.ending = Some(Ending::Flooded);
-            running.group.signal(Signal::KILL);
+            running.group.kill();
         } else if self.ending.is_none() && over >= self.limits.time {
             self.ending = Some(Ending::TimedOut);
             running.group.signal(Signal::TERM);
+        }
+    }
+
+    /// Continues a process that a signal has stopped, and ends it where that happens again and again. It would otherwise wait, and
+    /// its own limits with it.
+    fn keep_going(&mut self, running: &RunningProcess, follow: &mut Follow, now: Instant) {
+        if now - self.looked < LOOK_EVERY {
+            return;
+        }
+        self.looked = now;
+        if self.killed() || !running.group.is_stopped() {
+            return;
+        }
+        self.stops += 1;
+        if self.stops > MOST_STOPS {
+            follow.say("the kernel or another process stops the harness again and again (SIGSTOP): the run was ended");
+            self.ending = Some(Ending::Unknown);
+            running.group.kill();
+        } else {
+            follow.say("the harness was stopped (SIGSTOP), by the kernel or by another process, and goes on");
+            running.group.signal(Signal::CONT);
         }
     }
 
@@ -155,7 +194,8 @@ impl Enforcer {
             Some(told) => BATCH_EVERY.saturating_sub(now - told),
             None => Duration::ZERO,
         });
-        limit.into_iter().chain(news).min()
+        let look = (!self.killed()).then(|| LOOK_EVERY.saturating_sub(now - self.looked));
+        limit.into_iter().chain(news).chain(look).min()
     }
 }
 
@@ -289,6 +329,29 @@ mod tests {
         follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
         let why = lines.finish().unwrap_err().to_string();
         assert!(why.starts_with("cannot read what the harness prints: Is a directory"), "{why}");
+    }
+
+    /// Follows `sh -c script` for at most a minute. Returns how it ended, and the last words of its log.
+    fn followed(script: &str) -> (Ending, String) {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let running = start(command, Stdio::null()).unwrap();
+        let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
+        let limits = Limits { time: Duration::from_secs(60) };
+        let ending = follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        (ending, lines.last_words())
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_goes_on_and_one_that_stays_stopped_is_ended() {
+        let began = Instant::now();
+        let (ending, words) = followed("kill -STOP $$; exit 5");
+        assert_eq!(ending, Ending::Exited(5));
+        assert!(words.starts_with("lab: the harness was stopped (SIGSTOP)"), "{words}");
+        let (ending, words) = followed("while true; do kill -STOP $$; done");
+        assert_eq!(ending, Ending::Unknown);
+        assert!(words.ends_with("again and again (SIGSTOP): the run was ended"), "{words}");
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct RunSummary {
     pub decision: Option<Decision>,
     /// What the held-out check came to; `None` if the run was not checked, and in the index of an older lab.
     #[serde(default)]
-    pub held_out: Option<HeldOutSummary>,
+    pub held_out: Option<Box<HeldOutSummary>>,
 }
 
 /// What the rules and lists need of a held-out check.

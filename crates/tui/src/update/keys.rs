@@ -80,6 +80,11 @@ impl Model {
             }
             return Vec::new();
         }
+        self.carry_out(action)
+    }
+
+    /// Performs an action that can be used now.
+    fn carry_out(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Keep => self.describe_keep(),
             Action::Discard => self.describe_discard(),

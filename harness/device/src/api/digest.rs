@@ -51,15 +51,20 @@ impl Noise {
         self.key
     }
 
+    /// Returns `length` bytes, from byte `from` of the sequence, in parts.
+    pub fn parts(&self, from: u64, length: usize) -> impl Iterator<Item = &[u8]> {
+        let (all, mut at, mut rest) = (self.bytes.len(), (from % self.bytes.len() as u64) as usize, length);
+        std::iter::from_fn(move || {
+            let part = &self.bytes[at..][..(all - at).min(rest)];
+            (at, rest) = (0, rest - part.len());
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
     /// Returns `length` bytes, from byte `from` of the sequence.
     pub fn bytes(&self, from: u64, length: usize) -> Vec<u8> {
         let mut found = Vec::with_capacity(length);
-        let mut at = (from % self.bytes.len() as u64) as usize;
-        while found.len() < length {
-            let part = &self.bytes[at..][..(self.bytes.len() - at).min(length - found.len())];
-            found.extend_from_slice(part);
-            at = 0;
-        }
+        self.parts(from, length).for_each(|part| found.extend_from_slice(part));
         found
     }
 }

@@ -172,12 +172,22 @@ pub trait Driver {
         noise: &Noise,
         first: u64,
     ) -> Result<(), DeviceError> {
-        self.upload(address, &noise.bytes(4 * first, bytes))
+        let mut address = address;
+        for part in noise.parts(4 * first, bytes) {
+            self.upload(address, part)?;
+            address += part.len() as u64;
+        }
+        Ok(())
     }
     /// Returns the [digest](crate::digest) of each range under a key. `None` where the device computes none, and
     /// comparing the memory is as fast.
     fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
         Ok(None)
+    }
+    /// Overwrites the shared memory of every multiprocessor, where a launch could find what an earlier one left. The cpu
+    /// device poisons it when a block begins.
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        Ok(())
     }
     /// Replaces the content of the L2 cache by writing a pattern to this memory, as [`Driver::fill`] does. Lines that a
     /// kernel asked to keep in the cache are let go first.
@@ -195,9 +205,13 @@ pub trait Driver {
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
     /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
-    /// one's end. A CUDA device runs them as one graph, so that the host's launches take no part of the time; the cpu
-    /// device returns the sum of their times.
-    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+    /// one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A CUDA
+    /// device runs all of it as one graph, so that the host takes no part of the time; the cpu device returns the sum of
+    /// the launches' times.
+    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+        if let Some((memory, pattern)) = flush {
+            self.flush_cache(memory.address, memory.bytes, pattern)?;
+        }
         let mut seconds = 0.0;
         for step in steps {
             seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;

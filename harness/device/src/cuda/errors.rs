@@ -24,137 +24,181 @@ enum Cause {
     Other,
 }
 
-/// Returns the cause, the meaning and the remedy of an error code.
-fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
+/// Codes, their cause, their meaning and the remedy.
+type Row = (&'static [u32], Cause, &'static str, &'static str);
+
+/// The codes that have a meaning of their own.
+const MEANINGS: &[Row] = {
     use Cause::*;
-    match code {
-        CUDA_ERROR_ILLEGAL_ADDRESS => (
+    &[
+        (
+            &[CUDA_ERROR_ILLEGAL_ADDRESS],
             Kernel,
             "the kernel read or wrote an address that belongs to no buffer",
             "Check its indices against the sizes; `lab check` names the line.",
         ),
-        CUDA_ERROR_MISALIGNED_ADDRESS => (
+        (
+            &[CUDA_ERROR_MISALIGNED_ADDRESS],
             Kernel,
             "the kernel read or wrote an address that is not a multiple of the access's size",
             "A float4 needs 16-byte alignment: check casts to wider types and odd offsets.",
         ),
-        CUDA_ERROR_INVALID_ADDRESS_SPACE => (
+        (
+            &[CUDA_ERROR_INVALID_ADDRESS_SPACE],
             Kernel,
             "the kernel used an address in the wrong memory (shared, local or global)",
             "Check casts and inline PTX that name a memory.",
         ),
-        CUDA_ERROR_LAUNCH_TIMEOUT => (
+        (
+            &[CUDA_ERROR_LAUNCH_TIMEOUT],
             Kernel,
             "the kernel ran longer than this device allows, because a display is attached to it",
             "Make the launch shorter, or use a device with no display.",
         ),
-        CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => (
+        (
+            &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES],
             Kernel,
             "a block of this shape needs more registers or shared memory than a multiprocessor has",
             "Ask for fewer threads or less shared memory, or bound the registers by __launch_bounds__.",
         ),
-        CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => (
+        (
+            &[CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE],
             Kernel,
             "a cooperative launch must have all its blocks on the device at once, and these do not fit",
             "Ask for a smaller grid, fewer threads, or less shared memory.",
         ),
-        CUDA_ERROR_ASSERT => {
-            (Kernel, "an assert in the kernel failed", "The kernel's output names the line.")
-        }
-        CUDA_ERROR_HARDWARE_STACK_ERROR => (
+        (
+            &[CUDA_ERROR_ASSERT],
+            Kernel,
+            "an assert in the kernel failed",
+            "The kernel's output names the line.",
+        ),
+        (
+            &[CUDA_ERROR_HARDWARE_STACK_ERROR],
             Kernel,
             "the kernel ran out of stack, or damaged it",
             "Look for deep recursion, large local arrays, and writes beyond them.",
         ),
-        CUDA_ERROR_ILLEGAL_INSTRUCTION | CUDA_ERROR_INVALID_PC => (
+        (
+            &[CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC],
             Kernel,
             "the kernel executed an instruction that this device does not have",
             "Look for a trap, a damaged function pointer, or inline PTX for another architecture.",
         ),
-        CUDA_ERROR_LAUNCH_FAILED => (
+        (
+            &[CUDA_ERROR_LAUNCH_FAILED],
             Kernel,
             "the kernel failed while it ran, and the device does not say how",
             "This is often an access out of bounds in shared memory: `lab check` names the line.",
         ),
-        CUDA_ERROR_CONTAINED => (
+        (
+            &[CUDA_ERROR_CONTAINED],
             Kernel,
             "a hardware error ended the kernel",
             "If it happens with every kernel, the device may be broken: check `nvidia-smi -q`.",
         ),
-        CUDA_ERROR_OUT_OF_MEMORY => (
+        (
+            &[CUDA_ERROR_OUT_OF_MEMORY],
             Other,
             "the device's memory is full",
             "`nvidia-smi` shows which processes use it. End one of them or make the problem smaller.",
         ),
-        CUDA_ERROR_NO_DEVICE => (
+        (
+            &[CUDA_ERROR_NO_DEVICE],
             Device,
             "there is no CUDA device",
             "Check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or set device = \"cpu\" in lab.toml.",
         ),
-        CUDA_ERROR_INVALID_DEVICE => (
+        (
+            &[CUDA_ERROR_INVALID_DEVICE],
             Device,
             "there is no CUDA device with this number",
             "`nvidia-smi -L` lists the devices, counted from 0.",
         ),
-        CUDA_ERROR_DEVICE_UNAVAILABLE => (
+        (
+            &[CUDA_ERROR_DEVICE_UNAVAILABLE],
             Device,
             "another process uses the device exclusively, or the device's compute mode forbids its use",
             "Check its compute mode and its processes with `nvidia-smi`.",
         ),
-        CUDA_ERROR_STUB_LIBRARY => (
+        (
+            &[CUDA_ERROR_STUB_LIBRARY],
             Device,
             "the loaded libcuda is the toolkit's stub and not the driver",
             "Remove the toolkit's `stubs` folder from LD_LIBRARY_PATH, or install the NVIDIA driver.",
         ),
-        CUDA_ERROR_NOT_INITIALIZED | CUDA_ERROR_DEINITIALIZED => (
+        (
+            &[CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_DEINITIALIZED],
             Device,
             "the driver was not initialised, or it has been shut down",
             "Start lab again. If the error stays, reload the NVIDIA driver or reboot.",
         ),
-        CUDA_ERROR_SYSTEM_NOT_READY => (
+        (
+            &[CUDA_ERROR_SYSTEM_NOT_READY],
             Device,
             "the system is not ready for CUDA",
             "On a machine with NVSwitch, check that nvidia-fabricmanager runs.",
         ),
-        CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => (
+        (
+            &[CUDA_ERROR_SYSTEM_DRIVER_MISMATCH],
             Device,
             "the driver's kernel module and its libraries have different versions",
             "Reboot, or in a container use the host's driver version.",
         ),
-        CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE => (
+        (
+            &[CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE],
             Device,
             "the forward compatibility libraries do not support this device",
             "Remove the cuda-compat folder from the loader's path.",
         ),
-        CUDA_ERROR_INVALID_IMAGE | CUDA_ERROR_NO_BINARY_FOR_GPU => (
+        (
+            &[CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU],
             Other,
             "the built kernel does not fit this device or this driver",
             "Build for the architecture of this device, and update a driver that is older than the toolkit.",
         ),
-        CUDA_ERROR_UNSUPPORTED_PTX_VERSION => (
+        (
+            &[CUDA_ERROR_UNSUPPORTED_PTX_VERSION],
             Device,
             "the driver is older than the toolkit that built the kernel",
             "Update the NVIDIA driver, or set CUDA_HOME to an older toolkit.",
         ),
-        CUDA_ERROR_ECC_UNCORRECTABLE | CUDA_ERROR_NVLINK_UNCORRECTABLE => (
+        (
+            &[CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE],
             Device,
             "the device found a memory or link error that it cannot correct",
             "The kernel is not at fault. `nvidia-smi -q -d ECC` shows more. The device needs a reset.",
         ),
-        CUDA_ERROR_OPERATING_SYSTEM => (
+        (
+            &[CUDA_ERROR_OPERATING_SYSTEM],
             Device,
             "the operating system refused a request of the driver",
             "Check that this user may open /dev/nvidia*.",
         ),
-        CUDA_ERROR_NOT_SUPPORTED | CUDA_ERROR_NOT_PERMITTED => {
-            (Other, "this device or driver does not support it", "Update the driver or use another device.")
-        }
-        CUDA_ERROR_INVALID_VALUE => (
+        (
+            &[CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_NOT_PERMITTED],
+            Other,
+            "this device or driver does not support it",
+            "Update the driver or use another device.",
+        ),
+        (
+            &[CUDA_ERROR_INVALID_VALUE],
             Other,
             "the driver refused a value",
             "If this was a launch, check its grid, block and shared memory.",
         ),
-        _ => (Other, "the driver reports an error", "Start the run again. `lab doctor` checks the driver."),
+    ]
+};
+
+/// Returns the cause, the meaning and the remedy of an error code.
+fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
+    match MEANINGS.iter().find(|(codes, ..)| codes.contains(&code)) {
+        Some((_, cause, meaning, remedy)) => (*cause, meaning, remedy),
+        None => (
+            Cause::Other,
+            "the driver reports an error",
+            "Start the run again. `lab doctor` checks the driver.",
+        ),
     }
 }
 

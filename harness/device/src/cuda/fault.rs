@@ -33,7 +33,7 @@ struct Evidence {
 impl Evidence {
     fn fault(self) -> Option<String> {
         match (&self.library, self.initialised) {
-            (Err(why), _) if is_not_found(why) => self.device_file.then(|| {
+            (Err(why), _) if is_not_found(why, "libcuda.so") => self.device_file.then(|| {
                 "/dev/nvidia0 exists, but the driver's library libcuda.so.1 was not found. Install the NVIDIA driver's \
                  libraries; in a container, start it with the GPU passed in."
                     .to_owned()
@@ -53,9 +53,9 @@ impl Evidence {
     }
 }
 
-/// Whether the loader did not find libcuda itself, rather than a library that it needs.
-fn is_not_found(message: &str) -> bool {
-    message.starts_with("libcuda.so") && message.contains("No such file")
+/// Whether the loader did not find the library itself, rather than a library that it needs.
+fn is_not_found(message: &str, library: &str) -> bool {
+    message.starts_with(library) && message.contains("No such file")
 }
 
 #[cfg(test)]
@@ -79,6 +79,16 @@ mod tests {
         let hidden = Evidence { initialised: CUDA_ERROR_NO_DEVICE, hidden: true, ..WORKS };
         assert_eq!(hidden.fault(), None);
         assert_eq!(WORKS.fault(), None);
+    }
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn the_message_of_the_loader_is_known() {
+        let missing = "libcuda.so.1-of-no-machine";
+        // SAFETY: no library has this name, so no code runs.
+        let error = unsafe { libloading::Library::new(missing) }.err();
+        let message = error.map(|error| ffi::loader_message(&error)).unwrap_or_default();
+        assert!(is_not_found(&message, missing), "{message}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! constants come from cudarc; the program passes its enums to the driver and never receives one.
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
+use crate::api::with_causes;
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
     CUgraphExec, CUlimit, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUuuid,
@@ -21,11 +22,17 @@ pub fn library() -> &'static Result<Library, String> {
         // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any
         // thread. A user who puts another file under this name into the loader's path chooses to run that file's
         // code.
-        let open = |name| unsafe { Library::new(name) }.map_err(|error| error.to_string());
+        let open = |name| unsafe { Library::new(name) }.map_err(|error| loader_message(&error));
         // What is wrong with the usual name is worth more than that the other is missing too.
         open("libcuda.so.1").or_else(|why| open("libcuda.so").map_err(|_| why))
     };
     LIBRARY.get_or_init(load)
+}
+
+/// What the loader says, such as `libcuda.so.1: cannot open shared object file: No such file or directory`.
+pub fn loader_message(error: &libloading::Error) -> String {
+    let text = with_causes(error);
+    text.strip_prefix("dlopen failed: ").unwrap_or(&text).to_owned()
 }
 
 /// Declares functions with these parameters that return an error code. A function that the driver does not have,

@@ -136,8 +136,9 @@ struct lab_cpu_register : lab_cpu_entry {
 
 inline void lab_yield() { lab_cpu_runtime->yield(lab_cpu_self); }
 
-// Called by loads and atomics around which a kernel may loop. One call in 64 lets the other threads run.
-inline void lab_cpu_polled() {
+// Called by loads and atomics around which a kernel may loop. One call in 64 lets the other threads run. The counter belongs to
+// the device, not to the kernel: threads of different blocks use it one after the other.
+LAB_CPU_UNSEEN inline void lab_cpu_polled() {
     if (__builtin_expect((++lab_cpu_self->polls & 63) == 0, 0)) lab_yield();
 }
 

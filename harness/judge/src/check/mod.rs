@@ -91,15 +91,18 @@ pub struct ToolRun<'a> {
 }
 
 impl<'a> ToolRun<'a> {
-    /// A tool that will watch a worker running `image`. `sanitizer` is needed for the tools of compute-sanitizer.
+    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `parent`. `sanitizer` is needed
+    /// for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
+        parent: &Path,
     ) -> Result<Self, Stop> {
-        let folder =
-            tempfile::tempdir().map_err(|e| Stop::Lab(format!("no temporary folder can be made: {e}")))?;
+        let folder = tempfile::tempdir_in(parent).map_err(|e| {
+            Stop::Lab(format!("no temporary folder can be made in {}: {e}", parent.display()))
+        })?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }
 

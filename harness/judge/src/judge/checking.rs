@@ -110,7 +110,8 @@ impl CheckSession<'_> {
     ) -> Result<Correctness, Stop> {
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
-        let tool_run = ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref())?;
+        let tool_run =
+            ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref(), &std::env::temp_dir())?;
         let worker = Worker::start_under_tool(
             &self.options.worker,
             &tool_run.watching()?,

@@ -49,6 +49,7 @@ use std::io::{self, Write};
 /// what does not depend on the candidate, and judges when a line arrives on its stdin.
 pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     let signals = lifetime::kill_children_on_signals()
+        .and_then(|()| lifetime::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {
         eprintln!("lab harness: the signal handlers cannot be set up: {error}");

@@ -84,16 +84,20 @@ pub fn receive<H: DeserializeOwned>(
             "{body_length} bytes of body where at most {body_limit} were expected"
         )));
     }
-    let header = read_bytes(from, header_length)?;
-    let body = read_bytes(from, body_length as usize)?;
+    let header = read_bytes(from, header_length, 1 << 20)?;
+    // The caller expects a body up to its limit, so that much may be taken at once.
+    let body = read_bytes(from, body_length as usize, body_limit.min(BODY_AT_ONCE))?;
     let header = serde_json::from_slice(&header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
     Ok((header, body))
 }
 
-/// Reads `length` bytes. Memory grows with what arrives, not with the announced length.
-fn read_bytes(from: &mut impl Read, length: usize) -> Result<Vec<u8>, FrameError> {
-    const AT_ONCE: usize = 1 << 20;
-    let mut bytes = Vec::with_capacity(length.min(AT_ONCE));
+/// Most memory that is taken for a body before it has arrived.
+const BODY_AT_ONCE: usize = 1 << 30;
+
+/// Reads `length` bytes. Takes up to `at_once` bytes of memory at the beginning; above that it grows with what arrives,
+/// not with the announced length.
+fn read_bytes(from: &mut impl Read, length: usize, at_once: usize) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = Vec::with_capacity(length.min(at_once));
     Read::take(from, length as u64).read_to_end(&mut bytes)?;
     if bytes.len() < length { Err(FrameError::Closed) } else { Ok(bytes) }
 }

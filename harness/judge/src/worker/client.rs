@@ -1,5 +1,6 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
+use super::left_behind::WorkerTasks;
 use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
 use super::{Breach, BufferId, Launch, ModuleId, serve};
 use crate::outcome::Stop;
@@ -44,6 +45,10 @@ impl StartingWorker {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
             WorkerReply::Opened { info, sandbox } => {
+                if info.emulated && !self.link.under_tool {
+                    let process = self.link.connection.child().map(Child::id);
+                    self.link.tasks = process.and_then(WorkerTasks::of);
+                }
                 let (bytes, next_poison) = (HashMap::new(), HashMap::new());
                 let images = self.images;
                 Ok(Worker { link: self.link, info, sandbox, images, bytes, next_poison, shape: None })
@@ -147,7 +152,8 @@ impl Worker {
     ) -> StartingWorker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
-        let mut link = Link { connection: Connection::new(stream, child), time_limit };
+        let connection = Connection::new(stream, child);
+        let mut link = Link { connection, time_limit, under_tool, tasks: None };
         let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
@@ -226,6 +232,11 @@ impl Worker {
         self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
     }
 
+    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a change of it.
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+        self.link.call(&WorkerRequest::WriteInput { buffer }, Operation::Own, bytes, 0).map(drop)
+    }
+
     /// Reads a whole buffer.
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.bytes.get(&buffer).copied().unwrap_or(0);
@@ -300,9 +311,12 @@ impl Worker {
     }
 
     /// Launches these one after the other, without the host in between. Returns the seconds from the first one's begin to
-    /// the last one's end. All together may take as long as one launch.
-    pub fn replay(&mut self, launches: Vec<Launch>) -> Result<f64, Stop> {
-        match self.link.call(&WorkerRequest::Replay(launches), Operation::Launch, &[], 0)?.0 {
+    /// the last one's end. All together may take as long as one launch. With `flush`, a buffer larger than the L2 cache is
+    /// written just before: nothing that was in the cache is there when the first launch begins.
+    pub fn replay(&mut self, launches: Vec<Launch>, flush: Option<BufferId>) -> Result<f64, Stop> {
+        let flush = flush.map(|buffer| (buffer, POISONS[0]));
+        let request = WorkerRequest::Replay { launches, flush };
+        match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
             WorkerReply::Replayed { seconds } => Ok(seconds),
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }
@@ -371,6 +385,10 @@ struct Link {
     connection: Connection,
     /// The limit for a launch.
     time_limit: Duration,
+    /// A tool in the worker may have threads and processes of its own.
+    under_tool: bool,
+    /// The worker's process on the cpu device, where a kernel may start threads and processes.
+    tasks: Option<WorkerTasks>,
 }
 
 impl Link {
@@ -401,7 +419,17 @@ impl Link {
         };
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
+        if operation == Operation::Launch {
+            self.expect_nothing_left()?;
+        }
         Ok((answer?, body))
+    }
+
+    /// Ends the worker if its kernel has left a thread or a process running after a launch.
+    fn expect_nothing_left(&mut self) -> Result<(), Stop> {
+        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else { return Ok(()) };
+        self.connection.end();
+        Err(Stop::Crash(format!("the kernel left {left} running after its launch; all of it was ended")))
     }
 
     fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {

@@ -14,8 +14,15 @@ use std::hash::{BuildHasher, RandomState};
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer. On a GPU the zone goes on to the end of the page.
-pub const BACK: usize = 256 << 10;
+/// Least bytes of the guard zone behind a buffer on a device with pages, where the zone goes on to the end of the page.
+const BACK_BEFORE_PAGE_END: usize = 256 << 10;
+
+/// Bytes of the guard zone behind a buffer on a device without pages.
+pub const BACK: usize = 2 << 20;
+
+/// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given the buffer, on a device
+/// that computes no digests. What such a launch writes farther away lies beside a buffer that it was given.
+const NEAR: usize = 16 << 10;
 
 /// The buffers of a worker.
 pub struct Memory {
@@ -50,6 +57,8 @@ struct Buffer {
     /// The first word of the noise in the allocation.
     noise: u64,
     content: Content,
+    /// Whether a launch was given the buffer since the last check.
+    given: bool,
     /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a device that computes
     /// digests. That of the buffer is `None` while a launch may write to the buffer.
     digests: [Option<u64>; 3],
@@ -67,9 +76,23 @@ impl Buffer {
             .map(|(offset, bytes)| MemoryRange { address: self.base + offset as u64, bytes })
     }
 
-    /// What a guard zone must hold.
-    fn expected(&self, zone: MemoryRange, guards: &Guards) -> Vec<u8> {
-        guards.noise.bytes(4 * self.noise + (zone.address - self.base), zone.bytes)
+    /// Where a part of a guard zone differs from what it must hold, which is restored.
+    fn restore_zone(
+        &self,
+        driver: &mut dyn Driver,
+        zone: MemoryRange,
+        guards: &Guards,
+    ) -> Result<Option<usize>, DeviceError> {
+        let (mut offset, mut first) = (0, None);
+        for right in guards.noise.parts(4 * self.noise + (zone.address - self.base), zone.bytes) {
+            let address = zone.address + offset as u64;
+            if let Some(at) = difference(driver, address, right)? {
+                driver.upload(address, right)?;
+                first.get_or_insert(offset + at);
+            }
+            offset += right.len();
+        }
+        Ok(first)
     }
 
     fn out_of_bounds(&self, zone: MemoryRange, at: usize) -> Breach {
@@ -102,8 +125,9 @@ impl Memory {
         let (front, allocated) = match self.guards {
             None => (0, bytes),
             Some(_) => {
-                let page = driver.page_bytes().next_multiple_of(4);
-                let all = bytes.checked_add(FRONT + BACK).and_then(|all| all.checked_next_multiple_of(page));
+                let page = driver.page_bytes();
+                let (page, back) = if page == 1 { (4, BACK) } else { (page, BACK_BEFORE_PAGE_END) };
+                let all = bytes.checked_add(FRONT + back).and_then(|all| all.checked_next_multiple_of(page));
                 let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
                 (FRONT, all.ok_or_else(too_many)?)
             }
@@ -113,7 +137,8 @@ impl Memory {
         // The windows of two buffers differ, so that a copy from one zone into another is a change.
         let noise = u64::from(self.next) * 40_503;
         let (content, digests) = (Content::Open, [None; 3]);
-        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, digests };
+        let given = false;
+        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, given, digests };
         if let Some(guards) = &mut self.guards {
             guards.fill(driver, &mut buffer)?;
         }
@@ -137,6 +162,7 @@ impl Memory {
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
     pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
         let buffer = self.get(id)?;
+        buffer.given = true;
         if !matches!(buffer.content, Content::Sealed(_)) {
             buffer.open();
         }
@@ -209,6 +235,20 @@ impl Memory {
         })
     }
 
+    /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern already, so that the
+    /// replay does not change what is known of it.
+    pub fn flush_range(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        pattern: u32,
+    ) -> Result<MemoryRange, DeviceError> {
+        if !matches!(self.get(id)?.content, Content::Pattern(held) if held == pattern) {
+            self.flush_cache(driver, id, pattern)?;
+        }
+        Ok(self.get(id)?.ranges()[1])
+    }
+
     fn fill_by(
         &mut self,
         driver: &mut dyn Driver,
@@ -229,6 +269,16 @@ impl Memory {
     /// Declares the content of a buffer an input, which must not change.
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
         let content = self.read(driver, id)?;
+        self.seal_as(driver, id, content)
+    }
+
+    /// [`Memory::seal`] for a buffer that holds `content`.
+    pub fn seal_as(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        content: Vec<u8>,
+    ) -> Result<(), DeviceError> {
         let key = self.guards.as_ref().map(|guards| guards.key);
         let buffer = self.get(id)?;
         buffer.digests[1] = match key {
@@ -322,19 +372,26 @@ impl Buffer {
             if now[zone].is_some() && now[zone] == self.digests[zone] {
                 continue;
             }
-            let right = self.expected(ranges[zone], guards);
-            if let Some(at) = difference(driver, ranges[zone].address, &right)? {
-                driver.upload(ranges[zone].address, &right)?;
-                found.push(self.out_of_bounds(ranges[zone], at));
+            let mut range = ranges[zone];
+            if now[zone].is_none() && !self.given {
+                let near = range.bytes.min(NEAR);
+                range.address += if zone == 0 { (range.bytes - near) as u64 } else { 0 };
+                range.bytes = near;
+            }
+            if let Some(at) = self.restore_zone(driver, range, guards)? {
+                found.push(self.out_of_bounds(range, at));
             }
         }
+        self.given = false;
         let unchanged = now[1].is_some() && now[1] == self.digests[1];
+        let mut is_new = matches!(self.content, Content::Open);
         if !unchanged && let Some(at) = self.content.difference(driver, ranges[1], now[1].is_some())? {
             found.push(self.content.breach(&self.name, at));
             self.content.restore(driver, ranges[1])?;
+            is_new |= matches!(self.content, Content::Results(_));
         }
         // The results that a launch left are known from here on.
-        if let Content::Open | Content::Results(_) = self.content {
+        if is_new {
             self.content = Content::results(driver, ranges[1], now[1].is_some())?;
             self.digests[1] = now[1];
         }

@@ -33,6 +33,8 @@ pub enum WorkerRequest {
     Allocate { name: String, bytes: usize },
     /// Writes the body into a buffer.
     Write { buffer: BufferId },
+    /// Writes the body into a buffer and declares it an input.
+    WriteInput { buffer: BufferId },
     /// Reads a whole buffer.
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.
@@ -45,8 +47,9 @@ pub enum WorkerRequest {
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
-    /// Launches these one after the other, without the host in between, and waits.
-    Replay(Vec<Launch>),
+    /// Launches these one after the other, without the host in between, and waits. With `flush`, first fills this buffer
+    /// with a pattern, as `FlushCache` does.
+    Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)> },
     /// Fills several buffers with a repeated 32-bit pattern.
     FillAll { buffers: Vec<BufferId>, pattern: u32 },
     /// Asks for the digest of each buffer.

@@ -6,6 +6,7 @@
 mod client;
 mod content;
 mod launch_statement;
+mod left_behind;
 mod memory;
 mod messages;
 mod server;
@@ -20,6 +21,7 @@ use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
 use lab_device::{Arg, DeviceError, Driver, ExecutionOrder};
 use lab_protocol::Target;
+use lab_system::lifetime;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -89,6 +91,8 @@ pub fn main() -> ExitCode {
 /// [`main`] with a device that the caller opens.
 pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>) -> ExitCode {
     let served = exec_wrapper::exec_if_asked().map_err(FrameError::Io).and_then(|()| {
+        // What the kernel starts stays below this process, so the judge finds it.
+        lifetime::adopt_orphans().map_err(FrameError::Io)?;
         let stream = child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io)?;
         // The folder of the repository tells a kernel which run this is. Every path that a worker gets is absolute.
         std::env::set_current_dir("/").map_err(FrameError::Io)?;

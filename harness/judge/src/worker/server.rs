@@ -43,7 +43,7 @@ pub fn serve(
     let opened = WorkerReply::Opened { info: device.info.clone(), sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
-        let (answer, body): (WorkerAnswer, _) = match device.answer(request, &body) {
+        let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
@@ -105,7 +105,7 @@ impl OpenDevice {
     fn answer(
         &mut self,
         request: WorkerRequest,
-        body: &[u8],
+        body: Vec<u8>,
     ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
         let driver = &mut *self.driver;
         let reply = match request {
@@ -128,7 +128,12 @@ impl OpenDevice {
                 WorkerReply::Buffer(self.memory.allocate(driver, name, bytes)?)
             }
             WorkerRequest::Write { buffer } => {
-                self.memory.write(driver, buffer, body)?;
+                self.memory.write(driver, buffer, &body)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::WriteInput { buffer } => {
+                self.memory.write(driver, buffer, &body)?;
+                self.memory.seal_as(driver, buffer, body)?;
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
@@ -150,7 +155,7 @@ impl OpenDevice {
                 self.memory.free(driver, buffer)?;
                 WorkerReply::Done
             }
-            WorkerRequest::Replay(launches) => self.replay(&launches)?,
+            WorkerRequest::Replay { launches, flush } => self.replay(&launches, flush)?,
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {
                     self.memory.fill(driver, buffer, pattern)?;
@@ -171,8 +176,8 @@ impl OpenDevice {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image. What launches left beside their buffers is noted
-    /// as a breach and restored.
+    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory. What launches left beside
+    /// their buffers is noted as a breach and restored.
     fn reload(&mut self, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -180,7 +185,8 @@ impl OpenDevice {
         self.driver.unload(loaded)?;
         let loaded = self.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        self.memory.check(&mut *self.driver)
+        self.memory.check(&mut *self.driver)?;
+        self.driver.scrub()
     }
 
     /// The kernel and its launch statement, or the name of the one that the module lacks.
@@ -210,7 +216,11 @@ impl OpenDevice {
         Ok(WorkerReply::Launched { seconds, shape, occupancy })
     }
 
-    fn replay(&mut self, launches: &[Launch]) -> Result<WorkerReply, WorkerFailure> {
+    fn replay(
+        &mut self,
+        launches: &[Launch],
+        flush: Option<(BufferId, u32)>,
+    ) -> Result<WorkerReply, WorkerFailure> {
         // All shapes first: where a launch statement runs, its module is loaded anew, and entries change.
         let mut shapes = Vec::with_capacity(launches.len());
         for launch in launches {
@@ -221,7 +231,13 @@ impl OpenDevice {
             let (entry, args) = (self.required(launch)?.entry, self.args(launch)?);
             steps.push(Step { entry, shape, args, order: launch.order });
         }
-        Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps)? })
+        let flush = match flush {
+            Some((buffer, pattern)) => {
+                Some((self.memory.flush_range(&mut *self.driver, buffer, pattern)?, pattern))
+            }
+            None => None,
+        };
+        Ok(WorkerReply::Replayed { seconds: self.driver.replay(&steps, flush)? })
     }
 
     /// The arguments of a launch that follows.

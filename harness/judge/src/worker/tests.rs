@@ -162,17 +162,16 @@ fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
 #[test]
 fn a_store_outside_a_buffer_is_found_on_both_sides() {
     let (front, back) = (FRONT as i64, BACK as i64);
-    for offset in [10, 11, 4000, 8192, back + 9, -1, -4096, -8192, -front] {
+    for offset in [10, 11, 4000, 8192, 1 << 20, -1, -4096, -8192, -front] {
         for is_gpu in [false, true] {
             let found = store_at(is_gpu, offset, false);
             assert_eq!(found, [Breach::OutOfBounds { buffer: "x".into(), offset }], "gpu {is_gpu}");
         }
     }
-    let last_of_page = (2 << 20) - front - 1;
-    assert_eq!(
-        store_at(true, last_of_page, false),
-        [Breach::OutOfBounds { buffer: "x".into(), offset: last_of_page }]
-    );
+    for (is_gpu, last) in [(true, (2 << 20) - front - 1), (false, back + 9)] {
+        let found = store_at(is_gpu, last, false);
+        assert_eq!(found, [Breach::OutOfBounds { buffer: "x".into(), offset: last }], "the last byte");
+    }
     assert_eq!(store_at(true, 9, false), [], "a store inside is none");
     assert_eq!(store_at(false, 9, false), [], "a store inside is none");
 }

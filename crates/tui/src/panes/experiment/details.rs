@@ -224,6 +224,17 @@ fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSetting
         Span::styled(text, theme.verdict(outcome)),
         Span::styled(format!("  {}", format::date(held_out.checked, &appearance.zone)), theme.quiet()),
     ])];
+    if let Some(runs) = held_out.sealed_runs {
+        out.push(labelled("sealed runs", LABEL, format!("{runs} passed"), theme));
+    }
+    if let Some(measured) = &held_out.measured {
+        let mut figure = format::count(measured.objective.value);
+        figure.extend(measured.change.map(|change| format!("  {change} vs {}", change.against())));
+        out.push(labelled("figure", LABEL, figure, theme));
+    }
+    for caveat in &held_out.caveats {
+        out.push(labelled("caveat", LABEL, printable(caveat).into_owned(), theme));
+    }
     let mut report = Report::default();
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));

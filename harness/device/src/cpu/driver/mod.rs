@@ -131,6 +131,17 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+        self.check(address, expected.len())?;
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No launch runs, so nobody
+        // writes to it while the slice exists.
+        let actual = unsafe { std::slice::from_raw_parts(address as *const u8, expected.len()) };
+        if actual == expected {
+            return Ok(None);
+        }
+        Ok(actual.iter().zip(expected).position(|(a, b)| a != b))
+    }
+
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.check(address, bytes)?;
         for word in 0..bytes / 4 {

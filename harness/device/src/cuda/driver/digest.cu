@@ -1,4 +1,5 @@
-// Kernels of the lab itself: digests of device memory, and the noise of guard zones, as api/digest.rs defines them.
+// Kernels of the lab itself: digests of device memory and the noise of guard zones, as api/digest.rs defines them, and a
+// kernel that fills shared memory.
 // digest.ptx is made from this file: NVRTC 12.9 with --gpu-architecture=compute_70 --std=c++17, and then `.version` is
 // lowered to 6.4, so that every driver since CUDA 10.1 takes it. `ptxas` accepts it for sm_70 to sm_120.
 typedef unsigned long long u64;
@@ -46,4 +47,11 @@ extern "C" __global__ void __launch_bounds__(256) lab_noise(u32* to, u64 words, 
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < words; i += gridDim.x * 256ull) {
         to[i] = (u32)(mix((first + i) & mask, key) >> 32);
     }
+}
+
+// Fills the shared memory of a block, as much as a block may have. `volatile`: nothing reads it here.
+extern "C" __global__ void __launch_bounds__(1024) lab_scrub(u32 words) {
+    extern __shared__ u32 shared[];
+    volatile u32* all = shared;
+    for (u32 i = threadIdx.x; i < words; i += 1024) all[i] = 0x7fff7fffu;
 }

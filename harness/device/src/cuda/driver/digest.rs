@@ -1,16 +1,17 @@
-//! Digests of device memory and the noise of guard zones, computed on the device by kernels of the lab's own. They read
+//! Kernels of the lab's own: digests of device memory, the noise of guard zones, and the wiping of shared memory. They read
 //! as fast as the memory delivers, where a comparison on the host takes as long as the copy.
 //!
 //! The table of what to read, and the results, lie in page-locked host memory, which the device accesses there. So
 //! nothing of it lies in device memory, where a kernel could find it later.
 #![allow(unsafe_code)]
 
+use super::refusal::DeviceLimits;
 use super::staging::Staging;
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, MemoryRange, NOISE_WORDS, Noise};
 use crate::cuda::devices::check;
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUfunction, CUstream};
-use std::ffi::c_void;
+use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
+use std::ffi::{c_int, c_void};
 
 /// `digest.cu` in PTX, which the driver compiles for its device.
 const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
@@ -36,16 +37,18 @@ struct Chunk {
     unused: u32,
 }
 
-/// The two kernels.
+/// The kernels.
 pub struct Digester {
     digest: CUfunction,
     noise: CUfunction,
+    scrub: CUfunction,
+    limits: DeviceLimits,
 }
 
 impl Digester {
     /// Loads the kernels into the context that is current, until the context ends. `None` where the driver cannot
     /// compile PTX, for example in a container without `libnvidia-ptxjitcompiler`.
-    pub fn load() -> Option<Digester> {
+    pub fn load(limits: DeviceLimits) -> Option<Digester> {
         let mut module = std::ptr::null_mut();
         // SAFETY: `module` is a live handle to write to, and the text ends with a NUL.
         let code = unsafe { ffi::cuModuleLoadData(&mut module, PTX.as_ptr().cast()) };
@@ -56,7 +59,31 @@ impl Digester {
             let code = unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
             check(code, "find the digest kernels").ok().map(|()| function)
         };
-        Some(Digester { digest: find(c"lab_digest")?, noise: find(c"lab_noise")? })
+        let [digest, noise, scrub] = [c"lab_digest", c"lab_noise", c"lab_scrub"].map(find);
+        let (digest, noise, scrub) = (digest?, noise?, scrub?);
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the driver returned the function just now.
+        let code = unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) };
+        check(code, "let the lab's kernel use all shared memory").ok()?;
+        Some(Digester { digest, noise, scrub, limits })
+    }
+
+    /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may have, so each
+    /// multiprocessor runs one. Does not wait: what follows on the stream does.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context in which `self` was made.
+    pub unsafe fn scrub(&self, stream: CUstream) -> Result<(), DeviceError> {
+        let mut words = self.limits.shared_bytes / 4;
+        let (function, blocks, bytes) = (self.scrub, self.limits.sms, self.limits.shared_bytes);
+        let mut parameters: [*mut c_void; 1] = [(&raw mut words).cast()];
+        let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
+        // SAFETY: the kernel takes a 32-bit word, which the driver reads before the call returns, and writes to its own
+        // shared memory, of which it gets this many bytes.
+        let code = unsafe {
+            ffi::cuLaunchKernel(function, blocks, 1, 1, 1024, 1, 1, bytes, stream, parameters, extra)
+        };
+        check(code, "wipe shared memory")
     }
 
     /// Returns the digest of each range under a key.
@@ -207,8 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn the_source_in_ptx_has_both_kernels_and_no_new_instruction() {
-        for text in [".version 6.4\n", ".entry lab_digest(", ".entry lab_noise("] {
+    fn the_source_in_ptx_has_all_kernels_and_an_old_version() {
+        for text in [".version 6.4\n", ".entry lab_digest(", ".entry lab_noise(", ".entry lab_scrub("] {
             assert!(PTX.contains(text), "{text}");
         }
         assert!(PTX.ends_with('\0') && PTX.matches('\0').count() == 1);

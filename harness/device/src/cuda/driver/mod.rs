@@ -50,6 +50,8 @@ pub struct CudaDriver {
     staging: Option<Staging>,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
+    /// A page that [`Driver::replay`] writes to while the device takes up its launches; none before its first use.
+    delay: Option<u64>,
 }
 
 impl CudaDriver {
@@ -76,6 +78,17 @@ impl CudaDriver {
         let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
         Ok(refusal::of_cooperative_launch(&self.limits, &kernel.attributes, shape, blocks))
     }
+}
+
+/// Lets the L2 cache replace the lines that a kernel asked it to keep.
+fn let_go_of_kept_lines() -> Result<(), DeviceError> {
+    // SAFETY: the call has no arguments. It concerns the context that is current.
+    let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
+    // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
+    if matches!(code, ffi::CUDA_ERROR_NOT_SUPPORTED | ffi::CUDA_ERROR_INVALID_VALUE) {
+        return Ok(());
+    }
+    check(code, "let go of the lines that are kept in the L2 cache")
 }
 
 fn not_loaded(module: u32) -> DeviceError {
@@ -199,13 +212,15 @@ impl Driver for CudaDriver {
         unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
     }
 
+    fn scrub(&mut self) -> Result<(), DeviceError> {
+        let Some(digester) = &self.digester else { return Ok(()) };
+        // SAFETY: stream and kernel belong to the context that is current.
+        unsafe { digester.scrub(self.stream)? };
+        self.wait("wipe shared memory")
+    }
+
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
-        // SAFETY: the call has no arguments. It concerns the context that is current.
-        let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
-        // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
-        if !matches!(code, ffi::CUDA_ERROR_NOT_SUPPORTED | ffi::CUDA_ERROR_INVALID_VALUE) {
-            check(code, "let go of the lines that are kept in the L2 cache")?;
-        }
+        let_go_of_kept_lines()?;
         self.fill(address, bytes, pattern)
     }
 
@@ -295,8 +310,8 @@ impl Driver for CudaDriver {
         Ok(f64::from(milliseconds) / 1e3)
     }
 
-    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
-        self.replay_graph(steps)
+    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+        self.replay_graph(steps, flush)
     }
 }
 

@@ -46,6 +46,7 @@ impl CudaDriver {
             allocations: Allocations::default(),
             staging: None,
             digester: None,
+            delay: None,
         };
         // SAFETY: the context was retained above. The other pointers are to live handles to write to.
         unsafe {
@@ -59,7 +60,7 @@ impl CudaDriver {
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
         opened.staging = Some(Staging::new()?);
-        opened.digester = Digester::load();
+        opened.digester = Digester::load(limits);
         Ok(opened)
     }
 }

@@ -160,7 +160,7 @@ fn no_run_is_launched_twice_and_none_is_sampled_after_its_tokens_were_on_the_dev
         let cache = tempfile::tempdir().unwrap();
         let (_, launched) = judge_in(cache.path(), emulated, |_, _| {}, Judging::default());
         let (mut taught, mut sampled) = (Vec::new(), Vec::new());
-        for (seed, is_taught) in launched.iter() {
+        for (seed, is_taught) in &launched {
             assert!(*is_taught || !taught.contains(seed), "run {seed} is sampled after it was taught");
             (if *is_taught { &mut taught } else { &mut sampled }).push(*seed);
         }

@@ -85,7 +85,7 @@ impl InputValues {
     /// Fills `cells` cells and returns their bytes. The same seed gives the same bytes on any number of cores,
     /// because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, cells: usize, seed: u64) -> Vec<u8> {
-        const STRETCH: usize = 1 << 16;
+        const STRETCH: usize = 1 << 13;
         let mut bytes = vec![0; cells * dtype.size()];
         let mut stretches: Vec<(usize, &mut [u8])> =
             bytes.chunks_mut(STRETCH * dtype.size()).enumerate().collect();

@@ -89,8 +89,7 @@ impl CaseLauncher {
             let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
             buffers.push(match content {
                 Some(content) if tensor.role == TensorRole::In => {
-                    worker.write(buffer, content)?;
-                    worker.seal(buffer)?;
+                    worker.write_input(buffer, content)?;
                     TensorBuffer::Input(buffer)
                 }
                 _ => TensorBuffer::Output(buffer),

@@ -53,8 +53,7 @@ impl ReferenceKernel {
         let case = &spec.cases[index];
         for ((tensor, shaped), content) in spec.tensors.iter().zip(&case.tensors).zip(&outputs) {
             let Some(content) = content.as_ref().filter(|_| tensor.role == TensorRole::Out) else { continue };
-            let unwritten = content.chunks_exact(shaped.dtype.size()).position(|c| shaped.dtype.is_poison(c));
-            if let Some(cell) = unwritten {
+            if let Some(cell) = shaped.dtype.first_poison(content) {
                 let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
                 return Err(as_problem(Stop::Crash(format!("never wrote {place}"))));
             }

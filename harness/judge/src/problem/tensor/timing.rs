@@ -11,7 +11,7 @@ use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, in_digits};
-use crate::worker::{Breach, ModuleId, Worker};
+use crate::worker::{Breach, BufferId, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
 use rand_chacha::ChaCha8Rng;
@@ -86,20 +86,23 @@ impl TensorTiming {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
-        let seconds = worker.replay(sets.iter().map(launch).collect())?;
+        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush())?;
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
     }
 
-    /// Prepares the outputs and the L2 cache.
+    /// Prepares the outputs, and a warm L2 cache.
     fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
-        let launcher = &self.resident.launchers[at];
-        launcher.prepare(worker, sets, &self.drawn[at].1.sets)?;
-        match (self.spec.cache, self.resident.scratch) {
-            (CacheState::Cold, Some(scratch)) => worker.flush_cache(scratch),
-            (CacheState::Cold, None) => Ok(()),
-            (CacheState::Warm, _) => self.resident.read_inputs(worker, at, sets),
+        self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].1.sets)?;
+        match self.spec.cache {
+            CacheState::Cold => Ok(()),
+            CacheState::Warm => self.resident.read_inputs(worker, at, sets),
         }
+    }
+
+    /// What a launch with a cold L2 cache flushes the cache with.
+    fn flush(&self) -> Option<BufferId> {
+        self.resident.scratch.filter(|_| self.spec.cache == CacheState::Cold)
     }
 
     /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by comparing all cells.
@@ -130,6 +133,9 @@ impl TensorTiming {
     fn time_single_launches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
         for at in 0..self.latencies.len() {
             self.prepare(worker, at, &[0])?;
+            if let Some(scratch) = self.flush() {
+                worker.flush_cache(scratch)?;
+            }
             let launch = self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
             let seconds = worker.launch(&launch)?;
             self.latencies[at].push(seconds);

@@ -128,7 +128,10 @@ impl Driver for Fake {
         }
         Ok(1.0)
     }
-    fn replay(&mut self, steps: &[Step]) -> Result<f64, DeviceError> {
+    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+        if let Some((memory, _)) = flush {
+            self.note(DeviceCall::Filled(memory.bytes));
+        }
         self.note(DeviceCall::Replayed(steps.iter().map(|step| pointers(&step.args)).collect()));
         Ok(3.0 * steps.len() as f64)
     }
@@ -232,6 +235,20 @@ fn a_wrong_result_of_a_late_turn_is_found() {
     let (_, output) = world.replayed(20)[0];
     *world.wrong.lock().unwrap() = Some(output);
     assert_eq!(world.turn(20).1, None);
+}
+
+#[test]
+fn an_input_or_a_guard_zone_that_changed_is_found_in_the_same_turn() {
+    for (what, spoiled) in
+        [("an input", |(input, _)| input), ("behind an output", |(_, output)| output + 400)]
+            as [(_, fn(_) -> _); 2]
+    {
+        let mut world = world("cold");
+        assert!(world.turn(1).1.is_some());
+        let launches = world.replayed(2);
+        *world.wrong.lock().unwrap() = Some(spoiled(launches[0]));
+        assert_eq!(world.turn(2).1, None, "{what}");
+    }
 }
 
 #[test]

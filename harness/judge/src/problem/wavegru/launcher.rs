@@ -109,8 +109,7 @@ pub fn upload(weights: &Weights, worker: &mut Worker) -> Result<Vec<BufferId>, S
     let upload = |tensor: &WeightTensor| {
         let bytes = tensor.values.bytes();
         let buffer = worker.buffer(tensor.name, bytes.len())?;
-        worker.write(buffer, bytes)?;
-        worker.seal(buffer)?;
+        worker.write_input(buffer, bytes)?;
         Ok(buffer)
     };
     weights.tensors.iter().map(upload).collect()
@@ -234,8 +233,7 @@ impl ModelLauncher {
         worker.write(self.h0, bytemuck::cast_slice(&run.inputs.h0))?;
         worker.write(self.h1, bytemuck::cast_slice(&run.inputs.h1))?;
         if teacher {
-            worker.write(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
-            worker.seal(self.forced)?;
+            worker.write_input(self.forced, bytemuck::cast_slice(&run.expected.tokens))?;
         } else {
             worker.poison(self.forced)?;
         }

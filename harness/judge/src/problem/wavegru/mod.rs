@@ -1,8 +1,8 @@
 //! The WaveGRU 1024×2 generator, a problem written in Rust.
 //!
 //! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`], [`run_inputs`] and [`philox`]
-//! noise. `run_stock` makes and stores the runs that launches use, `judged_runs` orders those of one judgement, and
-//! `cache` reads and writes references. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump`
+//! noise. `run_maker` draws and computes the runs that launches use, `run_stock` keeps them, `judged_runs` orders those
+//! of one judgement, and `cache` reads and writes references. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump`
 //! writes every tensor.
 
 mod cache;
@@ -13,6 +13,7 @@ pub(crate) mod launcher;
 pub mod philox;
 pub mod reference;
 pub mod run_inputs;
+mod run_maker;
 pub(crate) mod run_stock;
 mod timing;
 mod verify;
@@ -137,7 +138,9 @@ impl WaveGruProblem {
                 cx.out.line("sealed_runs", format_args!("{count} from_stock={}", count - made))?;
                 (pool(runs), RunSource::Sealed)
             }
-            None if cx.seed_is_fixed => (pool(stock.fixed(cx.seed, count, cx.out)?), RunSource::FixedSeed),
+            None if cx.seed_is_fixed => {
+                (pool(stock.maker().fixed(cx.seed, count, cx.out)?), RunSource::FixedSeed)
+            }
             None => (stock.pool(count, cx.out)?, RunSource::Pool(Vec::new())),
         };
         let seeds: Vec<u64> = runs.iter().map(|run| run.run.inputs.seed).collect();
@@ -153,9 +156,9 @@ impl WaveGruProblem {
     /// Between launches of different kind the module is loaded anew, so that a kernel does not know in a launch that
     /// samples that it was taught before. On the cpu device the launches of one kind share the module: that finds a
     /// kernel which relies on what an earlier launch left.
-    fn checked_launches<'a>(&self, judged: &'a JudgedRuns, cx: &ProblemContext) -> Vec<CheckedLaunch<'a>> {
+    fn checked_launches<'a>(judged: &'a JudgedRuns, cx: &ProblemContext) -> Vec<CheckedLaunch<'a>> {
         let orders = |runs: &'a [ReferenceRun], taught: bool| {
-            let orders = self.orders(cx.seed, runs.len());
+            let orders = Self::orders(cx.seed, runs.len());
             runs.iter().zip(orders).map(move |(run, order)| (run, order, taught)).collect::<Vec<_>>()
         };
         let (sampled, taught) = (orders(judged.sampled(), false), orders(judged.taught(), true));
@@ -168,7 +171,7 @@ impl WaveGruProblem {
     }
 
     /// The execution orders of verified launches on the cpu device. A GPU has its own order.
-    fn orders(&self, seed: u64, count: usize) -> Vec<ExecutionOrder> {
+    fn orders(seed: u64, count: usize) -> Vec<ExecutionOrder> {
         let order = |turn: u64| match turn {
             0 => ExecutionOrder::Shuffled(seed),
             1 => ExecutionOrder::Reverse,
@@ -260,7 +263,7 @@ impl Problem for WaveGruProblem {
         let PreparedModel { steps, weights, uploaded, judged, .. } = self.prepared()?;
         let launcher = ModelLauncher::new(worker, module, uploaded, weights.hidden, *steps)?;
         self.announce_runs(&self.stock(cx.cache_dir)?, cx)?;
-        let launches = self.checked_launches(judged, cx);
+        let launches = Self::checked_launches(judged, cx);
         let (verdict, failed) = verify::verify(&launcher, worker, &self.config.limits, &launches, cx)?;
         if self.sealed.is_some() {
             let seed = failed.or_else(|| judged.runs.first().map(|run| run.inputs.seed));
@@ -358,7 +361,7 @@ impl Problem for WaveGruProblem {
     ) -> Result<(), Stop> {
         let PreparedModel { weights, launcher, .. } = self.prepared()?;
         let stock = self.stock(cx.cache_dir)?;
-        let (Some(run), Some(launcher)) = (stock.published(cx.out)?, launcher) else { return Ok(()) };
+        let (Some(run), Some(launcher)) = (stock.maker().published(cx.out)?, launcher) else { return Ok(()) };
         // The same buffers as before, so that timed launches find nothing else beside them.
         let launcher = launcher.of(module);
         let sampled = launcher.sample(worker, &run, ExecutionOrder::Forward)?;

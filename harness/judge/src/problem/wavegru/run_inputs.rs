@@ -2,7 +2,6 @@
 //! the run's seed and the ranges in problem.toml.
 
 use super::philox::evenly;
-use super::reference::ReferenceOutput;
 use serde::Deserialize;
 
 /// The sampling parameters of a launch.
@@ -61,9 +60,6 @@ pub struct SamplingRanges {
 pub const NEUTRAL_TEMPERATURE: f32 = 1.0;
 const APART: f64 = 0.05;
 
-/// The smallest median entropy of a run, in bits.
-const LEAST_ENTROPY: f64 = 1.0;
-
 /// The random stream of the sampling parameters. Streams 1 and 2 are the start states.
 const PARAMETERS: u32 = 3;
 
@@ -74,7 +70,7 @@ impl SamplingRanges {
     /// taken whose min-p differ.
     fn draw(&self, steps: usize, seed: u64) -> SamplingParams {
         // Each is in (0, 1).
-        let mut numbers = evenly(seed, PARAMETERS).map(|v| (v + 1.0) / 2.0);
+        let mut numbers = evenly(seed, PARAMETERS).map(|v| f64::midpoint(v, 1.0));
         let mut next = || numbers.next().unwrap_or(0.5);
         let (temperature, min_p, first_token) = (next(), next(), next());
         let tokens = (self.first_token.high - self.first_token.low + 1) as f64;
@@ -82,7 +78,7 @@ impl SamplingRanges {
             steps,
             first_token: self.first_token.low + (first_token * tokens) as usize,
             temperature: self.temperature_at(temperature),
-            min_p: self.min_p_at((min_p + (seed & 1) as f64) / 2.0),
+            min_p: self.min_p_at(f64::midpoint(min_p, (seed & 1) as f64)),
         }
     }
 
@@ -106,22 +102,9 @@ impl SamplingRanges {
         ((low + fraction * (high - low)).exp() as f32).clamp(self.min_p.low, self.min_p.high)
     }
 
-    /// Returns whether the tokens of a run tell a kernel that ignores the temperature or min-p from a right one, and depend
-    /// on the noise at all: at a low temperature some runs end in a loop of tokens that are nearly certain.
-    ///
-    /// A run of an even seed changes with every min-p of the upper half of the range, and a run of an odd seed with every
-    /// min-p of the lower half. So no fixed min-p gives the tokens of two such runs.
-    pub fn are_told_by(&self, inputs: &RunInputs, expected: &ReferenceOutput) -> bool {
-        let [low, high] = expected.same_min_p;
-        let middle = f64::from(self.min_p_at(0.5));
-        let min_p = match (self.min_p.low == self.min_p.high, inputs.seed % 2) {
-            (true, _) => low > 0.0,
-            (false, 0) => high < middle,
-            (false, _) => low >= middle,
-        };
-        min_p
-            && expected.entropy >= LEAST_ENTROPY
-            && (inputs.sampling.temperature == NEUTRAL_TEMPERATURE || expected.temperature_changed > 0)
+    /// The min-p between the halves of the range that even and odd seeds have.
+    pub fn middle_min_p(&self) -> f64 {
+        f64::from(self.min_p_at(0.5))
     }
 }
 

@@ -9,7 +9,7 @@ mod sampling;
 
 pub use model::ReferenceModel;
 
-use super::run_inputs::RunInputs;
+use super::run_inputs::{NEUTRAL_TEMPERATURE, RunInputs, SamplingRanges};
 
 /// Increase this number with every change that may alter a result. Cached references of other versions are ignored.
 pub const VERSION: u32 = 2;
@@ -37,6 +37,27 @@ pub struct ReferenceOutput {
     pub same_min_p: [f64; 2],
     /// How many tokens would differ with temperature 1, each after the tokens of this run.
     pub temperature_changed: u64,
+}
+
+/// The smallest median entropy of a judged run, in bits.
+const LEAST_ENTROPY: f64 = 1.0;
+
+impl ReferenceOutput {
+    /// Returns whether the tokens of this run tell a kernel that ignores the temperature or min-p from a right one, and
+    /// depend on the noise at all: at a low temperature some runs end in a loop of tokens that are nearly certain.
+    ///
+    /// A run of an even seed changes with every min-p of the upper half of the range, and a run of an odd seed with every
+    /// min-p of the lower half. So no fixed min-p gives the tokens of two such runs.
+    pub fn tells(&self, inputs: &RunInputs, ranges: &SamplingRanges) -> bool {
+        let ([low, high], middle) = (self.same_min_p, ranges.middle_min_p());
+        let min_p = match (ranges.min_p.low == ranges.min_p.high, inputs.seed % 2) {
+            (true, _) => low > 0.0,
+            (false, 0) => high < middle,
+            (false, _) => low >= middle,
+        };
+        let temperature = inputs.sampling.temperature == NEUTRAL_TEMPERATURE || self.temperature_changed > 0;
+        min_p && temperature && self.entropy >= LEAST_ENTROPY
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::super::philox::gumbel;
-use super::super::run_inputs::SamplingParams;
-use super::super::run_inputs::{SamplingRanges, ValueRange};
+use super::super::run_inputs::{SamplingParams, ValueRange};
 use super::super::weights::Weights;
 use super::sampling::{choose, noise};
 use super::*;

@@ -1,0 +1,90 @@
+//! The processes that a process has started, as `/proc` shows them: also those that have left its process group or session.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::HashMap;
+use std::fs;
+
+/// A process that another one has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descendant {
+    /// Its id.
+    pub id: Pid,
+    /// The id of its process group.
+    pub group: i32,
+}
+
+/// Returns the processes below `root` that have not ended, parents before their children. A process whose parent has ended belongs
+/// to the next subreaper above it, and otherwise to none; see [`crate::lifetime::adopt_orphans`].
+pub fn of(root: Pid) -> Vec<Descendant> {
+    let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+        else {
+            continue;
+        };
+        // A process may end while the list is read.
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        if let Some((state, parent, group)) = parse(&stat)
+            && !matches!(state, 'Z' | 'X')
+        {
+            children.entry(parent).or_default().push(Descendant { id, group });
+        }
+    }
+    let mut found: Vec<Descendant> = children.remove(&root.as_raw_pid()).unwrap_or_default();
+    let mut next = 0;
+    while let Some(parent) = found.get(next) {
+        let below = children.remove(&parent.id.as_raw_pid()).unwrap_or_default();
+        found.extend(below);
+        next += 1;
+    }
+    found
+}
+
+/// Kills these processes. One that has ended already is left out.
+pub fn kill(processes: &[Descendant]) {
+    for process in processes {
+        let _ = kill_process(process.id, Signal::KILL);
+    }
+}
+
+/// The number of threads of a process. 0 if it has ended.
+pub fn threads(process: Pid) -> usize {
+    fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).map_or(0, Iterator::count)
+}
+
+/// Whether a process has started others that live below it. Costs less than [`of`].
+pub fn has_children(process: Pid) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
+    tasks.into_iter().flatten().flatten().any(|task| {
+        let children = fs::read_to_string(task.path().join("children"));
+        children.is_ok_and(|children| !children.trim().is_empty())
+    })
+}
+
+/// Reads state, parent and process group from a line of `/proc/PID/stat`. The name before them is in brackets and may hold any
+/// character.
+fn parse(stat: &str) -> Option<(char, i32, i32)> {
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = words.next()?.chars().next()?;
+    Some((state, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_is_skipped() {
+        assert_eq!(parse("17 (a) b) S 4 17 17 0 -1"), Some(('S', 4, 17)));
+        assert_eq!(parse("17 (a"), None);
+    }
+
+    #[test]
+    fn this_process_has_threads_and_is_found_below_its_parent() {
+        let own = rustix::process::getpid();
+        assert!(threads(own) >= 1);
+        let parent = rustix::process::getppid().unwrap();
+        assert!(of(parent).iter().any(|process| process.id == own));
+    }
+}
