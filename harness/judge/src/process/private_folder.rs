@@ -18,7 +18,7 @@ const LOCK: &str = "lock";
 /// The folder that the child sees.
 const CONTENT: &str = "files";
 
-/// A folder without a lock is younger than this if its judge is about to take the lock.
+/// A younger folder is left alone: its judge may be about to take the lock.
 const UNLOCKED: Duration = Duration::from_secs(60);
 
 /// A private folder.
@@ -53,14 +53,12 @@ impl PrivateFolder {
 /// Removes the folders of judges that have ended. A folder that cannot be removed does no harm and stays.
 fn remove_unused(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let unused = match File::open(entry.path().join(LOCK)) {
-            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
-            Err(_) => {
-                let made = entry.metadata().and_then(|m| m.modified());
-                made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNLOCKED))
-            }
-        };
-        if unused {
+        let made = entry.metadata().and_then(|about| about.modified());
+        if !made.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNLOCKED)) {
+            continue;
+        }
+        let lock = File::open(entry.path().join(LOCK));
+        if lock.map_or(true, |lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -70,6 +68,7 @@ fn remove_unused(parent: &Path) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::time::SystemTime;
 
     #[test]
     fn a_folder_lives_as_long_as_its_value_and_one_without_an_owner_is_removed() {
@@ -78,6 +77,12 @@ mod tests {
         let left = cache.path().join(PARENT).join("left");
         fs::create_dir_all(left.join(CONTENT)).unwrap();
         fs::write(left.join(LOCK), "").unwrap();
+        PrivateFolder::new(cache.path()).unwrap();
+        assert!(left.exists(), "its judge may be about to take the lock");
+        let long_ago = SystemTime::now() - 2 * UNLOCKED;
+        for folder in fs::read_dir(cache.path().join(PARENT)).unwrap() {
+            File::open(folder.unwrap().path()).unwrap().set_modified(long_ago).unwrap();
+        }
         let new = PrivateFolder::new(cache.path()).unwrap();
         assert!(used.path().is_dir() && new.path().is_dir() && !left.exists());
         let path = used.path().to_owned();

@@ -1,36 +1,24 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
+use super::images::Images;
 use super::left_behind::WorkerTasks;
 use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
-use super::{Breach, BufferId, Launch, ModuleId, serve};
+use super::{Breach, BufferId, Launch, ModuleId, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
-use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISONS, Shape};
 use lab_protocol::Target;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
-
-/// A tool that watches a worker.
-#[derive(Clone, Debug)]
-pub struct WatchingTool {
-    /// Further environment variables for the worker.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The folder that the findings are written to.
-    pub folder: PathBuf,
-    /// The tool is not the lab's own, and makes system calls that a kernel may not.
-    pub is_foreign: bool,
-}
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -348,35 +336,6 @@ impl Worker {
     /// Sends a request that runs no kernel and has no body.
     fn request(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
         self.link.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
-    }
-}
-
-/// The images that a confined worker may read: copies, each in a folder of its own, so that it keeps its name.
-struct Images {
-    folder: PrivateFolder,
-    count: usize,
-}
-
-impl Images {
-    fn new(cache_dir: &Path) -> Result<Images, Stop> {
-        let folder = PrivateFolder::new(cache_dir);
-        let failed = |e| format!("a folder for the worker cannot be made in {}: {e}", cache_dir.display());
-        Ok(Images { folder: folder.map_err(|e| Stop::Lab(failed(e)))?, count: 0 })
-    }
-
-    fn access(&self) -> FileAccess {
-        FileAccess { read: vec![self.folder.path().to_owned()], ..FileAccess::default() }
-    }
-
-    /// Copies an image and returns the copy's path.
-    fn add(&mut self, image: &Path) -> Result<PathBuf, Stop> {
-        let folder = self.folder.path().join(self.count.to_string());
-        self.count += 1;
-        let copy = folder.join(image.file_name().unwrap_or_default());
-        let copied = std::fs::create_dir(&folder).and_then(|()| std::fs::copy(image, &copy));
-        copied
-            .map_err(|e| Stop::Lab(format!("the image {} cannot be copied: {e}", image.display())))
-            .map(|_| copy)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod client;
 mod content;
+mod images;
 mod launch_statement;
 mod left_behind;
 mod memory;
@@ -13,7 +14,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{LaunchShape, StartingWorker, WatchingTool, Worker};
+pub use client::{LaunchShape, StartingWorker, Worker};
 pub use memory::{BACK, FRONT};
 pub use server::serve;
 
@@ -23,7 +24,20 @@ use lab_device::{Arg, DeviceError, Driver, ExecutionOrder};
 use lab_protocol::Target;
 use lab_system::descendants;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// A tool that watches a worker.
+#[derive(Clone, Debug)]
+pub struct WatchingTool {
+    /// Further environment variables for the worker.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The folder that the findings are written to.
+    pub folder: PathBuf,
+    /// The tool is not the lab's own, and makes system calls that a kernel may not.
+    pub is_foreign: bool,
+}
 
 /// A module that a worker has loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -309,8 +309,8 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
             .collect()
     };
     let started = Instant::now();
-    // The compiler, the worker, and the reference's worker, which is the only one at work now.
-    while children().len() < 3 {
+    // The compiler, the worker, the race detector's compiler, and the reference's worker, which is the only one at work now.
+    while children().len() < 4 {
         assert!(started.elapsed() < WATCHDOG, "it does not get ready");
         std::thread::yield_now();
     }
