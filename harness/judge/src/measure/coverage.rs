@@ -253,7 +253,8 @@ fn the_interval_holds_the_truth_whatever_the_noise() {
 #[test]
 fn the_textbook_interval_holds_the_truth_too_seldom() {
     let plan = Plan::default();
-    let kinds: [(&str, fn() -> Noise); 3] = [
+    type NamedNoise = (&'static str, fn() -> Noise);
+    let kinds: [NamedNoise; 3] = [
         ("normal 0.3 %", || normal(3e-3)),
         ("like the last 0.5, 0.5 %", || like_the_last(5e-3, 0.5)),
         ("a layout for each block, 0.3 %", || layouts(3e-3, 3e-3)),

@@ -200,11 +200,11 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let drawn = self.timed(cx)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
-                Rc::new(Resident::set_up(&self.spec, &drawn, worker, cx.seed)?)
+                let timed = self.timed(cx)?;
+                Rc::new(Resident::set_up(&self.spec, &timed, worker, cx.seed)?)
             }
         };
         let (candidate, incumbent) = (self.accepted.clone(), self.accepted_of_incumbent.clone());
@@ -212,8 +212,7 @@ impl Problem for TensorProblem {
             WorkerRole::Incumbent => [incumbent, candidate],
             WorkerRole::Verified | WorkerRole::Fresh(_) => [candidate, incumbent],
         };
-        let spec = self.spec.clone();
-        Ok(Box::new(TensorTiming::new(spec, drawn, resident, module, accepted, place, cx.seed, worker)))
+        Ok(Box::new(TensorTiming::new(resident, module, accepted, place, cx.seed)))
     }
 
     /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.

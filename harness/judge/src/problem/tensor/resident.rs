@@ -15,6 +15,10 @@ pub type TimedCases = Rc<Vec<(usize, CaseData)>>;
 
 /// The timed cases on one worker.
 pub struct Resident {
+    pub spec: Rc<ProblemSpec>,
+    pub timed: TimedCases,
+    /// Whether the worker's device is the cpu device.
+    pub emulated: bool,
     /// In the order of the timed cases.
     pub launchers: Vec<CaseLauncher>,
     /// What a cold launch writes before.
@@ -35,7 +39,8 @@ impl Resident {
         for (index, drawn) in timed.iter() {
             launchers.push(CaseLauncher::set_up(spec, *index, worker, &drawn.sets)?);
         }
-        Ok(Resident { launchers, scratch, key })
+        let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);
+        Ok(Resident { spec, timed, emulated, launchers, scratch, key })
     }
 
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
@@ -69,7 +74,10 @@ impl Resident {
 /// The digests of outputs that were compared with the reference and are right, by the number of the timed case and the
 /// set. A kernel may give several right results, as with atomic additions.
 #[derive(Clone, Default)]
-pub struct AcceptedOutputs(Rc<RefCell<HashMap<(usize, usize), Vec<Vec<u64>>>>>);
+pub struct AcceptedOutputs(Rc<RefCell<KnownDigests>>);
+
+/// For each timed case and set, the digests of its outputs, one list for each right result.
+type KnownDigests = HashMap<(usize, usize), Vec<Vec<u64>>>;
 
 impl AcceptedOutputs {
     pub fn contains(&self, at: usize, set: usize, digests: &[u64]) -> bool {

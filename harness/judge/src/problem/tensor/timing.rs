@@ -43,19 +43,16 @@ const LATENCY_TURNS: usize = 3;
 impl TensorTiming {
     /// `seed` is the run's seed. `accepted` are the right outputs of this kernel and of one beside it.
     pub fn new(
-        spec: Rc<ProblemSpec>,
-        drawn: TimedCases,
         resident: Rc<Resident>,
         module: ModuleId,
         accepted: [AcceptedOutputs; 2],
         place: WorkerRole,
         seed: u64,
-        worker: &Worker,
     ) -> Self {
+        let (spec, drawn, emulated) = (resident.spec.clone(), resident.timed.clone(), resident.emulated);
         let mut tally = GateTally::new(&spec);
         tally.begin_case();
         let [accepted, accepted_of_other] = accepted;
-        let emulated = worker.info().emulated;
         let latencies = match (emulated, place) {
             (true, _) | (_, WorkerRole::Incumbent) => Vec::new(),
             (false, WorkerRole::Verified | WorkerRole::Fresh(_)) => vec![Vec::new(); drawn.len()],
@@ -252,14 +249,11 @@ impl Timed for TensorTiming {
             worker.require_entry(module, entry)?;
         }
         Ok(Some(Box::new(TensorTiming::new(
-            self.spec.clone(),
-            self.drawn.clone(),
             self.resident.clone(),
             module,
             [self.accepted_of_other.clone(), self.accepted.clone()],
             WorkerRole::Incumbent,
             self.seed,
-            worker,
         ))))
     }
 

@@ -159,7 +159,7 @@ fn world(cache: &str) -> World {
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;
-    let timing = TensorTiming::new(spec, drawn, resident, module, accepted, place, 5, &worker);
+    let timing = TensorTiming::new(resident, module, accepted, place, 5);
     World { timing, worker, calls, wrong }
 }
 

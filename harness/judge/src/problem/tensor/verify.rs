@@ -36,11 +36,16 @@ impl CaseCheck<'_> {
         worker: &mut Worker,
     ) -> Result<(), Stop> {
         let sets = drawn.sets.len();
-        let orders = [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)];
-        let launches = if cx.device.emulated { orders.len() } else { sets };
-        for i in 0..launches {
+        // A GPU has an order of its own.
+        let orders = match cx.device.emulated {
+            true => {
+                vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)]
+            }
+            false => vec![ExecutionOrder::Forward; sets],
+        };
+        let launches = orders.len();
+        for (i, order) in orders.into_iter().enumerate() {
             let set = i % sets;
-            let order = if cx.device.emulated { orders[i] } else { ExecutionOrder::Forward };
             let how = match (cx.device.emulated, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
