@@ -28,7 +28,7 @@ pub struct WaveGruConfig {
     /// The seed of the weights.
     pub weight_seed: u64,
     /// Seeds of published runs, for tests and for `--dump`. No judgement takes its runs from here: see
-    /// [`super::run_stock`].
+    /// the run stock.
     #[serde(default)]
     pub run_seeds: Vec<u64>,
     /// Smallest sampling margin of a reference. A reference below it is refused.

@@ -55,7 +55,7 @@ pub struct SamplingRanges {
     pub first_token: ValueRange<usize>,
 }
 
-/// The temperature that changes nothing. A range gives no temperature nearer to it than [`APART`], because a kernel that
+/// The temperature that changes nothing. A range gives no temperature nearer to it than `APART`, because a kernel that
 /// ignores the temperature would then be right.
 pub const NEUTRAL_TEMPERATURE: f32 = 1.0;
 const APART: f64 = 0.05;
