@@ -193,7 +193,7 @@ impl Config {
     }
 
     /// The keys that change how a kernel is judged and that have another value in `other`, as in `measure.same_within`,
-    /// sorted. Every key is one of them but those of [`NOT_JUDGING`].
+    /// sorted. Every key is one of them but those of `NOT_JUDGING`.
     pub fn judging_differences(&self, other: &Config) -> Vec<String> {
         let (ours, theirs) = (self.judging_keys(), other.judging_keys());
         let differs = |key: &&String| ours.get(*key) != theirs.get(*key);

@@ -22,7 +22,7 @@ const BETWEEN_PROCESSES: f64 = 0.05;
 /// - Both were timed in turns, and the run was *faster*: at least half of the claimed gain must lie within reach of the
 ///   sealed ratio's interval.
 /// - Both were timed in turns, and the run was anything else: the sealed ratio must not be lower than the run's by more
-///   than both intervals and [`BETWEEN_PROCESSES`] allow.
+///   than both intervals and `BETWEEN_PROCESSES` allow.
 /// - One of the two was not timed in turns: the same of the objective itself.
 pub fn contradiction(claimed: &Speeds, sealed: &Speeds, goal: Goal) -> Option<String> {
     if let (Some(claim), Some(found)) = (claimed.comparison, sealed.comparison) {
