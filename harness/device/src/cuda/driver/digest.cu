@@ -55,3 +55,14 @@ extern "C" __global__ void __launch_bounds__(1024) lab_scrub(u32 words) {
     volatile u32* all = shared;
     for (u32 i = threadIdx.x; i < words; i += 1024) all[i] = 0x7fff7fffu;
 }
+
+// Takes about so many nanoseconds, with one thread.
+extern "C" __global__ void lab_wait(u64 nanoseconds) {
+    u64 began, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
+    // A timer that stands still ends the wait, too.
+    for (u32 looks = 0; looks < 1000000; looks++) {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+        if (now - began >= nanoseconds) return;
+    }
+}

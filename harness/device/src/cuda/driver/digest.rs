@@ -42,6 +42,7 @@ pub struct Digester {
     digest: CUfunction,
     noise: CUfunction,
     scrub: CUfunction,
+    wait: CUfunction,
     limits: DeviceLimits,
 }
 
@@ -59,13 +60,32 @@ impl Digester {
             let code = unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
             check(code, "find the digest kernels").ok().map(|()| function)
         };
-        let [digest, noise, scrub] = [c"lab_digest", c"lab_noise", c"lab_scrub"].map(find);
-        let (digest, noise, scrub) = (digest?, noise?, scrub?);
+        let names = [c"lab_digest", c"lab_noise", c"lab_scrub", c"lab_wait"];
+        let [digest, noise, scrub, wait] = names.map(find);
+        let (digest, noise, scrub, wait) = (digest?, noise?, scrub?, wait?);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the driver returned the function just now.
         let code = unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) };
         check(code, "let the lab's kernel use all shared memory").ok()?;
-        Some(Digester { digest, noise, scrub, limits })
+        let mut registers = 0;
+        // A graph records the wait, and while the stream records, nothing can be loaded. To read an attribute loads it.
+        // SAFETY: `registers` is a live integer to write to. The driver returned the function just now.
+        let code =
+            unsafe { ffi::cuFuncGetAttribute(&mut registers, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, wait) };
+        check(code, "load the lab's kernels").ok()?;
+        Some(Digester { digest, noise, scrub, wait, limits })
+    }
+
+    /// Lets the stream wait for about so many nanoseconds.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context in which `self` was made.
+    pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<(), DeviceError> {
+        let mut parameters: [*mut c_void; 1] = [(&raw mut nanoseconds).cast()];
+        let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
+        // SAFETY: the kernel takes a 64-bit word, which the driver reads before the call returns.
+        let code = unsafe { ffi::cuLaunchKernel(self.wait, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra) };
+        check(code, "wait on the device")
     }
 
     /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may have, so each

@@ -50,8 +50,6 @@ pub struct CudaDriver {
     staging: Option<Staging>,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
-    /// A page that [`Driver::replay`] writes to while the device takes up its launches; none before its first use.
-    delay: Option<u64>,
 }
 
 impl CudaDriver {

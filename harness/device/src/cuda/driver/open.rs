@@ -46,7 +46,6 @@ impl CudaDriver {
             allocations: Allocations::default(),
             staging: None,
             digester: None,
-            delay: None,
         };
         // SAFETY: the context was retained above. The other pointers are to live handles to write to.
         unsafe {
