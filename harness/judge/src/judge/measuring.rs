@@ -75,8 +75,9 @@ pub struct Candidate<'a> {
 struct TimedWorker {
     timed: Box<dyn Timed>,
     inputs: Box<dyn Iterator<Item = u64>>,
-    /// The incumbent in the same worker, if the problem supports that. It gets inputs that the candidate had already, so that
-    /// nothing that it leaves behind helps the candidate.
+    /// The incumbent in the same worker, if the problem supports that. Unless the problem lets both kernels share their
+    /// inputs ([`Timed::shares_inputs`]), the incumbent gets inputs that the candidate had already, so that nothing that it
+    /// leaves behind helps the candidate.
     incumbent: Option<Box<dyn Timed>>,
     /// Inputs that the candidate had already.
     used: Vec<u64>,
