@@ -8,13 +8,14 @@ mod times;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
 use crate::measure::abba::AbbaBlock;
-use crate::measure::plan::{LEAST_BLOCKS, Plan};
+use crate::measure::plan::{LEAST_BLOCKS, Plan, SoFar};
 use crate::measure::{geometric_mean, summarise};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Writer;
+use lab_stats::speed::Speed;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -215,7 +216,7 @@ impl Measuring<'_> {
             self.times.pairs += 1;
             self.write_measures(cx, timed)?;
             let spent = self.spent();
-            if !self.plan.goes_on(self.times.pairs, self.half_width(timed), spent) {
+            if !self.plan.goes_on(&self.so_far(timed), spent) {
                 let last = self.times.trials.len() == self.plan.shape().1;
                 if last || spent >= self.plan.budget {
                     return self.finish(cx, timed);
@@ -224,15 +225,15 @@ impl Measuring<'_> {
                 return Ok(TurnOutcome::Continue);
             }
         }
-        let another = timed.timed.fits_further_workers() && self.worth_another_worker(self.half_width(timed));
+        let another = timed.timed.fits_further_workers() && self.worth_another_worker(&self.so_far(timed));
         if another { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
     }
 
     /// Whether to start another worker, which takes long. On save only if there are too few pairs for a verdict, or if a pair
-    /// still fits in the budget for an interval of this half width.
-    fn worth_another_worker(&self, half_width: f64) -> bool {
+    /// still fits in the budget.
+    fn worth_another_worker(&self, so_far: &SoFar) -> bool {
         let each = self.in_turns / self.times.pairs.max(1) as u32;
-        let budget = self.plan.budget_for(half_width);
+        let budget = self.plan.budget_for(so_far);
         let fits = self.in_turns + each <= budget && self.began.elapsed() < self.plan.patience();
         self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
@@ -346,15 +347,20 @@ impl Measuring<'_> {
         Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
     }
 
-    /// Half the width of the interval that is to become narrow, in units of the logarithm: the interval of the ratio, or of the
-    /// candidate's own rate without an incumbent.
-    fn half_width(&self, timed: &TimedWorker) -> f64 {
+    /// What was measured so far: the interval of the ratio and whether it decides, or the interval of the candidate's own
+    /// rate without an incumbent.
+    fn so_far(&self, timed: &TimedWorker) -> SoFar {
+        let blocks = self.times.pairs;
         if self.incumbent.is_some() {
-            return self.times.ratio().map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+            let ratio = self.times.ratio();
+            let half_width = ratio.map_or(f64::INFINITY, |ratio| ratio.log.half_width);
+            let speed = ratio.map_or(Speed::Undecided, |ratio| ratio.speed(self.plan.same_within));
+            return SoFar { blocks, half_width, undecided: speed == Speed::Undecided };
         }
         let own = timed.timed.throughput(&self.times.candidate);
         let ends = own.and_then(|m| Some((m.low?, m.high?)));
-        ends.map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0)
+        let half_width = ends.map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0);
+        SoFar { blocks, half_width, undecided: false }
     }
 }
 
