@@ -84,7 +84,8 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
         say_json(&as_json(project, record, &report, exit));
     } else {
         let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-        say(&format!("\n{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+        say("");
+        say(&format!("{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
     }
     code(exit)
 }

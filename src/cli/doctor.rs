@@ -8,10 +8,9 @@ use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
-use lab_protocol::Target;
+use lab_protocol::{Target, console};
 use lab_tui::theme::AppearanceChoice;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -35,7 +34,8 @@ pub fn main() -> Result<ExitCode> {
         }
         other => other.to_string(),
     };
-    say(&format!("\ndevice auto is {target}"));
+    say("");
+    say(&format!("device auto is {target}"));
     if let Some(why) = lab_device::why_not_cuda(Target::Auto) {
         show(&note("device auto", "the NVIDIA driver is installed and cannot be used", why));
     }
@@ -181,7 +181,7 @@ fn settings() -> Finding {
 fn terminal() -> Finding {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let term = env("TERM");
-    if !std::io::stdout().is_terminal() {
+    if !console::stdout_is_terminal() {
         return note(
             "terminal",
             "stdout is not a terminal",

@@ -26,7 +26,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
 use lab_tui::theme::AppearanceChoice;
-use output::{code, complain, failed, say, say_as_it_is, say_batch, say_json};
+use output::{code, complain, failed, say, say_batch, say_json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -119,10 +119,11 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
+    output::install_panic_hook();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            output::say_of_clap(&error);
             return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
         }
     };

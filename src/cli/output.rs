@@ -1,40 +1,29 @@
-//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`.
+//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`. Everything goes through
+//! [`console`], which cleans it.
 
 use lab_core::runner::follow::Batch;
-use lab_protocol::Exit;
 use lab_protocol::report::parse;
-use lab_protocol::text::{escape_invisible, is_visible};
+use lab_protocol::text::is_visible;
+use lab_protocol::{Exit, console};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::panic::{PanicHookInfo, set_hook};
 use std::process::ExitCode;
+use std::thread;
+
+pub use lab_protocol::console::{say, say_lines, say_styled};
 
 pub fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints lines on stdout. File names, branches and messages in them come from outside, so control characters and the like
-/// are printed as their numbers, as in run.log. A closed pipe (`lab log | head`) is no error.
-pub fn say(text: &str) {
-    say_as_it_is(&printable(text));
-}
-
-/// Prints text on stdout that `lab` styled itself, or that a program reads.
-pub fn say_as_it_is(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
-}
-
-/// Prints lines on stderr, as [`say`] does.
+/// Prints a message on stderr, after `lab: `.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "lab: {}", printable(text));
-}
-
-fn printable(text: &str) -> String {
-    text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n")
+    console::complain("lab", text);
 }
 
 /// Prints the answer of a `--json` command: nothing else goes to stdout.
 pub fn say_json(value: &Value) {
-    say_as_it_is(&printable_json(value));
+    say_lines(&printable_json(value));
 }
 
 /// The JSON text of a value in several lines. Characters that a terminal does not show stand in it as `\uXXXX`.
@@ -69,14 +58,48 @@ pub fn say_batch(batch: &Batch) {
     batch.lines.iter().filter(|line| !drawn(&line.text)).for_each(|line| say(&line.text));
 }
 
+/// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a terminal, except if an argument
+/// holds a character that a terminal does not show.
+pub fn say_of_clap(error: &clap::Error) {
+    let clean = std::env::args_os().all(|argument| argument.to_str().is_some_and(console::is_clean));
+    let is_terminal =
+        if error.use_stderr() { console::stderr_is_terminal() } else { console::stdout_is_terminal() };
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let styled =
+        clean && is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|t| t != "dumb");
+    let text = error.render();
+    let text = if styled { text.ansi().to_string() } else { text.to_string() };
+    if error.use_stderr() {
+        console::complain_styled(&text);
+    } else {
+        text.trim_end_matches('\n').lines().for_each(say_styled);
+    }
+}
+
+/// Has panics printed as the other messages are: what a panic says may quote text from outside.
+pub fn install_panic_hook() {
+    set_hook(Box::new(|info| complain(&of_panic(info))));
+}
+
+/// A panic in words: its thread, message and place.
+fn of_panic(info: &PanicHookInfo) -> String {
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+    let name = thread::current().name().unwrap_or("a worker").to_owned();
+    let report = "this is an error of lab itself: please report it, with RUST_BACKTRACE=1 set";
+    let trace = std::backtrace::Backtrace::capture();
+    let trace = match trace.status() {
+        std::backtrace::BacktraceStatus::Captured => format!("\n{trace}"),
+        _ => String::new(),
+    };
+    format!("the thread {name} panicked: {text}{place}\n{report}{trace}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_from_outside_cannot_steer_a_terminal() {
-        assert_eq!(printable("one\ttwo\n\x1b[2J\u{202e}x\u{9b}"), "one\ttwo\n\\u{1b}[2J\\u{202e}x\\u{9b}");
-    }
 
     #[test]
     fn json_says_the_same_to_a_program_and_nothing_to_a_terminal() {

@@ -66,7 +66,7 @@ pub fn main(options: &RunArgs) -> ExitCode {
 pub fn judged(
     options: &RunArgs,
     reason: Reason,
-    more: impl Fn(&Record) -> Option<(String, Value)>,
+    more: impl Fn(&Record) -> Option<(Vec<String>, Value)>,
 ) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
@@ -97,7 +97,12 @@ fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::R
     })
 }
 
-fn report(project: &Project, options: &RunArgs, record: &Record, more: Option<(String, Value)>) -> ExitCode {
+fn report(
+    project: &Project,
+    options: &RunArgs,
+    record: &Record,
+    more: Option<(Vec<String>, Value)>,
+) -> ExitCode {
     let Some(verdict) = &record.verdict else {
         return failed(options.json, "the run has no verdict", Exit::Crashed);
     };
@@ -109,20 +114,15 @@ fn report(project: &Project, options: &RunArgs, record: &Record, more: Option<(S
         }
         say_json(&all);
     } else {
-        say(&as_text(project, record, verdict, lines.as_deref().unwrap_or_default()));
+        as_text(project, record, verdict, lines.unwrap_or_default()).iter().for_each(|line| say(line));
     }
     code(verdict.exit())
 }
 
-/// Returns the verdict as text. `more` stands between the verdict and the commands that decide it.
-fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
-    let mut text = format!(
-        "\n{} {}  run {} of {}",
-        verdict.sign(),
-        verdict.word(),
-        record.start.id,
-        project.kernel_name
-    );
+/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
+fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<String>) -> Vec<String> {
+    let mut text =
+        format!("{} {}  run {} of {}", verdict.sign(), verdict.word(), record.start.id, project.kernel_name);
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -139,23 +139,22 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
-    text += more;
-    for caveat in &verdict.caveats {
-        text += &format!("\n  caveat: {caveat}");
-    }
+    let mut lines = vec![String::new(), text];
+    lines.extend(more);
+    lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
         Outcome::Pass if verdict.unmeasured().is_some() => {
-            text += &format!("\n  so it cannot be kept; {discard}");
+            lines.push(format!("  so it cannot be kept; {discard}"));
         }
         Outcome::Pass => {
-            text += &format!("\n  `lab keep{this} -m TEXT` commits it, {discard}");
+            lines.push(format!("  `lab keep{this} -m TEXT` commits it, {discard}"));
         }
-        Outcome::Fail | Outcome::Crash => text += &format!("\n  {discard}"),
+        Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
         Outcome::Void => {}
     }
-    text
+    lines
 }
 
 /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a

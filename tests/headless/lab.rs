@@ -170,7 +170,8 @@ impl Lab {
     }
 }
 
-fn words(line: &str) -> Vec<String> {
+/// The words of a line; '…' holds one together.
+pub fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     parts
         .flat_map(|(at, part)| match at % 2 {

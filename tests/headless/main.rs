@@ -15,6 +15,7 @@ mod commits;
 mod describe;
 mod experiments;
 mod held_out;
+mod hostile;
 mod includes;
 mod lab;
 mod measure;
