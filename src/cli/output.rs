@@ -1,16 +1,22 @@
 //! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`. Everything goes through
 //! [`console`], which cleans it.
 
+use super::json;
 use lab_core::runner::follow::Batch;
 use lab_protocol::report::parse;
 use lab_protocol::text::is_visible;
 use lab_protocol::{Exit, console};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::panic::{PanicHookInfo, set_hook};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::thread;
 
 pub use lab_protocol::console::{say, say_lines, say_styled};
+
+/// The exit code of a command that was refused or failed, if it judges nothing.
+pub const FAILED: u8 = 1;
 
 pub fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
@@ -21,9 +27,36 @@ pub fn complain(text: &str) {
     console::complain("lab", text);
 }
 
-/// Prints the answer of a `--json` command: nothing else goes to stdout.
-pub fn say_json(value: &Value) {
-    say_lines(&printable_json(value));
+/// What the arguments ask for, read before clap reads them: also an error of clap's is an answer.
+struct Request {
+    json: bool,
+    command: Option<String>,
+}
+
+static REQUEST: OnceLock<Request> = OnceLock::new();
+
+/// Remembers whether the arguments ask for JSON, and of which command.
+pub fn remember_request(definition: &clap::Command) {
+    let words = || std::env::args_os().skip(1).take_while(|word| word != "--");
+    let command = words().find_map(|word| definition.find_subcommand(word).map(|c| c.get_name().to_owned()));
+    let _ = REQUEST.set(Request { json: words().any(|word| word == "--json"), command });
+}
+
+/// Whether the arguments ask for JSON.
+pub fn is_json() -> bool {
+    REQUEST.get().is_some_and(|request| request.json)
+}
+
+/// Prints the answer of a `--json` command and returns its exit code. Nothing else goes to stdout.
+pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
+    let exit = exit.into();
+    print_answer(exit, None, value);
+    ExitCode::from(exit)
+}
+
+fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
+    let command = REQUEST.get().and_then(|request| request.command.as_deref());
+    say_lines(&printable_json(&json::answer(command, exit_code, error, value)));
 }
 
 /// The JSON text of a value in several lines. Characters that a terminal does not show stand in it as `\uXXXX`.
@@ -40,15 +73,16 @@ fn printable_json(value: &Value) -> String {
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.
-pub fn failed(json: bool, why: &str, exit: Exit) -> ExitCode {
-    if json {
-        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
+pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
+    let exit = exit.into();
+    if is_json() {
+        print_answer(exit, Some(why), json::Nothing {});
     }
     complain(why);
-    code(exit)
+    ExitCode::from(exit)
 }
 
-/// Prints the harness's output as it comes. Series and histograms are for drawing: they are in run.log only.
+/// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.
 pub fn say_batch(batch: &Batch) {
     if batch.skipped > 0 {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
@@ -70,15 +104,27 @@ pub fn say_of_clap(error: &clap::Error) {
     let text = error.render();
     let text = if styled { text.ansi().to_string() } else { text.to_string() };
     if error.use_stderr() {
+        if is_json() {
+            print_answer(Exit::Usage as u8, Some(error.to_string().trim_end()), json::Nothing {});
+        }
         console::complain_styled(&text);
     } else {
         text.trim_end_matches('\n').lines().for_each(say_styled);
     }
 }
 
+/// The exit code of a Rust program that panicked.
+const PANICKED: u8 = 101;
+
 /// Has panics printed as the other messages are: what a panic says may quote text from outside.
 pub fn install_panic_hook() {
-    set_hook(Box::new(|info| complain(&of_panic(info))));
+    set_hook(Box::new(|info| {
+        let text = of_panic(info);
+        if is_json() && thread::current().name() == Some("main") {
+            print_answer(PANICKED, Some(&text), json::Nothing {});
+        }
+        complain(&text);
+    }));
 }
 
 /// A panic in words: its thread, message and place.
@@ -103,7 +149,7 @@ mod tests {
 
     #[test]
     fn json_says_the_same_to_a_program_and_nothing_to_a_terminal() {
-        let value = json!({ "name\u{202e}": "\x1b[2J\u{85}\u{e0041}", "漢": ["é\n"] });
+        let value = serde_json::json!({ "name\u{202e}": "\x1b[2J\u{85}\u{e0041}", "漢": ["é\n"] });
         let text = printable_json(&value);
         assert!(text.chars().all(|c| c == '\n' || is_visible(c)), "{text:?}");
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
