@@ -12,7 +12,7 @@ use lab_core::run::experiment::Experiment;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -54,7 +54,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let others = everything - history.experiments.len();
     let status = status::look(&repo, &project, &index)?;
     let exit = if options.json.json {
-        let experiments = history.experiments.iter().map(|e| as_json(&repo, &project, e)).collect();
+        let experiments = Experiments { repo: &repo, project: &project, experiments: &history.experiments };
         let log = LogAnswer {
             head: status.head.label(),
             kernel: is_meant.then_some(&project.kernel_name),
@@ -92,9 +92,22 @@ struct LogAnswer<'a> {
     kernel: Option<&'a String>,
     undecided_run: Option<u64>,
     /// Oldest first.
-    experiments: Vec<ExperimentReport>,
+    experiments: Experiments<'a>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
     problems: &'a [String],
+}
+
+/// Makes each report while it is written: a ledger may have a million rows.
+struct Experiments<'a> {
+    repo: &'a Repo,
+    project: &'a Project,
+    experiments: &'a [Experiment],
+}
+
+impl Serialize for Experiments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.experiments.iter().map(|e| as_json(self.repo, self.project, e)))
+    }
 }
 
 fn undecided(status: &ProjectStatus) -> Option<u64> {

@@ -128,7 +128,7 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    output::remember_request(&Cli::command());
+    output::remember_request(Cli::command);
     output::install_panic_hook();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

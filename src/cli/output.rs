@@ -4,10 +4,9 @@
 use super::json;
 use lab_core::runner::follow::Batch;
 use lab_protocol::report::parse;
-use lab_protocol::text::is_visible;
 use lab_protocol::{Exit, console};
 use serde::Serialize;
-use serde_json::Value;
+use std::io::BufWriter;
 use std::panic::{PanicHookInfo, set_hook};
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -27,7 +26,7 @@ pub fn complain(text: &str) {
     console::complain("lab", text);
 }
 
-/// What the arguments ask for, read before clap reads them: also an error of clap's is an answer.
+/// What the arguments ask for: a command by its name if they ask for JSON. Read before clap reads them: also an error of clap's is an answer.
 struct Request {
     json: bool,
     command: Option<String>,
@@ -36,10 +35,12 @@ struct Request {
 static REQUEST: OnceLock<Request> = OnceLock::new();
 
 /// Remembers whether the arguments ask for JSON, and of which command.
-pub fn remember_request(definition: &clap::Command) {
+pub fn remember_request(definition: impl Fn() -> clap::Command) {
     let words = || std::env::args_os().skip(1).take_while(|word| word != "--");
-    let command = words().find_map(|word| definition.find_subcommand(word).map(|c| c.get_name().to_owned()));
-    let _ = REQUEST.set(Request { json: words().any(|word| word == "--json"), command });
+    let json = words().any(|word| word == "--json");
+    let named = |word| definition().find_subcommand(word).map(|command| command.get_name().to_owned());
+    let command = if json { words().find_map(named) } else { None };
+    let _ = REQUEST.set(Request { json, command });
 }
 
 /// Whether the arguments ask for JSON.
@@ -56,20 +57,8 @@ pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
 
 fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
     let command = REQUEST.get().and_then(|request| request.command.as_deref());
-    say_lines(&printable_json(&json::answer(command, exit_code, error, value)));
-}
-
-/// The JSON text of a value in several lines. Characters that a terminal does not show stand in it as `\uXXXX`.
-fn printable_json(value: &Value) -> String {
-    let mut text = String::new();
-    for c in format!("{value:#}").chars() {
-        if c == '\n' || is_visible(c) {
-            text.push(c);
-        } else {
-            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
-        }
-    }
-    text
+    // A closed pipe is no error.
+    let _ = json::write_answer(BufWriter::new(console::stdout()), command, exit_code, error, value);
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.
@@ -141,17 +130,4 @@ fn of_panic(info: &PanicHookInfo) -> String {
         _ => String::new(),
     };
     format!("the thread {name} panicked: {text}{place}\n{report}{trace}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_says_the_same_to_a_program_and_nothing_to_a_terminal() {
-        let value = serde_json::json!({ "name\u{202e}": "\x1b[2J\u{85}\u{e0041}", "漢": ["é\n"] });
-        let text = printable_json(&value);
-        assert!(text.chars().all(|c| c == '\n' || is_visible(c)), "{text:?}");
-        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
-    }
 }
