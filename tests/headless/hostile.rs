@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// A title, the clipboard (OSC 52), a cleared screen, C1, bidi marks, characters without width, a carriage return.
-const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[2J\u{9b}31m\u{9d}8;;x\u{9c}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}\r\u{85}\u{2028}";
+const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[2J\u{9b}31m\u{9d}8;;x\u{9c}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}a\u{fe0f}\u{13430}\r\u{85}\u{2028}";
 
 /// What git takes in the name of a branch.
 const BRANCH: &str = "b\u{202e}\u{200b}\u{9b}31m";

@@ -5,7 +5,7 @@
 //! has its own writer, which draws cells of cleaned text.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that opens stdout and stderr")]
 
-use crate::text::{escape_invisible, is_visible};
+use crate::text::escape_invisible;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::str::from_utf8;
@@ -170,9 +170,9 @@ impl<W: Write> Drop for Cleaned<W> {
     }
 }
 
-/// Whether every character of the text is one that a terminal shows, or a line break or tab.
+/// Whether the text is printed as it is: it has characters that a terminal shows, line breaks and tabs alone.
 pub fn is_clean(text: &str) -> bool {
-    text.chars().all(|c| matches!(c, '\n' | '\t') || is_visible(c))
+    text.split('\n').all(|line| escape_invisible(line) == line)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ struct Printable(PrettyFormatter<'static>);
 impl Formatter for Printable {
     fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some(at) = rest.find(|c| !is_visible(c)) {
+        while let Some(at) = rest.find(|c| !is_visible(c) || matches!(c, '\u{fe00}'..='\u{fe0f}')) {
             let (shown, hidden) = rest.split_at(at);
             out.write_all(shown.as_bytes())?;
             let mut chars = hidden.chars();
