@@ -1,8 +1,7 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
 use super::json::decision::{DecisionAnswer, DecisionReport};
-use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, complain, failed, open, say, say_batch};
+use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
@@ -131,7 +130,7 @@ fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json
             tell(project, &decided);
             ExitCode::SUCCESS
         }
-        Err(refusal) => failed(&refusal.to_string(), FAILED),
+        Err(refusal) => refused(&refusal),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `lab describe`: changes the description of an experiment.
 
-use super::output::FAILED;
-use super::{JsonArg, answer, failed, here, say};
+use super::{JsonArg, answer, here, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::{self, Described};
@@ -46,6 +45,6 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
             described.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
-        Err(refusal) => Ok(failed(&refusal.to_string(), FAILED)),
+        Err(refusal) => Ok(refused(&refusal)),
     }
 }

@@ -2,6 +2,7 @@
 //! [`console`], which cleans it.
 
 use super::json;
+use lab_core::decide::Refusal;
 use lab_core::runner::follow::Batch;
 use lab_protocol::report::parse;
 use lab_protocol::{Exit, console};
@@ -69,6 +70,11 @@ pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
     }
     complain(why);
     ExitCode::from(exit)
+}
+
+/// Reports why nothing was decided, and returns the exit code.
+pub fn refused(refusal: &Refusal) -> ExitCode {
+    failed(&refusal.to_string(), FAILED)
 }
 
 /// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.

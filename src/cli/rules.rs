@@ -1,8 +1,7 @@
 //! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change on its own.
 
 use super::json::decision::DecisionAnswer;
-use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, failed, open, say};
+use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -61,6 +60,6 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
-        Err(refusal) => Ok(failed(&refusal.to_string(), FAILED)),
+        Err(refusal) => Ok(refused(&refusal)),
     }
 }

@@ -1,7 +1,6 @@
 //! `lab undo`: takes back the last keep or discard.
 
-use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, failed, open, say};
+use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::{self, Undone};
@@ -57,6 +56,6 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
             undone.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
-        Err(refusal) => Ok(failed(&refusal.to_string(), FAILED)),
+        Err(refusal) => Ok(refused(&refusal)),
     }
 }
