@@ -214,6 +214,32 @@ fn a_refusal_is_json() {
     assert!(error(&finish(command.spawn().unwrap()).is(64)).contains("you have not trusted it yet"));
 }
 
+/// JSON is whole where names are no UTF-8 and figures are not finite.
+#[test]
+fn odd_names_and_figures_break_no_answer() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut lab = Lab::new();
+    let folder = lab.repo.with_file_name(std::ffi::OsStr::from_bytes(b"odd \xff\x9b folder"));
+    fs::rename(&lab.repo, &folder).unwrap();
+    lab.repo = folder;
+    lab.lab("trust").is(0);
+    lab.harness(
+        "echo 'throughput_sps: inf low=nan high=inf'; echo 'kernel_us: nan'; echo 'registers: nan'\n\
+         echo 'speed_ratio: inf low=nan high=inf'; echo 'workload: a=inf b= c'; echo 'correctness: pass'",
+    );
+    lab.write("kernel.cu", "// odd\n");
+    let run = lab.lab("run --json").is(3).json();
+    assert!(run["log"].as_str().unwrap().contains("odd \u{fffd}"), "{run}");
+    assert_eq!((&run["objective"]["value"], &run["registers"]), (&Value::Null, &Value::Null));
+    assert_eq!(run["workloads"], json!([{ "a": null, "b": "" }]));
+    lab.lab("run --json --decide -m odd").is(12).json();
+    lab.lab("discard --json -m odd").is(0).json();
+    let ledger = lab.read("results.tsv");
+    lab.write("results.tsv", ledger + "abc1234\tinf\tnan\tpass\tkeep\todd\n");
+    lab.lab("log --json").is(0).json();
+    lab.lab("describe abc1234 -m odder --json").json();
+}
+
 #[test]
 fn the_page_explains_every_key_of_the_schema() {
     let page = include_str!("../../docs/json.md");

@@ -12,7 +12,7 @@ use lab_core::store::RunStore;
 use lab_protocol::report::{Diagnostic, Measure, Report, Speed, number};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Compiler messages that an answer holds at most; all of them are in run.log.
 const DIAGNOSTICS: usize = 1_000;
@@ -50,7 +50,8 @@ pub struct RunReport {
     caveats: Vec<String>,
     started: String,
     seconds: Option<f64>,
-    log: PathBuf,
+    /// Bytes of the path that are not UTF-8 are replaced.
+    log: String,
 }
 
 /// The measure that lab.toml names.
@@ -124,7 +125,7 @@ impl RunReport {
             caveats: verdict.caveats.clone(),
             started: start.started.to_string(),
             seconds: record.seconds,
-            log,
+            log: log.to_string_lossy().into_owned(),
         }
     }
 
@@ -187,7 +188,7 @@ fn gates(report: &Report) -> Vec<GateReport> {
     report.gates().into_iter().map(gate).collect()
 }
 
-fn diagnostics(log: &std::path::Path) -> Vec<Diagnostic> {
+fn diagnostics(log: &Path) -> Vec<Diagnostic> {
     let mut report = Report::default();
     for line in read_log(log, LOG_LINES).unwrap_or_default() {
         report.push_line(&line.text);
