@@ -40,9 +40,9 @@ pub struct RunReport {
     kernel_us: Option<f64>,
     #[serde(flatten)]
     comparison: ComparisonReport,
-    registers: Option<f64>,
-    spill_bytes: Option<f64>,
-    shared_bytes: Option<f64>,
+    registers: Option<u64>,
+    spill_bytes: Option<u64>,
+    shared_bytes: Option<u64>,
     workloads: Vec<Map<String, Value>>,
     gates: Vec<GateReport>,
     first_failure: Option<String>,
@@ -90,7 +90,8 @@ impl RunReport {
         let log = RunStore::new(&project.lab_dir).log(start.id);
         let config = &project.config;
         let measure = verdict.objective;
-        let resource = |key| report.number(key).and_then(finite);
+        let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
+        let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
         RunReport {
             run: start.id,
             reason: start.reason,
