@@ -236,9 +236,7 @@ impl Bench {
         command.args(args);
         let mut lab = self.start(160, 45, &[], command);
         lab.end();
-        // The master is read to its end: the program was the last that had the other side open.
-        lab.wait("the end of the output", |_| lab.is_read.load(Ordering::SeqCst));
-        String::from_utf8_lossy(&lab.sent.lock().unwrap()).into_owned()
+        lab.said()
     }
 
     fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
@@ -385,6 +383,13 @@ impl Lab {
     /// How many bytes came.
     pub fn sent(&self) -> usize {
         self.sent.lock().unwrap().len()
+    }
+
+    /// All that came, once the program has ended.
+    pub fn said(&self) -> String {
+        // The master is read to its end: the program was the last that had the other side open.
+        self.wait("the end of the output", |_| self.is_read.load(Ordering::SeqCst));
+        String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
 
     /// What is on the terminal now.

@@ -51,3 +51,55 @@ fn a_terminal_gets_text_and_colours_alone() {
         assert!(!shown.is_empty() && is_clean(&shown.replace('\r', "")), "{args:?} printed {shown:?}");
     }
 }
+
+/// What reached the terminal beside control sequences of the form `ESC [ … letter`.
+fn without_csi(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| ('@'..='~').contains(&c)).map_or(part.len(), |at| at + 1);
+        plain += &part[end..];
+    }
+    plain
+}
+
+/// Every view of the screen shows a repository whose every text is hostile.
+#[test]
+fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
+    const OWN: &str = "\x1b[31;66m";
+    let bench = Bench::new();
+    let hostile = format!("{OWN}{HOSTILE}\u{feff}\u{2066}");
+    let octal: String = hostile.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+    let lines = format!(
+        "#!/bin/sh\nprintf 'device: {octal}\\n{octal}\\ncaveat: {octal}\\nworkload: {octal}={octal} a=1\\nfirst_failure: {octal}\\n\
+         h_diff: 1e-6 limit=1 at={octal}\\nkernel.cu:2:1: warning: {octal}\\nlaunch: {octal}\\nregisters: {octal}\\nproblem: {octal}\\n\
+         throughput_sps: 1000\\nkernel_us: 5\\ncorrectness: pass\\n'\n"
+    );
+    fs::write(bench.repo().join("harness.sh"), lines).unwrap();
+    fs::write(bench.repo().join("kernel.cu"), format!("speed 1000 {hostile}\n{hostile}\n")).unwrap();
+    bench.git(&["checkout", "-qb", "b\u{202e}\u{200b}\u{9b}31m"]);
+    bench.git(&["commit", "-qam", &format!("subject {hostile}\n\nTested: {hostile}")]);
+    let rows = format!(
+        "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\nabc1234\t900\t5\tpass\tdiscard\t{hostile}\n{hostile}\n"
+    );
+    fs::write(bench.repo().join("results.tsv"), rows).unwrap();
+    bench.lab(&["run"]);
+    bench.lab(&["keep", "-m", &format!("kept {hostile}"), "--trailer", &format!("Note: {hostile}")]);
+    fs::write(bench.repo().join("kernel.cu"), format!("speed 1000 // {hostile}\n")).unwrap();
+    let mut lab = bench.open();
+    lab.see_verdict("PASS");
+    for view in ["2", "3", "4", "5", "1"] {
+        lab.press(view).see(&format!("▸{view}"));
+    }
+    lab.press("?").see("Everywhere");
+    lab.press("q").wait("no help", |screen| !screen.contents().contains("Everywhere"));
+    lab.press("c").see("What did you try?");
+    lab.press("\x03").wait("no dialog", |screen| !screen.contents().contains("What did you try?"));
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    let sent = lab.said();
+    assert!(!sent.contains(OWN), "a colour of the repository's own");
+    let text = without_csi(&sent);
+    let wrong = text.split(['\r', '\n']).find(|line| !is_clean(line));
+    assert!(wrong.is_none(), "the screen printed {wrong:?}");
+}
