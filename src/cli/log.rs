@@ -1,6 +1,7 @@
 //! `lab log`: lists the experiments, oldest first.
 
 use super::json::experiment::ExperimentReport;
+use super::output::say_each;
 use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
@@ -66,7 +67,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
-        history.experiments.iter().for_each(|e| say(&as_text(e, options.all || !is_meant)));
+        say_each(history.experiments.iter().map(|e| as_text(e, options.all || !is_meant)));
         if history.experiments.is_empty() {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(

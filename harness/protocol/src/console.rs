@@ -16,6 +16,17 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", escape_invisible(line));
 }
 
+/// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed pipe ends them.
+pub fn say_each(lines: impl IntoIterator<Item = String>) {
+    let mut out = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    for line in lines {
+        if writeln!(out, "{}", escape_invisible(&line)).is_err() {
+            return;
+        }
+    }
+    let _ = out.flush();
+}
+
 /// Prints one line on stdout that the lab itself styled: colours and attributes (`ESC [ … m`) pass, and nothing else that
 /// [`say`] would not print.
 pub fn say_styled(line: &str) {
