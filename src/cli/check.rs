@@ -89,9 +89,13 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
     code(exit)
 }
 
+/// Most bytes of a log that is read at once: more than `output_limit_mib` allows by default.
+const LOG_LIMIT: u64 = 1 << 30;
+
 fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> Value {
-    let log = RunStore::new(&project.lab_dir).log(record.start.id);
-    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let records = RunStore::new(&project.lab_dir);
+    let log = records.log(record.start.id);
+    let text = records.files().read_text(&log, LOG_LIMIT).unwrap_or_default();
     let found: Vec<Value> = Report::read(&text)
         .diagnostics()
         .iter()

@@ -25,6 +25,7 @@ mod sandbox;
 mod several;
 mod source;
 mod standby;
+mod stranger;
 mod theme;
 mod trailers;
 mod trust;

@@ -11,12 +11,14 @@ mod tree;
 
 pub use refused::{Refused, refusal};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fdatasync, fstat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, fdatasync, fstat, openat, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
@@ -104,15 +106,44 @@ impl Root {
 
     /// [`Root::read`] of UTF-8 text.
     pub fn read_text(&self, file: &Path, limit: u64) -> io::Result<String> {
-        String::from_utf8(self.read(file, limit)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        String::from_utf8(self.read(file, limit)?)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     /// Replaces a file in one step, as [`crate::atomic_file::replace`] does. A link of that name is replaced itself.
     pub fn replace(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.replace_by(file, |new| {
+            new.write_all(bytes)?;
+            Ok(fdatasync(new)?)
+        })
+    }
+
+    /// [`Root::replace`] by a file of this mode, whatever the umask is.
+    pub fn replace_keeping_mode(&self, file: &Path, bytes: &[u8], mode: Permissions) -> io::Result<()> {
+        self.replace_by(file, |new| {
+            new.set_permissions(mode)?;
+            new.write_all(bytes)?;
+            Ok(fdatasync(new)?)
+        })
+    }
+
+    /// Replaces a file in one step by what `write` writes, and does not wait for the disk: for a file that can be made again.
+    pub fn replace_with(
+        &self,
+        file: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.replace_by(file, |new| {
+            let mut out = BufWriter::with_capacity(64 * 1024, new);
+            write(&mut out)?;
+            out.flush()
+        })
+    }
+
+    fn replace_by(&self, file: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let (folder, name) = self.folder_of(file)?;
-        let (new, path) = self.new_file(&folder)?;
-        let written = (&new).write_all(bytes).and_then(|()| Ok(fdatasync(&new)?));
-        let replaced = written.and_then(|()| Ok(renameat(&folder, &path, &folder, &name)?));
+        let (mut new, path) = self.new_file(&folder)?;
+        let replaced = write(&mut new).and_then(|()| Ok(renameat(&folder, &path, &folder, &name)?));
         if replaced.is_err() {
             let _ = unlinkat(&folder, &path, AtFlags::empty());
         }
@@ -150,10 +181,11 @@ impl Root {
             Err(error) => return Err(error.into()),
         }
         let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)).map_err(|error| match error {
-            Errno::LOOP => Refused::Link(path()).into(),
-            error => io::Error::from(error),
-        })?;
+        let opened =
+            openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)).map_err(|error| match error {
+                Errno::LOOP => Refused::Link(path()).into(),
+                error => io::Error::from(error),
+            })?;
         refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
         Ok(File::from(opened))
     }
@@ -161,7 +193,7 @@ impl Root {
     /// Opens the folder of a path, and returns the last name of the path.
     fn folder_of(&self, path: &Path) -> io::Result<(OwnedFd, OsString)> {
         let mut names = self.names(path)?;
-        let name = names.pop().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+        let name = names.pop().ok_or_else(|| io::Error::from(Errno::ISDIR))?;
         Ok((self.descend(&names)?, name))
     }
 
@@ -215,7 +247,7 @@ fn refuse(kind: FileType, path: impl Fn() -> PathBuf) -> io::Result<()> {
     match kind {
         FileType::RegularFile => Ok(()),
         FileType::Symlink => Err(Refused::Link(path()).into()),
-        FileType::Directory => Err(io::ErrorKind::IsADirectory.into()),
+        FileType::Directory => Err(Errno::ISDIR.into()),
         _ => Err(Refused::NotPlain(path()).into()),
     }
 }
@@ -238,7 +270,7 @@ fn read_limited(file: &File, shown: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(size).into());
     }
     let mut bytes = Vec::with_capacity(size as usize + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(too_large(bytes.len() as u64).into());
     }

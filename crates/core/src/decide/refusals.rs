@@ -16,10 +16,9 @@ use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab_system::file_lock;
+use lab_system::root::Access;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Sealed runs that a keep has to pass after a failed check.
@@ -43,8 +42,8 @@ struct Event {
 }
 
 /// Sealed runs that a keep of these inputs has to pass.
-pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
-    let mut events = read(project);
+pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<u32> {
+    let mut events = read(project)?;
     events.extend(of_records(index));
     let candidate = Event {
         run: RunId(0),
@@ -55,7 +54,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         problem: problem(&inputs.files()),
         tokens: Some(tokens::hash(inputs.kernel())),
     };
-    if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }
+    Ok(if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 })
 }
 
 /// Whether an earlier failed check is to be made good by this candidate.
@@ -93,7 +92,7 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
     };
     let (path, line) = (path(project), serde_json::to_string(&event)?);
     let append = || {
-        let mut file = file_lock::wait(&path, OpenOptions::new().append(true).create(true))?;
+        let mut file = project.files().wait_for_lock(&path, Access::ReadAppend)?;
         // A line that was only half written must not swallow this one.
         file.write_all(format!("\n{line}\n").as_bytes())?;
         file.sync_data()
@@ -109,9 +108,19 @@ fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("refusals.jsonl")
 }
 
-fn read(project: &Project) -> Vec<Event> {
-    let text = fs::read_to_string(path(project)).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// Most bytes of the file. A larger one was not written by a lab.
+const READ_LIMIT: u64 = 64 << 20;
+
+/// The error is of a file that is there and cannot be read: it may hold a refusal.
+fn read(project: &Project) -> Result<Vec<Event>> {
+    let path = path(project);
+    let text = match project.files().read(&path, READ_LIMIT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.

@@ -49,7 +49,7 @@ pub fn is_granted(project: &Project) -> Result<bool> {
 /// to trust.
 pub fn grant(project: &Project) -> Result<bool> {
     let Some(file) = project.config_file.as_ref().filter(|_| project.external()) else { return Ok(false) };
-    if Config::read(file)?.harness != project.config.harness {
+    if Config::read(file, &project.root)?.harness != project.config.harness {
         bail!("{} changed just now: look at its harness command again", file.display());
     }
     grant_file(file)?;

@@ -14,13 +14,14 @@ use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
-use crate::store::{LOG, RunIndex, RunStore, RunSummary};
+use crate::store::signature;
+use crate::store::{RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
-use lab_system::file_lock;
-use std::fs::{self, File};
-use std::io;
+use lab_system::root::Access;
+use std::fs::File;
+use std::io::{self, Write};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
@@ -140,6 +141,9 @@ impl<'a> Announced<'a> {
             self.caveats
                 .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
         }
+        if let Some(why) = signature::key_problem() {
+            self.caveats.push(format!("the record is not signed, so the run cannot be decided: {why}"));
+        }
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
         if let Err(error) = self.store.write(&self.record)
@@ -151,7 +155,7 @@ impl<'a> Announced<'a> {
         let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
-            let _ = fs::remove_dir_all(folder.join(copies));
+            let _ = self.store.files().remove_dir_all(&folder.join(copies));
         }
         self.record
     }
@@ -190,7 +194,8 @@ impl<'a> Announced<'a> {
     fn changed_inputs(&self) -> Vec<String> {
         if !self.project.external() {
             let sources = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed = sources.filter(|source| inputs::hash(&source.path) != source.file.hash);
+            let changed =
+                sources.filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
             return changed.map(|source| source.file.path.clone()).collect();
         }
         match inputs::read(self.project) {
@@ -258,11 +263,15 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(File, Record)> {
-    let folder = store.folder(id);
-    fs::write(folder.join("kernel.cu"), inputs.kernel())
+    let snapshot = store.files().create(&store.kernel(id));
+    snapshot
+        .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
-    let new = File::options().write(true).create(true).truncate(true).clone();
-    let log = file_lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
+    // The folder is new, so the log is empty.
+    let log = store
+        .files()
+        .wait_for_lock(&store.log(id), Access::ReadWrite)
+        .context("cannot make and lock run.log")?;
     let start = RunStart {
         id,
         reason: spec.reason,
@@ -294,6 +303,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::Reason;
+    use std::fs;
     use std::path::PathBuf;
 
     #[test]

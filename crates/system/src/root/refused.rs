@@ -11,12 +11,19 @@ pub enum Refused {
     /// A link, where none is followed.
     Link(PathBuf),
     /// The path lies outside of the root, or a link leads there.
-    Outside { path: PathBuf, root: PathBuf },
+    Outside {
+        path: PathBuf,
+        root: PathBuf,
+    },
     /// A pipe, a device or a socket.
     NotPlain(PathBuf),
     /// The file has another name, under which written bytes would show too.
     SeveralNames(PathBuf),
-    TooLarge { path: PathBuf, bytes: u64, limit: u64 },
+    TooLarge {
+        path: PathBuf,
+        bytes: u64,
+        limit: u64,
+    },
 }
 
 impl fmt::Display for Refused {
@@ -25,12 +32,9 @@ impl fmt::Display for Refused {
             Refused::Link(path) => {
                 write!(f, "{} is a link, and lab follows no link there: remove it", path.display())
             }
-            Refused::Outside { path, root } => write!(
-                f,
-                "{} leads out of {}: put the file itself into the folder",
-                path.display(),
-                root.display()
-            ),
+            Refused::Outside { path, root } => {
+                write!(f, "{} leads out of {}: put the file itself there", path.display(), root.display())
+            }
             Refused::NotPlain(path) => write!(f, "{} is no plain file: remove it", path.display()),
             Refused::SeveralNames(path) => write!(
                 f,

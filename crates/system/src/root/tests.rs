@@ -78,6 +78,9 @@ fn a_link_is_replaced_or_removed_itself() {
     world.root.create(Path::new(".lab/log")).unwrap().write_all(b"new").unwrap();
     assert_eq!(world.root.read(Path::new(".lab/log"), 9).unwrap(), b"new");
     world.outside_is_untouched();
+    let mut names = world.root.entries(Path::new(".lab")).unwrap();
+    names.sort();
+    assert_eq!(names, ["log", "record.json", "runs"]);
     // A folder of links loses the links.
     world.link("../../../home", ".lab/runs/1/a");
     world.root.remove_dir_all(Path::new(".lab/runs")).unwrap();

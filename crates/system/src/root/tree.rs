@@ -35,7 +35,9 @@ impl Root {
 
     /// The names in a folder, in no order.
     pub fn entries(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        entries(&self.folder(folder)?)
+        // The folder itself is open by its path alone, which Linux does not list.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        entries(openat(self.folder(folder)?, c".", flags, Mode::empty())?)
     }
 
     pub fn remove_file(&self, file: &Path) -> io::Result<()> {
@@ -43,20 +45,27 @@ impl Root {
         Ok(unlinkat(&folder, &name, AtFlags::empty())?)
     }
 
-    /// Removes a folder with all that is in it, or a file or link of that name. What a link leads to stays. Nothing happens
-    /// where there is nothing.
+    /// Removes a folder with all that is in it, or a link of that name. What a link leads to stays. Nothing happens where there
+    /// is nothing. The error is of a file of that name, and of the system.
     pub fn remove_dir_all(&self, folder: &Path) -> io::Result<()> {
-        let removed = self.folder_of(folder).and_then(|(parent, name)| remove(&parent, &name, DEPTH));
-        match removed {
+        let removed = || {
+            let (parent, name) = self.folder_of(folder)?;
+            let about = statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+            match FileType::from_raw_mode(about.st_mode) {
+                FileType::Directory | FileType::Symlink => remove(&parent, &name, DEPTH),
+                _ => Err(Errno::NOTDIR.into()),
+            }
+        };
+        match removed() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,
         }
     }
 }
 
-fn entries(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+fn entries(folder: OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
+    for entry in Dir::new(folder)? {
         let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
         if name != "." && name != ".." {
             names.push(name);
@@ -75,7 +84,7 @@ fn remove(parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = openat(parent, name, flags, Mode::empty())?;
-    for entry in entries(&folder)? {
+    for entry in entries(folder.try_clone()?)? {
         remove(&folder, &entry, depth - 1)?;
     }
     Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)

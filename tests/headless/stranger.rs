@@ -1,0 +1,391 @@
+//! A folder from a stranger: nothing of it is followed, and no record of it permits a decision.
+
+use crate::lab::{CommandOutput, Lab, finish};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// What lies outside of the repository and must stay as it is.
+const RC: &str = "# mine\n";
+
+/// A repository with a judged kernel, beside `../home/.bashrc` and a folder `../stuff` with a file.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("../home/.bashrc", RC);
+    fs::create_dir(lab.path("../stuff")).unwrap();
+    lab.write("../stuff/mine", "mine");
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+#[track_caller]
+fn outside_is_untouched(lab: &Lab) {
+    assert_eq!(lab.read("../home/.bashrc"), RC);
+    let names: Vec<_> =
+        fs::read_dir(lab.path("../stuff")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!((names, lab.read("../stuff/mine").as_str()), (vec!["mine".into()], "mine"));
+}
+
+/// Every command that opens the repository. The last arguments are those that decide.
+const COMMANDS: [&str; 11] = [
+    "run",
+    "check",
+    "log",
+    "log --append-missing",
+    "keep -m x",
+    "discard -m x",
+    "discard -m x --unjudged",
+    "undo",
+    "restore HEAD",
+    "describe HEAD -m x",
+    "rules -m x",
+];
+
+fn every_command(lab: &Lab) -> Vec<CommandOutput> {
+    COMMANDS.iter().map(|args| lab.lab(args)).collect()
+}
+
+#[test]
+fn a_lab_folder_that_is_a_link_is_refused() {
+    let lab = judged();
+    fs::rename(lab.path(".lab"), lab.path("../away")).unwrap();
+    symlink("../stuff", lab.path(".lab")).unwrap();
+    for output in every_command(&lab) {
+        assert_ne!(output.code, 0, "{output:?}");
+        output.says(".lab is a link").says("remove it");
+    }
+    outside_is_untouched(&lab);
+    fs::remove_file(lab.path(".lab")).unwrap();
+    lab.write(".lab", "a file");
+    lab.lab("log").is(1).says(".lab is no folder");
+}
+
+#[test]
+fn a_lab_folder_that_git_tracks_is_refused() {
+    let lab = judged();
+    lab.git("add -f .lab");
+    for output in every_command(&lab) {
+        assert_ne!(output.code, 0, "{output:?}");
+        output.says("git tracks files in .lab").says("`git rm -r --cached .lab`");
+    }
+    lab.git("rm -qr --cached .lab");
+    lab.lab("keep -m better").is(0);
+    // Also where the folder itself is not there yet.
+    lab.git("add -f .lab/runs/1/record.json");
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.lab("run").is(64).says("git tracks files in .lab (.lab/runs/1/record.json)");
+    assert!(!lab.path(".lab").exists());
+}
+
+#[test]
+fn links_below_the_lab_folder_are_not_followed() {
+    for name in ["screen.lock", "decide.lock", "unfinished.json", "refusals.jsonl", "runs/index.jsonl"] {
+        let lab = judged();
+        let path = lab.path(".lab").join(name);
+        let _ = fs::remove_file(&path);
+        symlink(lab.path("../home/.bashrc"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+    for name in ["runs", "runs/1", "runs/2", "standby", "incumbent"] {
+        let lab = judged();
+        let path = lab.path(".lab").join(name);
+        let _ = fs::remove_dir_all(&path);
+        symlink(lab.path("../stuff"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+    for name in ["record.json", "run.log", "kernel.cu", "held-out"] {
+        let lab = judged();
+        let path = lab.path(".lab/runs/1").join(name);
+        let _ = fs::remove_file(&path);
+        symlink(lab.path("../home/.bashrc"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_named_with_the_remedy() {
+    let lab = judged();
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
+    symlink(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(1).says("decide.lock is a link, and lab follows no link there: remove it");
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(0);
+}
+
+#[test]
+fn a_hard_link_is_not_written_through() {
+    let lab = judged();
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
+    fs::hard_link(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(1).says("is a hard link");
+    outside_is_untouched(&lab);
+}
+
+#[test]
+fn a_ledger_that_is_a_link_is_neither_written_nor_read() {
+    let lab = judged();
+    symlink("../home/.bashrc", lab.path("results.tsv")).unwrap();
+    lab.lab("keep -m better").is(0).says("results.tsv is a link").says("`lab log --append-missing`");
+    outside_is_untouched(&lab);
+    lab.lab("log").is(0).says("results.tsv is a link");
+    lab.lab("describe HEAD -m other").is(1);
+    outside_is_untouched(&lab);
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    lab.lab("log --append-missing").is(0).says("1 missing rows added");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
+}
+
+#[test]
+fn pipes_in_place_of_files_make_no_command_hang() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.write("kernel.cu", "// next\n");
+    lab.lab("run").is(0);
+    for name in [
+        ".lab/decide.lock",
+        ".lab/screen.lock",
+        ".lab/unfinished.json",
+        ".lab/refusals.jsonl",
+        ".lab/runs/index.jsonl",
+        ".lab/runs/2/record.json",
+        ".lab/runs/2/run.log",
+        ".lab/runs/2/kernel.cu",
+        "results.tsv",
+        "results.cpu.tsv",
+        "problem.toml",
+        "reference.py",
+    ] {
+        let kept = fs::read(lab.path(name)).ok();
+        fs::remove_file(lab.path(name)).unwrap_or_default();
+        lab.sh(&format!("mkfifo {name}")).is(0);
+        for args in ["log", "keep -m x", "undo", "run"] {
+            lab.lab(args);
+        }
+        fs::remove_file(lab.path(name)).unwrap_or_default();
+        if let Some(kept) = kept {
+            lab.write(name, kept);
+        }
+    }
+}
+
+#[test]
+fn a_clone_with_links_as_inputs_reads_nothing_outside() {
+    let lab = Lab::new();
+    lab.write("../home/secret.cu", "// a secret\n");
+    lab.git("clone -q . ../clone");
+    let clone = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.current_dir(lab.path("../clone"));
+        finish(command.spawn().unwrap())
+    };
+    let at = |name: &str| lab.path("../clone").join(name);
+    fs::remove_file(at("lab.toml")).unwrap();
+    fs::write(at("problem.toml"), "").unwrap();
+    fs::remove_file(at("kernel.cu")).unwrap();
+    symlink("../home/secret.cu", at("kernel.cu")).unwrap();
+    clone("run").is(2).says("kernel.cu is a link that leads out of the repository").says("`lab trust`");
+    clone("discard -m x --unjudged").is(1).says("leads out of");
+    clone("restore HEAD").is(1).says("leads out of");
+    assert_eq!(lab.read("../home/secret.cu"), "// a secret\n");
+    assert!(!at(".lab/runs/1/kernel.cu").exists());
+    // Every other input too.
+    fs::remove_file(at("kernel.cu")).unwrap();
+    fs::write(at("kernel.cu"), "#include \"tile.cuh\"\n").unwrap();
+    symlink("../home/secret.cu", at("tile.cuh")).unwrap();
+    clone("run").is(2).says("tile.cuh is a link that leads out of the repository");
+    fs::remove_file(at("tile.cuh")).unwrap();
+    for name in ["problem.toml", "reference.cu", "reference.py"] {
+        fs::remove_file(at(name)).unwrap_or_default();
+        symlink("/dev/zero", at(name)).unwrap();
+        clone("run").is(2).says(&format!("{name} is a link that leads out of the repository"));
+        fs::remove_file(at(name)).unwrap();
+        fs::write(at("problem.toml"), "").unwrap();
+    }
+    symlink("/dev/zero", at("lab.toml")).unwrap();
+    clone("run").is(64).says("lab.toml").says("leads out of");
+    clone("trust").is(1).says("leads out of");
+    fs::remove_file(at("lab.toml")).unwrap();
+}
+
+#[test]
+fn many_links_to_one_large_header_do_not_fill_the_memory() {
+    let lab = Lab::new();
+    lab.write("large.h", vec![b' '; 7 << 20]);
+    let mut kernel = String::new();
+    for at in 0..500 {
+        symlink("large.h", lab.path(&format!("h{at}.h"))).unwrap();
+        kernel += &format!("#include \"h{at}.h\"\n");
+    }
+    lab.write("kernel.cu", kernel);
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" run");
+    assert_eq!(output.code, 2, "{output:?}");
+    output.says("kernel.cu and the files that it needs have more than 64 MiB together");
+}
+
+#[test]
+fn an_endless_list_of_includes_ends() {
+    let lab = Lab::new();
+    let kernel: String = (0..300_000).map(|at| format!("#include \"{at}\"\n")).collect();
+    lab.write("kernel.cu", kernel);
+    lab.lab("run").is(2).says("has more than 10000 include lines");
+}
+
+/// What `lab ARGS` says where another key signs: somebody else's lab.
+fn strangers(lab: &Lab, args: &str) -> CommandOutput {
+    let mut command = lab.plain_lab_command(args);
+    command.env("LAB_KEY_FILE", lab.path("../strangers-key"));
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn a_record_of_a_strangers_lab_permits_no_decision() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// never judged here\n");
+    strangers(&lab, "run").is(0).says("PASS");
+    let before = lab.head();
+    for args in ["keep -m x", "keep -m x --run 1", "discard -m x", "discard -m x --unjudged"] {
+        lab.lab(args).is(1).says("run 1 is foreign").says("Judge the bytes again (`lab run`)");
+    }
+    lab.lab("log").is(0).says("run 1 is foreign and undecided");
+    assert_eq!((lab.head(), lab.read("kernel.cu").as_str()), (before, "// never judged here\n"));
+    // Judged again, it is this user's.
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(0).says("keep run 2");
+    lab.lab("log").is(0).says("keep");
+}
+
+#[test]
+fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    strangers(&lab, "run").is(0);
+    strangers(&lab, "keep -m better").is(0);
+    let kept = lab.head();
+    lab.lab("log").is(0).says("better  (foreign)");
+    assert_eq!(lab.lab("log --json").is(0).json()["experiments"][0]["foreign"], true);
+    lab.lab("undo").is(1).says("is foreign").says("`git reset --soft HEAD^` takes a commit back by hand");
+    // This user's own decision comes before it, however late the other was made.
+    lab.write("kernel.cu", "// best\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m own").is(0);
+    let record = lab.read(".lab/runs/1/record.json").replace("\"decided\": \"20", "\"decided\": \"29");
+    lab.write(".lab/runs/1/record.json", record);
+    lab.lab("undo").is(0).says("run 2");
+    assert_eq!(lab.head(), kept);
+    // A description of this user's makes no record this user's.
+    lab.lab("describe HEAD -m mine").is(0);
+    lab.lab("undo").is(1).says("is foreign");
+}
+
+#[test]
+fn a_record_that_was_changed_permits_no_decision() {
+    let lab = Lab::new();
+    lab.harness("echo 'correctness: fail'; exit 1");
+    lab.write("kernel.cu", "// wrong\n");
+    lab.lab("run").is(1);
+    let own = lab.read(".lab/runs/1/record.json");
+    let unsigned = {
+        let mut record: serde_json::Value = serde_json::from_str(&own).unwrap();
+        record.as_object_mut().unwrap().remove("signature").expect("a signature");
+        record.to_string()
+    };
+    for record in [own.replace("\"fail\"", "\"pass\""), unsigned.replace("\"fail\"", "\"pass\""), unsigned] {
+        lab.write(".lab/runs/1/record.json", record);
+        lab.lab("keep -m x").is(1).says("run 1 is foreign");
+    }
+    lab.write(".lab/runs/1/record.json", &own);
+    lab.lab("keep -m x").is(1).says("run 1 came to FAIL");
+    // As the record of another run, and of a kernel elsewhere.
+    fs::create_dir(lab.path(".lab/runs/7")).unwrap();
+    lab.write(".lab/runs/7/record.json", &own);
+    lab.lab("keep -m x --run 7").is(1).says("is the record of run 1, not of run 7");
+    lab.write(
+        ".lab/runs/7/record.json",
+        own.replace("\"id\": 1", "\"id\": 7").replace("kernel.cu", "../x/kernel.cu"),
+    );
+    lab.lab("keep -m x --run 7").is(1).says("names a kernel outside of the repository");
+    lab.lab("log").is(0).says("run 7 is left out");
+}
+
+#[test]
+fn a_signature_travels_in_no_note() {
+    let lab = judged();
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    lab.lab("keep -m better").is(0);
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    let note = lab.git("notes --ref=lab show HEAD");
+    assert!(note.contains("better") && !note.contains("signature"), "{note}");
+}
+
+#[test]
+fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
+    // A record of another repository's kernel, and the intent to undo its keep.
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.git("clone -q . ../other");
+    let kept = lab.read(".lab/runs/1/record.json").replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
+    let own = lab.read(".lab/runs/1/record.json");
+    let intent = r#"{"what": "undo", "run": 1, "on_disk": null}"#;
+    let heads = || (lab.head(), lab.git("-C ../other rev-parse HEAD"));
+    let before = heads();
+    for (record, intent) in [
+        (&own, intent.as_bytes().to_vec()),
+        (&own, br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#.to_vec()),
+        (&kept, intent.as_bytes().to_vec()),
+        (&kept, lab.signed(lab_core::store::signature::Purpose::Intent, intent)),
+    ] {
+        lab.write(".lab/runs/1/record.json", record);
+        lab.write(".lab/unfinished.json", intent);
+        for output in every_command(&lab) {
+            assert!(output.code != 0 || output.out.contains("kernel.cu"), "{output:?}");
+        }
+        assert_eq!(heads(), before);
+    }
+    lab.write(".lab/unfinished.json", intent);
+    lab.lab("undo").is(1).says("unfinished.json is foreign").says("and remove it");
+    fs::remove_file(lab.path(".lab/unfinished.json")).unwrap();
+    lab.write(".lab/runs/1/record.json", own);
+    lab.lab("undo").is(0);
+    assert_ne!(lab.head(), before.0);
+}
+
+#[test]
+fn without_a_place_for_the_key_a_run_is_judged_and_says_why_it_cannot_be_kept() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.write("../file", "");
+    let without_key = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.env("LAB_KEY_FILE", lab.path("../file/key"));
+        finish(command.spawn().unwrap())
+    };
+    without_key("run")
+        .is(0)
+        .says("the record is not signed, so the run cannot be decided")
+        .says("../file/key");
+    without_key("keep -m x").is(1).says("run 1 is foreign");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(0);
+}
+
+#[test]
+fn the_key_is_for_its_owner_only_and_in_no_repository() {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::new();
+    let mut command = lab.plain_lab_command("run");
+    command.env_remove("LAB_KEY_FILE");
+    finish(command.spawn().unwrap()).is(0);
+    let key = lab.path("../state/key");
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(lab.read("../state/key").trim().len() == 64);
+}
+
+#[test]
+fn a_run_folder_with_the_last_number_is_named() {
+    let lab = judged();
+    fs::create_dir(lab.path(&format!(".lab/runs/{}", u64::MAX))).unwrap();
+    assert_ne!(lab.lab("run").says("18446744073709551615 is the last number: remove that folder").code, 0);
+}
