@@ -60,8 +60,10 @@ impl Key {
     }
 
     pub(super) fn hmac(&self) -> Hmac<Sha256> {
-        // A key of any length is right.
-        KeyInit::new_from_slice(&self.0).unwrap_or_else(|_| KeyInit::new(&Default::default()))
+        // HMAC fills a key that is shorter than a block with zeros.
+        let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
+        block[..BYTES].copy_from_slice(&self.0);
+        Hmac::new(&block)
     }
 
     fn read(file: &Path) -> Result<Option<Key>> {
