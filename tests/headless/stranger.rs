@@ -389,3 +389,12 @@ fn a_run_folder_with_the_last_number_is_named() {
     fs::create_dir(lab.path(&format!(".lab/runs/{}", u64::MAX))).unwrap();
     assert_ne!(lab.lab("run").says("18446744073709551615 is the last number: remove that folder").code, 0);
 }
+
+#[test]
+fn the_harness_reads_no_device_in_place_of_a_problem() {
+    let lab = Lab::new();
+    symlink("/dev/zero", lab.path("problem.toml")).unwrap();
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" harness . --device cpu");
+    assert_eq!(output.code, 64, "{output:?}");
+    output.says("is no plain file");
+}

@@ -1,6 +1,6 @@
 //! What an earlier version wrote reads as that version meant it: records, index, ledger, notes, refs, and the intent of a
 //! decision that ended halfway. See `fixtures/lab-0.1/README.md`.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use lab_core::decide::policy::{Discard, Keep, NotAllowed};
 use lab_core::history::{self, History};

@@ -1,7 +1,7 @@
 //! The check before a keep, with a shell script as the judge: the speed on sealed inputs, and further sealed runs after a
 //! check that was failed.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod support;
 

@@ -7,6 +7,7 @@ use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
 
 /// One file that a verdict depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +156,11 @@ pub struct Record {
     /// Decisions that were undone, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<Decision>,
+}
+
+/// Whether a path of a record lies below the root of the work tree.
+pub(crate) fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// See [`Record::is_foreign`].

@@ -13,7 +13,7 @@ use crate::disk::stamp::{Stamp, stamp};
 use crate::project::Project;
 use crate::repo::Notes;
 use crate::run::RunId;
-use crate::run::record::{Origin, Record};
+use crate::run::record::{Origin, Record, is_inside};
 use crate::store::decision_lock::{self, Position};
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
@@ -205,7 +205,7 @@ impl RunIndex {
         // A note is another clone's, whatever it says of itself.
         let read = || {
             let summary: RunSummary = serde_json::from_str(&notes.note(commit)?).ok()?;
-            Some(RunSummary { origin: Origin::Unsigned, ..summary })
+            is_inside(&summary.kernel).then_some(RunSummary { origin: Origin::Unsigned, ..summary })
         };
         self.in_notes.summaries.entry(commit.to_owned()).or_insert_with(read).as_ref()
     }

@@ -3,7 +3,7 @@
 use crate::disk::space;
 use crate::inputs::SIZE_LIMIT;
 use crate::run::RunId;
-use crate::run::record::{Origin, Record};
+use crate::run::record::{Origin, Record, is_inside};
 use crate::run::verdict::{Outcome, Verdict};
 use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
@@ -13,7 +13,7 @@ use lab_system::root::{Access, Root};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 const RECORD: &str = "record.json";
 
@@ -154,9 +154,8 @@ impl RunStore {
     fn check(&self, id: RunId, named: RunId, kernel: &str) -> Result<()> {
         let path = self.record(id);
         ensure!(named == id, "{} is the record of run {named}, not of run {id}", path.display());
-        let is_inside = Path::new(kernel).components().all(|part| matches!(part, Component::Normal(_)));
         ensure!(
-            is_inside,
+            is_inside(kernel),
             "{} names a kernel outside of the repository: {}",
             path.display(),
             sanitise::text(kernel)

@@ -93,6 +93,7 @@ impl Key {
         Ok(Some(key))
     }
 
+    #[allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
     fn create(file: &Path) -> Result<Key> {
         let folder = file.parent().context("it has no folder")?;
         std::fs::create_dir_all(folder)?;
