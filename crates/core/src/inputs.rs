@@ -331,7 +331,10 @@ impl<'a> Set<'a> {
             None => match self.files.read(&path) {
                 Ok(bytes) => Some(bytes),
                 Err(error) => match refusal(&error) {
-                    Some(Refused::Outside { .. }) => return Err(KernelError::LeadsOut(shown())),
+                    // Without trust a file outside is an input of which nothing is known.
+                    Some(Refused::Outside { .. }) if name.is_some() => {
+                        return Err(KernelError::LeadsOut(shown()));
+                    }
                     Some(Refused::NotPlain(_)) if name.is_some() => {
                         return Err(no_plain_file(shown()));
                     }

@@ -11,9 +11,10 @@ use crate::inputs::{Inputs, tokens};
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{HeldOut, InputFile, Record};
+use crate::run::record::{HeldOut, InputFile, Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
+use crate::store::signature::{self, Purpose};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_system::root::Access;
@@ -90,7 +91,7 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
         problem: problem(&record.inputs),
         tokens: held_out.tokens.clone(),
     };
-    let (path, line) = (path(project), serde_json::to_string(&event)?);
+    let (path, line) = (path(project), signature::signed_line(Purpose::Refusal, &event)?);
     let append = || {
         let mut file = project.files().wait_for_lock(&path, Access::ReadAppend)?;
         // A line that was only half written must not swallow this one.
@@ -109,7 +110,7 @@ fn path(project: &Project) -> PathBuf {
 }
 
 /// Most bytes of the file. A larger one was not written by a lab.
-const READ_LIMIT: u64 = 64 << 20;
+const READ_LIMIT: u64 = 16 << 20;
 
 /// The error is of a file that is there and cannot be read: it may hold a refusal.
 fn read(project: &Project) -> Result<Vec<Event>> {
@@ -120,7 +121,16 @@ fn read(project: &Project) -> Result<Vec<Event>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let text = String::from_utf8_lossy(&text);
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    let event = |line: &str| {
+        let (event, origin) = signature::read::<Event>(Purpose::Refusal, line.as_bytes()).ok()?;
+        believed(event, origin)
+    };
+    Ok(text.lines().filter_map(event).collect())
+}
+
+/// Anybody may say that a check was failed: a keep then asks for more. That one was passed is believed of this user's lab only.
+fn believed(event: Event, origin: Origin) -> Option<Event> {
+    (!event.passed || origin == Origin::Own).then_some(event)
 }
 
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.
@@ -132,11 +142,18 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
             summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());
         let passed = held_out.outcome == Outcome::Pass;
         let older = if passed && is_kept { AFTER_A_REFUSAL } else { 1 };
+        let sealed_runs = held_out.sealed_runs.unwrap_or(older);
+        // A pass of fewer runs counts for nothing. Of another the record is read: nobody signed the summary.
+        let counts = !passed || sealed_runs >= AFTER_A_REFUSAL;
+        let origin = || index.store().read(summary.id).map_or(Origin::Unsigned, |record| record.origin);
+        if !counts || (passed && origin() != Origin::Own) {
+            continue;
+        }
         events.push(Event {
             run: summary.id,
             checked: held_out.checked,
             passed,
-            sealed_runs: held_out.sealed_runs.unwrap_or(older),
+            sealed_runs,
             kernel: summary.kernel.clone(),
             problem: None,
             tokens: held_out.tokens.clone(),

@@ -4,6 +4,7 @@
 use super::SIZE_LIMIT;
 use crate::project::{Project, trust};
 use lab_system::root::{Refused, Root, read_anywhere, refusal};
+use std::cell::OnceCell;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,16 @@ use std::path::{Path, PathBuf};
 pub(crate) struct InputFiles<'a> {
     pub(super) project: &'a Project,
     root: Root,
+    is_trusted: OnceCell<bool>,
 }
 
 impl<'a> InputFiles<'a> {
     pub(crate) fn of(project: &'a Project) -> InputFiles<'a> {
-        InputFiles { project, root: project.files() }
+        InputFiles { project, root: project.files(), is_trusted: OnceCell::new() }
     }
 
-    /// The bytes of a plain file of at most [`SIZE_LIMIT`]. A path outside of the repository is read where it is: lab.toml
-    /// or an include line names it, and its bytes go into no copy.
+    /// The bytes of a plain file of at most [`SIZE_LIMIT`]. The error of a path that leads out of the repository, by its names
+    /// or by a link, is [`Refused::Outside`], unless the user trusts the folder.
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.read_up_to(path, SIZE_LIMIT)
     }
@@ -62,15 +64,16 @@ impl<'a> InputFiles<'a> {
         inside: impl Fn(&Path) -> io::Result<T>,
         outside: impl Fn(&Path) -> io::Result<T>,
     ) -> io::Result<T> {
-        if !path.starts_with(self.root.path()) {
-            return outside(path);
-        }
         match inside(path) {
-            // Where trust cannot be read, nobody has given it.
-            Err(error) if matches!(refusal(&error), Some(Refused::Outside { .. })) => {
-                if trust::is_granted(self.project).unwrap_or(false) { outside(path) } else { Err(error) }
+            Err(error) if matches!(refusal(&error), Some(Refused::Outside { .. })) && self.is_trusted() => {
+                outside(path)
             }
             read => read,
         }
+    }
+
+    /// Where trust cannot be read, nobody has given it.
+    fn is_trusted(&self) -> bool {
+        *self.is_trusted.get_or_init(|| trust::is_granted(self.project).unwrap_or(false))
     }
 }

@@ -131,7 +131,9 @@ impl<'a> Announced<'a> {
         self.record.device = report.device().map(str::to_owned);
         self.record.sandbox = Sandbox::of(report);
         self.record.results = kept_results(report);
-        self.record.workloads = report.workloads().iter().map(|row| pairs(row)).collect();
+        let mut left = RECORDED;
+        let workloads = report.workloads().into_iter().map(|row| pairs(&row));
+        self.record.workloads = workloads.take_while(|row| take(&mut left, row.len())).collect();
         self.record.log_bytes = self.follow.bytes();
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();
@@ -230,6 +232,7 @@ impl<'a> Announced<'a> {
                 && r.start.kernel == candidate.start.kernel
                 && r.command == candidate.command
                 && !r.start.is_check()
+                && !r.is_foreign()
                 && r.device == candidate.device
                 && passed
         };
@@ -287,10 +290,22 @@ fn create_files(
     Ok((log, record))
 }
 
+/// Most bytes of result lines, and of workloads, that are recorded. A record is read up to a size.
+const RECORDED: usize = 2 << 20;
+
 /// The result lines to record, at most 1000: a harness that makes up keys without end does not fill the records.
 pub(super) fn kept_results(report: &Report) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
-    report.entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    let mut left = RECORDED;
+    let fits = |(key, value): &(&str, &str)| take(&mut left, key.len() + value.len());
+    report.entries().take(KEYS).take_while(fits).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+/// Takes this many of what is left; false where that is less.
+fn take(left: &mut usize, bytes: usize) -> bool {
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 fn pairs(row: &[(&str, &str)]) -> String {

@@ -29,7 +29,7 @@ pub struct RunStore {
 }
 
 /// Most bytes of a record that are read. A run with every result line and workload that the lab records has far fewer.
-const RECORD_LIMIT: u64 = 64 << 20;
+const RECORD_LIMIT: u64 = 16 << 20;
 
 impl RunStore {
     /// The store in this `.lab` folder. Creates nothing.

@@ -24,6 +24,8 @@ pub enum Purpose {
     Record,
     /// `.lab/unfinished.json`.
     Intent,
+    /// A line of `.lab/refusals.jsonl`.
+    Refusal,
 }
 
 impl Purpose {
@@ -31,6 +33,7 @@ impl Purpose {
         match self {
             Purpose::Record => "lab record",
             Purpose::Intent => "lab intent",
+            Purpose::Refusal => "lab refusal",
         }
     }
 }
@@ -49,11 +52,20 @@ struct Signed<'a, T> {
 /// A JSON object with its signature, as it goes into a file. The key is made on first use. The error says why there is no
 /// key.
 pub fn signed<T: Serialize>(purpose: Purpose, value: &T) -> Result<Vec<u8>> {
+    Ok(serde_json::to_vec_pretty(&sign(purpose, value)?)?)
+}
+
+/// [`signed`] on one line, without its end.
+pub fn signed_line<T: Serialize>(purpose: Purpose, value: &T) -> Result<String> {
+    Ok(serde_json::to_string(&sign(purpose, value)?)?)
+}
+
+fn sign<T: Serialize>(purpose: Purpose, value: &T) -> Result<Signed<'_, T>> {
     let key = Key::get_or_create()?;
     // The numbers as a reader will find them in the text.
     let read: Value = serde_json::from_slice(&serde_json::to_vec(value)?)?;
     let signature = format!("{SCHEME}{}", hex(&mac(&key, purpose, &read).finalize().into_bytes()));
-    Ok(serde_json::to_vec_pretty(&Signed { value, signature })?)
+    Ok(Signed { value, signature })
 }
 
 /// Reads a JSON object, and who wrote it.

@@ -30,8 +30,8 @@ struct Header {
 const VERSION: u32 = 3;
 
 /// Most bytes of an index, and of a line of it. A larger one is read from the records again.
-const LIMIT: u64 = 2 << 30;
-const LINE_LIMIT: u64 = 16 << 20;
+const LIMIT: u64 = 256 << 20;
+const LINE_LIMIT: u64 = 1 << 20;
 
 /// Reads the index; `None` where there is none, it is damaged, or another version of the lab wrote it. Reads line by
 /// line: the whole text would take more memory than what is kept of it. Keeps the summaries that are `wanted`.
