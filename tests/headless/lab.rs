@@ -126,14 +126,7 @@ impl Lab {
 
     /// Writes `.lab/unfinished.json` as this user's lab leaves it when it ends halfway.
     pub fn unfinished(&self, intent: &str) {
-        self.write(".lab/unfinished.json", self.signed(Purpose::Intent, intent));
-    }
-
-    /// A JSON object with this user's signature.
-    pub fn signed(&self, purpose: Purpose, json: &str) -> Vec<u8> {
-        sign_for_tests();
-        let value: serde_json::Value = serde_json::from_str(json).unwrap();
-        signature::signed(purpose, &value).unwrap()
+        self.write(".lab/unfinished.json", signed(Purpose::Intent, intent));
     }
 
     /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of the built-in harness is trusted
@@ -190,9 +183,16 @@ fn key_file() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-key")
 }
 
-/// Records that this process writes are signed with the key of the stories. Call it before a runner starts here.
-pub fn sign_for_tests() {
+/// Records that this process writes are signed with the key of the stories.
+fn sign_for_tests() {
     signature::use_key_file(&key_file());
+}
+
+/// A JSON object with the signature of this user's lab.
+pub fn signed(purpose: Purpose, json: &str) -> Vec<u8> {
+    sign_for_tests();
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    signature::signed(purpose, &value).unwrap()
 }
 
 fn words(line: &str) -> Vec<String> {

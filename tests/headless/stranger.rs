@@ -1,6 +1,7 @@
 //! A folder from a stranger: nothing of it is followed, and no record of it permits a decision.
 
-use crate::lab::{CommandOutput, Lab, finish};
+use crate::lab::{CommandOutput, Lab, finish, signed};
+use lab_core::store::signature::Purpose;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -335,7 +336,7 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         (&own, intent.as_bytes().to_vec()),
         (&own, br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#.to_vec()),
         (&kept, intent.as_bytes().to_vec()),
-        (&kept, lab.signed(lab_core::store::signature::Purpose::Intent, intent)),
+        (&kept, signed(Purpose::Intent, intent)),
     ] {
         lab.write(".lab/runs/1/record.json", record);
         lab.write(".lab/unfinished.json", intent);
