@@ -47,3 +47,23 @@ fn a_lab_folder_that_leads_elsewhere_or_came_with_the_repository_is_refused() {
     lab.see("git tracks files in .lab");
     assert_eq!(lab.end(), 1);
 }
+
+#[test]
+fn bytes_that_a_strangers_lab_judged_are_judged_again() {
+    let bench = Bench::new();
+    let key = bench.repo().parent().unwrap().join("strangers-key");
+    let mut lab = bench.open_with(160, 45, &[("LAB_KEY_FILE", &key)]);
+    lab.see("run 1 · opened").see("● PASS");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    let mut lab = bench.open();
+    lab.see("run 2 · opened").see("● PASS");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    // The user's own verdict is shown again.
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    assert!(!bench.repo().join(".lab/runs/3").exists());
+}
