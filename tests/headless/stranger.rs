@@ -399,3 +399,34 @@ fn the_harness_reads_no_device_in_place_of_a_problem() {
     assert_eq!(output.code, 64, "{output:?}");
     output.says("is no plain file");
 }
+
+#[test]
+fn gits_own_list_of_excluded_files_is_not_written_through_a_link() {
+    let lab = Lab::new();
+    lab.write("../home/.bashrc", RC);
+    fs::remove_file(lab.path(".git/info/exclude")).unwrap();
+    symlink(lab.path("../home/.bashrc"), lab.path(".git/info/exclude")).unwrap();
+    lab.lab("run").says("exclude is a link, and lab follows no link there");
+    assert_eq!(lab.read("../home/.bashrc"), RC);
+}
+
+#[test]
+fn a_record_of_any_size_or_shape_is_left_out_in_words() {
+    let lab = judged();
+    let path = lab.path(".lab/runs/1/record.json");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    lab.lab("log").is(0).says("has 1099511627776 bytes: at most");
+    fs::write(&path, "[".repeat(1 << 20)).unwrap();
+    lab.lab("log").is(0).says("run 1 is left out");
+    fs::write(&path, "[],".repeat(5 << 20)).unwrap();
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" log");
+    assert_eq!(output.code, 0, "{output:?}");
+    // The same of an index, and of what decisions changed.
+    for name in [".lab/runs/index.jsonl", ".lab/decide.lock", ".lab/refusals.jsonl", ".lab/unfinished.json"] {
+        fs::File::create(lab.path(name)).unwrap().set_len(1 << 40).unwrap();
+        let output = lab.sh("ulimit -v 1500000; \"$LAB\" log; \"$LAB\" run; \"$LAB\" keep -m x");
+        assert!(!output.err.contains("panicked") && !output.err.contains("memory"), "{name}: {output:?}");
+        fs::remove_file(lab.path(name)).unwrap();
+    }
+}

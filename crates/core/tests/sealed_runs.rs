@@ -238,6 +238,22 @@ fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
 }
 
 #[test]
+fn a_list_of_refusals_that_cannot_be_read_stops_a_keep_and_nothing_else() {
+    let bench = bench();
+    judge(&bench, &passes("sealed_runs: 1\n"));
+    run(&bench, "int a;\n");
+    std::os::unix::fs::symlink("/dev/zero", bench.path(".lab/refusals.jsonl")).unwrap();
+    refused(&bench, "refusals.jsonl is a link, and lab follows no link there: remove it");
+    assert!(asked(&bench).is_empty(), "no check was made: {:?}", asked(&bench));
+    let index = RunIndex::open(&bench.project);
+    let repo = repo::Repo::open(&bench.project).unwrap();
+    let status = lab_core::status::look(&repo, &bench.project, &index).unwrap();
+    assert!(status.allowed().discard.is_ok());
+    fs::remove_file(bench.path(".lab/refusals.jsonl")).unwrap();
+    keep(&bench).unwrap();
+}
+
+#[test]
 fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     let bench = bench();
     judge(&bench, ":");

@@ -157,6 +157,7 @@ fn check_held_out(
     sealed_runs: u32,
     asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
+    refusals::require_list(project)?;
     let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)? else {
         return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
     };

@@ -42,9 +42,14 @@ struct Event {
     tokens: Option<String>,
 }
 
-/// Sealed runs that a keep of these inputs has to pass.
-pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<u32> {
-    let mut events = read(project)?;
+/// Refuses a keep where the list of refusals cannot be read: what the check comes to could not be noted there either.
+pub(super) fn require_list(project: &Project) -> Result<()> {
+    read(project).map(drop)
+}
+
+/// Sealed runs that a keep of these inputs has to pass. A list that cannot be read may hold a refusal.
+pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
+    let Ok(mut events) = read(project) else { return AFTER_A_REFUSAL };
     events.extend(of_records(index));
     let candidate = Event {
         run: RunId(0),
@@ -55,7 +60,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         problem: problem(&inputs.files()),
         tokens: Some(tokens::hash(inputs.kernel())),
     };
-    Ok(if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 })
+    if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }
 }
 
 /// Whether an earlier failed check is to be made good by this candidate.
