@@ -205,6 +205,17 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
         fs::remove_file(at(name)).unwrap();
         fs::write(at("problem.toml"), "").unwrap();
     }
+    // Of a file that an include line names outside, not even the hash is recorded.
+    fs::write(at("kernel.cu"), "#include \"../home/secret.cu\"\n").unwrap();
+    clone("run");
+    let record = fs::read_to_string(at(".lab/runs/1/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let outside = record["inputs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|file| file["path"].as_str().unwrap().ends_with("secret.cu"));
+    assert!(outside.unwrap()["hash"].is_null(), "{outside:?}");
     symlink("/dev/zero", at("lab.toml")).unwrap();
     clone("run").is(64).says("lab.toml").says("leads out of");
     clone("trust").is(1).says("leads out of");

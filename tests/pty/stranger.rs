@@ -67,3 +67,17 @@ fn bytes_that_a_strangers_lab_judged_are_judged_again() {
     assert_eq!(lab.end(), 0);
     assert!(!bench.repo().join(".lab/runs/3").exists());
 }
+
+#[test]
+fn an_unfinished_decision_that_came_with_the_folder_is_named_and_the_screen_opens() {
+    let bench = Bench::new();
+    let head = bench.git(&["rev-parse", "HEAD"]);
+    fs::create_dir_all(bench.repo().join(".lab")).unwrap();
+    fs::write(bench.repo().join(".lab/unfinished.json"), r#"{"what": "undo", "run": 1, "on_disk": null}"#)
+        .unwrap();
+    let mut lab = bench.open();
+    lab.see("unfinished.json is foreign").see("● PASS");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    assert_eq!(bench.git(&["rev-parse", "HEAD"]), head);
+}
