@@ -3,10 +3,12 @@
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
+mod error;
 mod files;
 mod includes;
 pub(crate) mod tokens;
 
+pub use error::KernelError;
 pub(crate) use files::InputFiles;
 pub(crate) use includes::{Include, includes};
 
@@ -31,37 +33,6 @@ const INCLUDE_LIMIT: usize = 10_000;
 
 /// Most files of a set. Local includes beyond it are not followed.
 const FILE_LIMIT: usize = 512;
-
-/// Why the kernel cannot be read. Each message names the kernel and says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The kernel's name, and the argument that makes a command mean it ([`Project::argument`]).
-    #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD{1}`")]
-    Missing(String, String),
-    #[error("{0} is a folder: name the file in it")]
-    Folder(String),
-    #[error("{0} is empty: nothing to judge")]
-    Empty(String),
-    #[error("{0} has {1} bytes: a kernel source may have {SIZE_LIMIT}")]
-    TooLarge(String, u64),
-    #[error("cannot read {0}: {1}; check its owner and mode (`ls -l`)")]
-    Unreadable(String, io::Error),
-    /// A link of a folder that the user does not trust.
-    #[error(
-        "{0} is a link that leads out of the repository: put the file itself there, or allow the folder to read it \
-         (`lab trust`)"
-    )]
-    LeadsOut(String),
-    #[error(
-        "{0} and the files that it needs have more than {limit} MiB together: include less",
-        limit = TOTAL_LIMIT >> 20
-    )]
-    TooLargeTogether(String),
-    #[error(
-        "{0} has more than {INCLUDE_LIMIT} include lines, with those of the files that it includes: include less"
-    )]
-    TooManyIncludes(String),
-}
 
 /// Why a file is an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,7 +224,7 @@ fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
     let bytes = files.read(&project.kernel).map_err(|error| match refusal(&error) {
         Some(Refused::Outside { .. }) => KernelError::LeadsOut(name()),
         Some(Refused::TooLarge { bytes, .. }) => KernelError::TooLarge(name(), *bytes),
-        Some(_) => no_plain_file(name()),
+        Some(_) => KernelError::no_plain_file(name()),
         // An editor that saves by two renames makes the file disappear for a moment.
         None if error.kind() == io::ErrorKind::NotFound => {
             KernelError::Missing(name(), project.argument.clone())
@@ -265,10 +236,6 @@ fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
         return Err(KernelError::Empty(name()));
     }
     Ok(bytes)
-}
-
-fn no_plain_file(name: String) -> KernelError {
-    KernelError::Unreadable(name, io::Error::other("it is no plain file"))
 }
 
 struct Set<'a> {
@@ -336,7 +303,7 @@ impl<'a> Set<'a> {
                         return Err(KernelError::LeadsOut(shown()));
                     }
                     Some(Refused::NotPlain(_)) if name.is_some() => {
-                        return Err(no_plain_file(shown()));
+                        return Err(KernelError::no_plain_file(shown()));
                     }
                     _ => None,
                 },
