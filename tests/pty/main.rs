@@ -12,4 +12,5 @@ mod results;
 mod rmsnorm;
 mod source;
 mod standby;
+mod stranger;
 mod terminal;

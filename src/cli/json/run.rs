@@ -12,7 +12,6 @@ use lab_core::store::RunStore;
 use lab_protocol::report::{Diagnostic, Measure, Report, Speed, number};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// Compiler messages that an answer holds at most; all of them are in run.log.
 const DIAGNOSTICS: usize = 1_000;
@@ -87,7 +86,7 @@ impl RunReport {
     pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
         let report = record.report();
         let start = &record.start;
-        let log = RunStore::new(&project.lab_dir).log(start.id);
+        let records = RunStore::new(&project.lab_dir);
         let config = &project.config;
         let measure = verdict.objective;
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
@@ -122,11 +121,11 @@ impl RunReport {
             workloads: workloads(&report),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
-            diagnostics: diagnostics(&log),
+            diagnostics: diagnostics(&records, start.id),
             caveats: verdict.caveats.clone(),
             started: start.started.to_string(),
             seconds: record.seconds,
-            log: log.to_string_lossy().into_owned(),
+            log: records.log(start.id).to_string_lossy().into_owned(),
         }
     }
 
@@ -189,9 +188,9 @@ fn gates(report: &Report) -> Vec<GateReport> {
     report.gates().into_iter().map(gate).collect()
 }
 
-fn diagnostics(log: &Path) -> Vec<Diagnostic> {
+fn diagnostics(records: &RunStore, run: RunId) -> Vec<Diagnostic> {
     let mut report = Report::default();
-    for line in read_log(log, LOG_LINES).unwrap_or_default() {
+    for line in records.open_log(run).and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
         report.push_line(&line.text);
         if report.diagnostics().len() >= DIAGNOSTICS {
             break;
