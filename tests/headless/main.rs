@@ -16,6 +16,7 @@ mod describe;
 mod experiments;
 mod held_out;
 mod includes;
+mod interrupted_builds;
 mod lab;
 mod measure;
 mod processes;
