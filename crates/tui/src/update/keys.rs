@@ -99,8 +99,12 @@ impl Model {
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
                 return vec![Effect::StopKeep];
             }
+            Action::Check if !self.runs.is_idle() => self.toggle_check(),
             Action::Check => return self.start(Reason::Check),
-            Action::Stop => return vec![Effect::KillRun],
+            Action::Stop => {
+                self.runs.check_follows = false;
+                return vec![Effect::KillRun];
+            }
             Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
