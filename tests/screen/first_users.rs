@@ -73,6 +73,80 @@ fn a_selected_row_has_no_holes_on_a_painted_background() {
     }
 }
 
+/// Two kept runs with these `workload:` lines.
+fn compared(first: &str, second: &str) -> World {
+    let mut world = World::new();
+    let run = |workloads: &str| {
+        format!(
+            "save; say device: NVIDIA H200 | {workloads} | throughput_sps: 1000 low=999 high=1001 | correctness: pass; \
+             end pass 1000; press c; type one; press enter"
+        )
+    };
+    world.tell(&format!("open; {PASS}")).tell(&run(first)).tell(&run(second));
+    world.tell("press 3; press space j space; press =");
+    world
+}
+
+#[test]
+fn a_comparison_has_the_time_of_each_workload_and_the_ratio_of_the_speeds() {
+    let mut world = compared(
+        "workload: rows=1 cols=8 T=f32 kernel_us=2.10 gbps=30 correctness=pass | \
+         workload: rows=128 cols=4096 T=f32 kernel_us=6.05 gbps=347 correctness=pass | \
+         workload: rows=64 cols=64 T=f16 kernel_us=3 correctness=pass",
+        "workload: rows=1 cols=8 T=f32 kernel_us=2.10 gbps=30 correctness=pass | \
+         workload: rows=128 cols=4096 T=f32 kernel_us=5.50 gbps=382 correctness=pass | \
+         workload: rows=7 cols=7 T=f16 kernel_us=1 correctness=fail",
+    );
+    let words = world.words();
+    for wanted in [
+        "workloads rows=1 cols=8 T=f32 2.10 µs 2.10 µs +0.0 %",
+        "rows=128 cols=4096 T=f32 6.05 µs 5.50 µs +10.0 %",
+        "rows=64 cols=64 T=f16 3.00 µs ·",
+        "rows=7 cols=7 T=f16 · ✗ fail 1.00 µs",
+    ] {
+        assert!(words.contains(wanted), "{wanted}\n{}", world.screen(160, 45));
+    }
+    check_at("compared_workloads", &mut world, &[(160, 45), (80, 24)]);
+}
+
+#[test]
+fn workloads_of_a_harness_of_ones_own_are_compared_by_what_tells_them_apart() {
+    let mut world = compared(
+        "workload: shape=1x8 gbps=10.001 | workload: shape=2x8 gbps=20",
+        "workload: shape=1x8 gbps=10.002 | workload: shape=2x8 gbps=30",
+    );
+    let words = world.words();
+    assert!(words.contains("shape=2x8 20.00 gbps 30.00 gbps +50.0 %"), "{words}");
+    assert!(
+        words.contains("shape=1x8 10.001 gbps 10.002 gbps +0.01 %"),
+        "different figures look different: {words}"
+    );
+    // Without a measure that both have, the words alone tell what there was.
+    let words = compared("workload: case=a ok=pass", "workload: case=a ok=fail").words();
+    assert!(words.contains("case=a ✓ pass ✗ fail"), "{words}");
+}
+
+#[test]
+fn figures_that_differ_look_different() {
+    let mut world = World::new()
+        .with_experiments(&[(142_050.0, Status::Keep, "one"), (142_090.0, Status::Keep, "a little faster")]);
+    world.tell(&format!("open; say device: NVIDIA H200; {PASS}"));
+    for view in ["1", "3", "4"] {
+        world.tell(&format!("press {view}"));
+        let words = world.words();
+        assert!(words.contains("142,050") && words.contains("142,090"), "{view}: {words}");
+    }
+    world.tell("press 3");
+    assert!(world.words().contains("+0.03 %"), "a change does not read as none: {}", world.words());
+    // A gate that fails by little, and an interval of close ends.
+    world.tell(
+        "press 1; save; say out_error: 1.00002 limit=1 | kernel_us: 5.001 low=5.0004 high=5.0021; end fail x",
+    );
+    let words = world.words();
+    assert!(words.contains("1.00002 > 1.00000"), "{words}");
+    assert!(words.contains("5.001 (5.000 … 5.002)"), "{words}");
+}
+
 #[test]
 fn a_check_that_is_asked_for_during_a_run_follows_it() {
     let mut world = World::new();

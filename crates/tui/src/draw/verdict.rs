@@ -162,7 +162,7 @@ impl<'a> Banner<'a> {
                     words.push((format::count(measure.value), faded(theme.strong())));
                 }
                 if let Some(change) = verdict.change {
-                    let text = format!("{:+.1}%", change.ratio * 100.0);
+                    let text = format::percent(change.ratio).replace(' ', "");
                     words.push((text, faded(self.change_style(&change))));
                 }
                 words
@@ -203,12 +203,11 @@ impl<'a> Banner<'a> {
         let Running::Live(live) = &self.runs.running else { return None };
         let theme = &self.appearance.theme;
         let measure = live.report.measure(self.setup.objective.name()).filter(|m| m.value.is_finite())?;
-        let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
-            format!(" ({} … {})", format::count(low), format::count(high))
-        });
+        let (value, ends) = format::measure(measure.value, measure.low.zip(measure.high));
+        let ends = ends.map_or_else(String::new, |ends| format!(" {ends}"));
         let mut line = vec![
             Span::styled("so far  ", theme.quiet()),
-            Span::styled(format::count(measure.value), theme.strong()),
+            Span::styled(value, theme.strong()),
             Span::styled(format!("{ends} {}", format::unit(&self.setup.objective)), theme.quiet()),
         ];
         if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {

@@ -226,7 +226,7 @@ fn draw_chart(
         |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
     let series = |name: String, style, shape| Series { name, style, shape };
     let best_name =
-        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
+        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::count(best)));
     let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
     let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
     let chart = Chart {
