@@ -18,6 +18,7 @@ mod foreign;
 mod held_out;
 mod hostile;
 mod includes;
+mod interrupted_builds;
 mod json;
 mod lab;
 mod measure;

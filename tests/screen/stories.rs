@@ -231,11 +231,11 @@ fn from_the_end_of_the_help_one_goes_back_row_by_row() {
 fn a_commit_of_another_kernel_shows_no_figure() {
     let mut world = World::new().with_history();
     world.tell("open; end pass 5");
-    assert!(world.words().contains("● 61.2k float4 loads"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("● 61,240 float4 loads"), "{}", world.screen(160, 45));
     let entry = world.commits.iter_mut().find(|c| c.subject == "float4 loads").unwrap();
     entry.experiment.as_mut().unwrap().kernel = Some("kernels/other/kernel.cu".into());
     world.tell("save; end pass 6");
-    assert!(world.words().contains("float4 loads") && !world.words().contains("61.2k float4 loads"));
+    assert!(world.words().contains("float4 loads") && !world.words().contains("61,240 float4 loads"));
 }
 
 #[test]

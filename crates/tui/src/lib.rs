@@ -74,4 +74,4 @@ pub mod views;
 pub mod widgets;
 
 pub use draw::view;
-pub use update::{open, update};
+pub use update::{open, update, uses_geometry};

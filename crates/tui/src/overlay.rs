@@ -80,6 +80,17 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// Whether it asks a question, to which the answer is yes or no.
+    pub fn is_question(&self) -> bool {
+        matches!(
+            self,
+            Overlay::Trust { .. }
+                | Overlay::DiscardNewer { .. }
+                | Overlay::Restore { .. }
+                | Overlay::Undo { .. }
+        )
+    }
+
     /// The message that is typed.
     pub fn draft(&mut self) -> Option<&mut Draft> {
         match self {

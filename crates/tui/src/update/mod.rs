@@ -56,6 +56,16 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     Update { effects, redraw: model.frame.redraw }
 }
 
+/// Whether an event needs to know where the last frame drew everything. A letter that is typed into a line and a key
+/// without an action do not, so several of them can be handled before the next frame.
+pub fn uses_geometry(model: &Model, event: &Event) -> bool {
+    match event {
+        Event::Input(UserInput::Key(key)) => model.key_uses_geometry(*key),
+        Event::Input(UserInput::Mouse(_)) => true,
+        _ => false,
+    }
+}
+
 impl Model {
     fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {

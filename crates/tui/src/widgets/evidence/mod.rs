@@ -99,14 +99,12 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
     let passes = gate.passes();
     let (sign, style) = if passes { ("✓", theme.good()) } else { ("✗", theme.bad()) };
     let relation = if passes { "≤" } else { ">" };
+    let [value, limit] = format::distinct([gate.value, gate.limit], format::gate);
     let mut spans = vec![
         Span::styled(format!("{sign} "), style),
         Span::styled(pad(&gate.name, name_columns), if passes { theme.text() } else { style }),
-        Span::styled(
-            format!(" {}", pad_left(&format::gate(gate.value), 9)),
-            if passes { theme.strong() } else { style },
-        ),
-        Span::styled(format!(" {relation} {}", pad(&format::gate(gate.limit), 7)), theme.quiet()),
+        Span::styled(format!(" {}", pad_left(&value, 9)), if passes { theme.strong() } else { style }),
+        Span::styled(format!(" {relation} {}", pad(&limit, 7)), theme.quiet()),
     ];
     let used: usize = spans.iter().map(Span::width).sum();
     // The used share of the limit: a gate that is near its limit is noticed.
@@ -196,7 +194,8 @@ pub fn value_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     match (number(first_word(value)), end("low"), end("high")) {
         (Some(value), Some(low), Some(high)) => {
-            format!("{}  ({} … {})", format::count(value), format::count(low), format::count(high))
+            let (value, ends) = format::measure(value, Some((low, high)));
+            format!("{value}  {}", ends.unwrap_or_default())
         }
         _ => printable(value).into_owned(),
     }
