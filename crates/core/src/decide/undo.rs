@@ -16,7 +16,7 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::{Decision, Origin, Record};
 use crate::store::RunIndex;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -62,6 +62,10 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel }.into());
     };
     let (subject, name) = (last.subject(), &project.kernel_name);
+    // The index may say otherwise: nobody signed it, and the key may be another one since.
+    if index.store().read(last.run)?.origin != Origin::Own {
+        return Err(NotAllowed::ForeignDecision { subject }.into());
+    }
     let question = match (last.status, last.made) {
         (Status::Keep, Some(true)) => format!(
             "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
@@ -106,11 +110,12 @@ pub(super) fn resume(
     on_disk: Option<&str>,
 ) -> Result<(String, Vec<String>)> {
     let record = locked.lock.store.read(run)?;
-    ensure!(
-        record.origin == Origin::Own,
-        "{}",
-        NotAllowed::ForeignDecision { subject: format!("run {run}") }
-    );
+    if record.origin != Origin::Own {
+        let why = format!(
+            "the undo of run {run} that an earlier lab began is left: the record of that run is foreign"
+        );
+        return Ok((why, Vec::new()));
+    }
     // The lab that ended halfway may have worked on another kernel.
     let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
     let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
@@ -129,12 +134,6 @@ pub(super) fn resume(
 /// Every step; each may be done already. The record comes last: until then the decision stands.
 fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&str>) -> Result<Vec<String>> {
     let mut record = locked.lock.store.read(run)?;
-    // The index may say otherwise: it is signed by nobody.
-    ensure!(
-        record.origin == Origin::Own,
-        "{}",
-        NotAllowed::ForeignDecision { subject: format!("run {run}") }
-    );
     let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
     let commit = decision.commit.clone().context("nothing was decided")?;
     let mut notes = Vec::new();
