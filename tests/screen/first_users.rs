@@ -227,3 +227,106 @@ fn the_marks_of_the_chart_count_other_rules_for_nothing() {
     world.tell("open; say device: NVIDIA L40S").tell(PASS);
     assert!(!world.words().contains("of NVIDIA H200"), "{}", world.words());
 }
+
+/// The rows of the help, without its frame.
+fn help_rows(world: &mut World) -> Vec<String> {
+    let screen = world.screen(160, 200);
+    let title = screen.lines().find(|line| line.contains("Keys and words")).unwrap();
+    let column = |sign: char| title.chars().position(|letter| letter == sign).unwrap();
+    let (left, right) = (column('╭'), column('╮'));
+    let rows = screen.lines().skip_while(|line| !line.contains("Keys and words")).skip(1);
+    let rows = rows.take_while(|line| !line.contains('╰'));
+    let inside = rows.map(|line| line.chars().skip(left + 1).take(right - left - 1).collect::<String>());
+    inside.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_help_begins_with_the_present_view_and_the_words_on_the_screen() {
+    let mut world = World::new().with_history();
+    world.tell("open; say device: NVIDIA H200 | caveat: the clock moved").tell(PASS).tell("press 3; press ?");
+    let rows = help_rows(&mut world);
+    assert_eq!(rows[0], "In the view Results");
+    let headings: Vec<&str> = rows
+        .iter()
+        .map(String::as_str)
+        .filter(|row| row.starts_with("In ") || row.contains("ords") || *row == "Everywhere")
+        .filter(|row| !row.contains("  "))
+        .collect();
+    assert_eq!(headings[..3], ["In the view Results", "Words on this screen", "Everywhere"]);
+    assert_eq!(headings.last(), Some(&"Other words"));
+    let between: Vec<&String> = rows
+        .iter()
+        .skip_while(|row| *row != "Words on this screen")
+        .take_while(|row| *row != "Everywhere")
+        .collect();
+    assert!(between.iter().any(|row| row.starts_with("caveated  ")), "{between:?}");
+    assert!(!between.iter().any(|row| row.starts_with("VOID")), "{between:?}");
+    world.tell("press esc; press 1 ?");
+    assert_eq!(help_rows(&mut world)[0], "In the view Bench");
+}
+
+#[test]
+fn each_word_that_is_the_tools_own_is_in_the_help() {
+    let mut world = World::new();
+    world.tell("open; press ?");
+    let all = help_rows(&mut world).join("\n");
+    let words = [
+        "quads",
+        "margin",
+        "caveated",
+        "spread",
+        "VOID",
+        "HELD OUT",
+        "of_estimate",
+        "floor",
+        "gate",
+        "sealed",
+        "mad_us",
+    ];
+    for word in words {
+        world.tell(&format!("press /; press ctrl-u; type {word}; press enter"));
+        let found = help_rows(&mut world);
+        assert!(found.len() > 2 && found.len() * 3 < all.lines().count(), "{word}: {found:?}");
+        world.tell("press esc");
+    }
+}
+
+#[test]
+fn the_help_is_searched_as_it_is_typed() {
+    let mut world = World::new();
+    world.tell("open; press ?; press /; type border left");
+    let rows = help_rows(&mut world);
+    assert_eq!(rows[0], "/ border left");
+    assert_eq!(rows[1], "Everywhere");
+    assert!(
+        rows[2].starts_with("Ctrl-←")
+            || rows[2].contains("Move the border beside the focused pane to the left")
+    );
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    // A letter that is typed decides nothing, and Esc goes back step by step.
+    world.tell("type qcd");
+    assert!(help_rows(&mut world).contains(&"no key and no word has this".to_owned()));
+    world.tell("press esc");
+    assert_eq!(help_rows(&mut world)[0], "In the view Bench");
+    world.tell("press esc");
+    assert!(world.model.overlays.is_empty());
+    check_at("help_search", world.tell("press ?; press /; type judge"), &[(100, 30), (40, 10)]);
+}
+
+#[test]
+fn the_meaning_of_a_figure_stands_beside_it() {
+    let mut world = World::new();
+    world.tell(
+        "open; say device: NVIDIA H200 | throughput_sps: 1000 low=999 high=1001 | speed_ratio: 1.0310 low=1.0280 \
+         high=1.0340 quads=3 | speed: faster | spread_pct: 0.012 launches=6 trials=1 | correctness: pass; end pass 1000",
+    );
+    world.tell("press z");
+    let words = world.words();
+    assert!(words.contains("speed_ratio 1.0310 (1.0280 … 1.0340) in 3 ABBA blocks"), "{words}");
+    assert!(
+        words.contains("spread_pct 0.012 launches=6 trials=1 median distance of the candidate's turns"),
+        "{words}"
+    );
+    world.tell("press z; save; end void a newer save ended it");
+    assert!(world.words().contains("void: the run says nothing about the bytes"), "{}", world.words());
+}

@@ -227,6 +227,9 @@ impl<'a> Banner<'a> {
             return Vec::new();
         };
         let mut parts = Vec::new();
+        if last.verdict.outcome == Outcome::Void {
+            parts.push("void: the run says nothing about the bytes".to_owned());
+        }
         let gates = last.report.gates();
         if !gates.is_empty() {
             let good = gates.iter().filter(|g| g.passes()).count();

@@ -24,6 +24,7 @@ use crate::effect::{Effect, Redraw, Update};
 use crate::event::{Event, TerminalEvent, UserInput};
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
+use crate::overlay::Help;
 use crate::request::{RepositoryRequest, TelemetryRequest};
 use crate::state::Now;
 use crate::status::MessageLevel;
@@ -132,7 +133,7 @@ impl Model {
         for fit in geometry.fits.drain(..) {
             self.panes.take(fit);
         }
-        if let (Some(row), Some(crate::overlay::Overlay::Help { scroll })) =
+        if let (Some(row), Some(crate::overlay::Overlay::Help(Help { scroll, .. }))) =
             (geometry.help_row, self.overlays.last_mut())
         {
             // Scrolling beyond the end of the help has no effect on the way back.

@@ -38,11 +38,12 @@ pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec
             let Some(words) = workload else { return ("·".to_owned(), theme.quiet()) };
             let failed = words.iter().any(|(_, value)| *value == "fail");
             let unit = if text.is_empty() { String::new() } else { format!(" {}", measured.unit) };
+            let passed = words.iter().any(|(_, value)| *value == "pass");
             let word = match (failed, text.is_empty()) {
                 (true, true) => "✗ fail",
                 (true, false) => "✗ fail  ",
-                (false, true) => "✓ pass",
-                (false, false) => "",
+                (false, true) if passed => "✓ pass",
+                (false, _) => "",
             };
             (format!("{word}{text}{unit}{more}"), if failed { theme.bad() } else { theme.text() })
         };

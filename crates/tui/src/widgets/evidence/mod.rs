@@ -10,6 +10,7 @@ use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
+use crate::words::meaning_of_key;
 use lab_protocol::report::{Gate, Report, attribute, first_word, number};
 use ratatui::text::{Line, Span};
 
@@ -168,15 +169,32 @@ pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -
     let mut out = Vec::new();
     for (key, value) in rest {
         let style = if key == objective { theme.strong() } else { theme.text() };
-        out.push(Line::from(vec![
+        let mut line = Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(
-                if key == "speed_ratio" { printable(value).into_owned() } else { value_text(value) },
-                style,
-            ),
-        ]));
+            Span::styled(if key == "speed_ratio" { ratio_text(value) } else { value_text(value) }, style),
+        ]);
+        // What the figure is, where the whole sentence has room beside it.
+        if let Some(meaning) = meaning_of_key(key).filter(|text| line.width() + 3 + width(text) <= columns) {
+            line.push_span(Span::styled(format!("   {meaning}"), theme.quiet()));
+        }
+        out.push(line);
     }
     out
+}
+
+/// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`.
+fn ratio_text(value: &str) -> String {
+    let end = |name| attribute(value, name).and_then(number);
+    let (Some(ratio), Some(low), Some(high)) = (number(first_word(value)), end("low"), end("high")) else {
+        return printable(value).into_owned();
+    };
+    let [ratio, low, high] = format::distinct([ratio, low, high], |ratio| format!("{ratio:.4}"));
+    let blocks = match attribute(value, "quads") {
+        None => String::new(),
+        Some("1") => " in 1 ABBA block".to_owned(),
+        Some(count) => format!(" in {} ABBA blocks", printable(count)),
+    };
+    format!("{ratio}  ({low} … {high}){blocks}")
 }
 
 /// Compiler, driver and seed of a verdict, in one dim row.
