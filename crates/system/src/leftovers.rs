@@ -1,0 +1,165 @@
+//! Files and folders that a process creates under a name of its own, and what a killed process leaves of them.
+//!
+//! Their creator holds a lock on each of them, which the Linux kernel releases when the process ends, however it ends. So
+//! an entry with such a name and without a lock belongs to nobody: [`sweep`] removes it, and never one that is in use.
+
+use crate::file_lock;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, TempDir};
+
+/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow.
+const PREFIX: &str = ".lab-new-";
+
+/// How many random letters and digits follow the prefix.
+const RANDOM: usize = 12;
+
+/// How often an entry is created that a sweep removes before its lock is taken.
+const ATTEMPTS: usize = 8;
+
+/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns it with an open handle.
+/// The lock lasts until the handle and all its clones are dropped.
+pub(crate) fn create<T>(
+    folder: &Path,
+    make: impl Fn(&mut Builder, &Path) -> io::Result<(T, File)>,
+) -> io::Result<(T, File)> {
+    for _ in 0..ATTEMPTS {
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX).rand_bytes(RANDOM);
+        let (made, handle) = make(&mut builder, folder)?;
+        // A file system without locks has none for a sweep either, which then leaves the entry alone.
+        let _ = handle.lock();
+        // A sweep may have come between creating and locking.
+        if handle.metadata()?.nlink() > 0 {
+            return Ok((made, handle));
+        }
+    }
+    Err(io::Error::other("a new file was removed each time it was created"))
+}
+
+/// A folder for files that are needed only for a while. Dropping it removes it with everything in it.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl TemporaryFolder {
+    /// Creates an empty folder inside `parent`, which must exist. Only the user may open it.
+    pub fn inside(parent: &Path) -> io::Result<TemporaryFolder> {
+        let (folder, lock) = create(parent, |builder, parent| {
+            let folder = builder.tempdir_in(parent)?;
+            let handle = File::open(folder.path())?;
+            Ok((folder, handle))
+        })?;
+        Ok(TemporaryFolder { folder, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// An entry of a process that ended. While this value lives, nobody else sweeps the entry away.
+#[derive(Debug)]
+pub struct Leftover {
+    pub path: PathBuf,
+    _lock: File,
+}
+
+impl Leftover {
+    /// Removes the entry. An entry that is gone already is no error.
+    pub fn remove(self) -> io::Result<()> {
+        let is_folder = self.path.symlink_metadata().is_ok_and(|about| about.is_dir());
+        let removed = if is_folder { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The entries of this folder whose creators have ended. A folder that is not there has none.
+pub fn find(folder: &Path) -> io::Result<Vec<Leftover>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        // A link, a pipe or a device of that name is not of this program.
+        let is_ours = entry.file_name().to_str().is_some_and(is_name)
+            && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
+        let path = entry.path();
+        let mut how = File::options();
+        if is_ours && let Ok(Some(lock)) = file_lock::take(&path, how.read(true)) {
+            found.push(Leftover { path, _lock: lock });
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the entries of this folder whose creators have ended. Returns how many they were; one that cannot be removed
+/// stays.
+pub fn sweep(folder: &Path) -> usize {
+    let found = find(folder).unwrap_or_default();
+    found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
+}
+
+fn is_name(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX);
+    random.is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::atomic_file::NewFile;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_in_use_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let left = [".lab-new-0123456789ab", ".lab-new-folder678901"];
+        fs::write(temp.path().join(left[0]), "half").unwrap();
+        fs::create_dir(temp.path().join(left[1])).unwrap();
+        fs::write(temp.path().join(left[1]).join("inside"), "x").unwrap();
+        let mut file = NewFile::beside(&temp.path().join("record.json")).unwrap();
+        file.write_all(b"in use").unwrap();
+        let folder = TemporaryFolder::inside(temp.path()).unwrap();
+        assert_eq!(names(temp.path()).len(), 4);
+        assert_eq!(sweep(temp.path()), 2);
+        assert_eq!(names(temp.path()).len(), 2, "{:?}", names(temp.path()));
+        file.replace(&temp.path().join("record.json")).unwrap();
+        assert!(folder.path().is_dir());
+        drop(folder);
+        assert_eq!(names(temp.path()), ["record.json"]);
+        assert_eq!(sweep(&temp.path().join("none")), 0);
+    }
+
+    #[test]
+    fn files_of_the_user_stay_whatever_they_are_called() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("target"), "mine").unwrap();
+        let users =
+            [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.", ".lab-new-0123456789abc"];
+        users.iter().for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
+        symlink("target", temp.path().join(".lab-new-0123456789ab")).unwrap();
+        assert_eq!(sweep(temp.path()), 0);
+        assert_eq!(names(temp.path()).len(), users.len() + 2);
+        assert_eq!(fs::read_to_string(temp.path().join("target")).unwrap(), "mine");
+    }
+}
