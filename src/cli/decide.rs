@@ -1,6 +1,6 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
-use super::{KernelArg, complain, open, say};
+use super::{KernelArg, complain, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
@@ -141,9 +141,6 @@ fn report(project: &Project, result: std::result::Result<Decided, Refusal>) -> E
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));
             ExitCode::SUCCESS
         }
-        Err(refusal) => {
-            complain(&refusal.to_string());
-            ExitCode::FAILURE
-        }
+        Err(refusal) => refused(&refusal),
     }
 }

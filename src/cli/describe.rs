@@ -1,6 +1,6 @@
 //! `lab describe`: changes the description of an experiment.
 
-use super::{complain, here, say};
+use super::{here, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -27,9 +27,6 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
             described.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
-        Err(refusal) => {
-            complain(&refusal.to_string());
-            Ok(ExitCode::FAILURE)
-        }
+        Err(refusal) => Ok(refused(&refusal)),
     }
 }

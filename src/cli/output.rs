@@ -1,5 +1,6 @@
 //! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`.
 
+use lab_core::decide::Refusal;
 use lab_core::runner::follow::Batch;
 use lab_protocol::Exit;
 use lab_protocol::report::parse;
@@ -48,6 +49,17 @@ fn printable_json(value: &Value) -> String {
         }
     }
     text
+}
+
+/// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this command asked for again is
+/// done: that is a success.
+pub fn refused(refusal: &Refusal) -> ExitCode {
+    if let Refusal::Resumed { is_as_asked: true, .. } = refusal {
+        say(&refusal.to_string());
+        return ExitCode::SUCCESS;
+    }
+    complain(&refusal.to_string());
+    ExitCode::FAILURE
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.

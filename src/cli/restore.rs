@@ -1,6 +1,6 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{here, open, say};
+use super::{here, open, refused, say};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_core::decide;
@@ -30,7 +30,10 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
         }
         None => (of_experiment(commit)?, None),
     };
-    let restored = decide::restore(&project, &options.commit)?;
+    let restored = match decide::restore(&project, &options.commit) {
+        Ok(restored) => restored,
+        Err(refusal) => return Ok(refused(&refusal)),
+    };
     let commit = format!("{} {}", short(&restored.commit), restored.subject);
     if restored.changed {
         say(&format!("{} now holds the bytes of {commit}", project.kernel_name));

@@ -1,6 +1,6 @@
 //! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change on its own.
 
-use super::{KernelArg, complain, open, say};
+use super::{KernelArg, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -38,9 +38,6 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
-        Err(refusal) => {
-            complain(&refusal.to_string());
-            Ok(ExitCode::FAILURE)
-        }
+        Err(refusal) => Ok(refused(&refusal)),
     }
 }

@@ -3,6 +3,7 @@
 use super::interrupt::end_on_signals;
 use super::{KernelArg, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
+use lab_core::decide;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -72,6 +73,9 @@ pub fn judged(
         Ok(project) => project,
         Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
     };
+    if let Some(exit) = go_on(&project, options) {
+        return exit;
+    }
     match judge(&project, options, reason) {
         Ok(record) => {
             let exit = report(&project, options, &record, more(&record));
@@ -82,6 +86,21 @@ pub fn judged(
         }
         Err(error) => failed(options.json, &error.to_string(), error.exit()),
     }
+}
+
+/// Goes on first with the decision of a lab that was killed, and says so. A run that is to be decided by rule stops there:
+/// its exit code is returned.
+fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
+    let done = match decide::resume(project) {
+        Ok(done) => done?,
+        Err(error) => format!("{error:#}"),
+    };
+    if !options.decide {
+        complain(&done);
+        return None;
+    }
+    complain(&format!("{done}; nothing else was done: repeat the command if it is still wanted"));
+    Some(ExitCode::FAILURE)
 }
 
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {

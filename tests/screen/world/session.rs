@@ -322,6 +322,7 @@ impl World {
             commit: Some(id.clone()),
             made,
             row: Some(row.clone()),
+            order: 0,
             row_written: true,
         });
         let experiment = Experiment {

@@ -68,7 +68,7 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
         let decision = summary.decision.as_ref()?;
         Some((summary.id, decision, decision.commit.clone()?))
     });
-    let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.decided)?;
+    let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.position())?;
     Some(LastDecision {
         run,
         status: decision.status,

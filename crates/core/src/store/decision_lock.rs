@@ -1,7 +1,8 @@
 //! One decision at a time, also where commands run beside a screen; and the list of records that decisions wrote.
 //!
 //! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's number for every record
-//! written under the lock. So the index finds the changed records among ten thousand without looking at each.
+//! written under the lock. So the index finds the changed records among ten thousand without looking at each. Two further
+//! lines say that a decision began and that it ended: without the second, its process was killed.
 
 use crate::project::Project;
 use crate::run::RunId;
@@ -10,7 +11,7 @@ use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
 use lab_system::file_lock;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,16 @@ fn path(lab_dir: &Path) -> PathBuf {
     lab_dir.join("decide.lock")
 }
 
+/// The lines around the numbers of one decision's records.
+const BEGAN: &str = "began\n";
+const ENDED: &str = "ended\n";
+
 /// The lock, held while something is decided. Dropping it releases it.
 pub struct DecisionLock {
     file: File,
     pub store: RunStore,
+    /// The process that held the lock before did not release it: it was killed, and may have left temporary files.
+    pub was_killed: bool,
 }
 
 impl DecisionLock {
@@ -30,10 +37,32 @@ impl DecisionLock {
         let path = path(&project.lab_dir);
         let open = || -> std::io::Result<File> {
             fs::create_dir_all(&project.lab_dir)?;
-            file_lock::wait(&path, File::options().create(true).append(true))
+            file_lock::wait(&path, &how())
         };
         let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })
+        Ok(DecisionLock::held(project, file))
+    }
+
+    /// The same without waiting: `None` while another process decides.
+    pub fn try_take(project: &Project) -> Result<Option<DecisionLock>> {
+        let path = path(&project.lab_dir);
+        let file = file_lock::take(&path, &how());
+        let file = file.with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(file.map(|file| DecisionLock::held(project, file)))
+    }
+
+    fn held(project: &Project, file: File) -> DecisionLock {
+        let mut text = String::new();
+        let mut last = || -> std::io::Result<bool> {
+            let length = file.metadata()?.len();
+            (&file).seek(SeekFrom::Start(length.saturating_sub(ENDED.len() as u64)))?;
+            (&file).read_to_string(&mut text)?;
+            Ok(length == 0 || text == ENDED)
+        };
+        let was_killed = !last().unwrap_or(false);
+        // Where this cannot be written, the next decision looks for temporary files in vain.
+        let _ = (&file).write_all(BEGAN.as_bytes());
+        DecisionLock { file, store: RunStore::new(&project.lab_dir), was_killed }
     }
 
     /// Replaces the record in one step and notes that it changed.
@@ -44,6 +73,22 @@ impl DecisionLock {
         let _ = (&self.file).write_all(format!("{}\n", record.start.id).as_bytes());
         written
     }
+}
+
+impl Drop for DecisionLock {
+    fn drop(&mut self) {
+        let _ = (&self.file).write_all(ENDED.as_bytes());
+    }
+}
+
+fn how() -> OpenOptions {
+    File::options().create(true).read(true).append(true).clone()
+}
+
+/// The runs whose records decisions wrote, in the order in which they were written: a run may stand there several times.
+pub fn written(lab_dir: &Path) -> Vec<RunId> {
+    let text = fs::read_to_string(path(lab_dir)).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok().map(RunId)).collect()
 }
 
 /// A position in the file, in bytes.

@@ -1,0 +1,145 @@
+//! Lock files of git that a killed process left.
+//!
+//! git and libgit2 lock a ref by creating `REF.lock`, and hold it for less than a millisecond. Nothing removes the file of a
+//! killed process. The lab removes those of its own refs, and those that its own decision left, while it holds the
+//! decision lock. All others belong to the user: [`super::obstacle`] names them.
+
+use super::{Repo, blob_in};
+use crate::repo::CommitFile;
+use anyhow::{Context, Result, bail};
+use git2::{Oid, Repository};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A lock file that stays unchanged for so long is of no process that is at work.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// How often a lock file is looked at meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The content of an index.lock that the lab holds during a decision.
+const HELD: &str = "held by lab during a decision; the next lab command removes it\n";
+
+/// The lock file of a ref: `refs/…` are shared between work trees, HEAD is not.
+pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
+    let folder = if reference.starts_with("refs/") { git.commondir() } else { git.path() };
+    folder.join(format!("{reference}.lock"))
+}
+
+/// Removes the lock of a ref that only the lab writes, if it is left of a killed process.
+pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
+    let lock = of_ref(git, reference);
+    if stays(&lock) { remove(&lock) } else { Ok(()) }
+}
+
+/// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit that is the decision's
+/// by `is_ours`.
+pub(super) fn clear_branch(git: &Repository, reference: &str, is_ours: impl Fn(Oid) -> bool) -> Result<()> {
+    for lock in [of_ref(git, reference), of_ref(git, "HEAD")] {
+        let Ok(text) = fs::read_to_string(&lock) else { continue };
+        let ours = match text.trim() {
+            "" => true,
+            id => Oid::from_str(id).is_ok_and(&is_ours),
+        };
+        if ours && stays(&lock) {
+            remove(&lock)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a commit holds these files on top of `head`: a decision made it.
+pub(super) fn is_made_of(git: &Repository, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
+    let Ok(commit) = git.find_commit(id) else { return false };
+    let holds = |file: &CommitFile| blob_in(&commit, &file.name).map(|(id, _)| id) == file.id();
+    commit.parent_id(0).ok() == head && files.iter().all(holds)
+}
+
+/// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock that a killed lab left is
+/// taken over.
+pub fn lock_index(repo: &Repo) -> Result<()> {
+    let lock = repo.git.path().join("index.lock");
+    if is_held_by_lab(repo) {
+        return Ok(());
+    }
+    let folder = lab_system::leftovers::TemporaryFolder::inside(repo.git.path())?;
+    let whole = folder.path().join("lock");
+    fs::write(&whole, HELD)?;
+    // A link has its content at once: a lab that is killed never leaves half of it.
+    match fs::hard_link(&whole, &lock) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!("{}", super::Obstacle::Locked(lock))
+        }
+        Err(_) => {
+            let mut file = fs::File::create_new(&lock).with_context(|| failed(&lock))?;
+            file.write_all(HELD.as_bytes()).with_context(|| failed(&lock))
+        }
+    }
+}
+
+fn failed(lock: &Path) -> String {
+    format!("cannot write {}", lock.display())
+}
+
+/// Releases the lock of [`lock_index`]. A lock of somebody else stays.
+pub fn unlock_index(repo: &Repo) -> Result<()> {
+    if is_held_by_lab(repo) { remove(&repo.git.path().join("index.lock")) } else { Ok(()) }
+}
+
+/// Whether the lab holds the lock of the index.
+pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
+    fs::read_to_string(repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
+}
+
+/// Removes what killed processes left in git's folders: objects that were never named, and the lab's own temporary files.
+/// Call it under the decision lock, if the last one who held it did not release it.
+pub fn remove_leftovers(repo: &Repo) {
+    lab_system::leftovers::sweep(repo.git.path());
+    let objects = repo.git.commondir().join("objects");
+    let unnamed = |folder: &Path, prefix: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let named =
+            entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
+        named
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+            .map(|entry| entry.path())
+            .collect()
+    };
+    // libgit2 writes into objects/, git into the folder of the object's first digits.
+    let mut left = unnamed(&objects, "tmp_object_git2_");
+    for folder in fs::read_dir(&objects).into_iter().flatten().flatten() {
+        if folder.file_name().len() == 2 {
+            left.extend(unnamed(&folder.path(), "tmp_obj_"));
+        }
+    }
+    for file in left.into_iter().filter(|file| stays(file)) {
+        // git's own clean-up removes it later.
+        let _ = fs::remove_file(file);
+    }
+}
+
+/// Whether a file is there and does not change for a moment. No process that is at work leaves it alone for so long.
+fn stays(file: &Path) -> bool {
+    let look = || file.symlink_metadata().ok().map(|about| (about.ino(), about.len(), about.mtime_nsec()));
+    let Some(before) = look() else { return false };
+    let end = Instant::now() + MOMENT;
+    while Instant::now() < end {
+        std::thread::sleep(PAUSE);
+        if look() != Some(before) {
+            return false;
+        }
+    }
+    true
+}
+
+fn remove(lock: &Path) -> Result<()> {
+    match fs::remove_file(lock) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error)
+            .with_context(|| format!("{} is left of a process that ended: remove it", lock.display())),
+        _ => Ok(()),
+    }
+}
