@@ -62,9 +62,35 @@ fn a_keep_is_undone_and_can_be_decided_again() {
 #[test]
 fn a_note_that_could_not_be_written_is_told() {
     let lab = kept();
-    lab.write(".git/refs/notes/lab.lock", "");
+    let commit = lab.head();
+    lab.git("update-ref -d refs/notes/lab");
+    lab.git("update-ref refs/notes/lab/in-the-way HEAD");
     lab.lab("undo").is(0).says("the git note of the commit still says that it was decided: ");
     assert_eq!(undecided(&lab), Some(1));
+    // The next decision writes it, as soon as that is possible.
+    lab.lab("log").is(0);
+    lab.git("update-ref -d refs/notes/lab/in-the-way");
+    lab.lab("discard -m 'not that'").is(0).says("the git note that could not be written before is written");
+    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    assert!(!lab.path(".lab/unfinished.json").exists());
+}
+
+#[test]
+fn a_lock_that_a_killed_lab_left_on_its_own_refs_is_removed() {
+    let lab = kept();
+    for own in ["notes/lab", "lab/undone/1"] {
+        std::fs::create_dir_all(lab.path(&format!(".git/refs/{own}")).parent().unwrap()).unwrap();
+        lab.write(&format!(".git/refs/{own}.lock"), "");
+    }
+    let commit = lab.head();
+    let output = lab.lab("undo").is(0);
+    assert!(!output.out.contains("still says"), "{output:?}");
+    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    assert_eq!(lab.git("rev-parse refs/lab/undone/1").trim(), commit);
+    // The user's own are named.
+    lab.lab("keep -m again").is(0);
+    lab.write(".git/refs/heads/main.lock", "");
+    refuses(&lab, "git's ref main is locked: another git command is at work");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! lab waits for them before it looks what became of the commit.
 
 use super::branch::{Move, set};
-use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short};
+use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short, verify_write};
 use crate::project::Project;
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid, Repository};
@@ -60,7 +60,7 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
     clear()?;
     match find(git, head, files, message)? {
         Found::Nothing => {}
-        Found::Made(commit) => return Ok(ByProgram::Made(commit.to_string())),
+        Found::Made(commit) => return verified(repo, wanted, commit, head),
         Found::Changed(commit) => return Err(take_back(git, wanted, commit, head)),
         Found::Elsewhere(at) => return Ok(ByProgram::Elsewhere(at)),
     }
@@ -73,7 +73,7 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
     drop(lock);
     match find(git, head, files, message)? {
         // git may have been killed once the commit was made.
-        Found::Made(commit) => Ok(ByProgram::Made(commit.to_string())),
+        Found::Made(commit) => verified(repo, wanted, commit, head),
         Found::Changed(commit) => Err(take_back(git, wanted, commit, head)),
         Found::Elsewhere(at) => bail!("the commit was not made: {at}"),
         Found::Nothing => {
@@ -134,6 +134,20 @@ fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str
         }
     }
     Ok(Found::Elsewhere(format!("HEAD is at {} by now", short(&tip.id().to_string()))))
+}
+
+/// Reads the commit back. The branch must not stay at a commit that cannot be read.
+fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Result<ByProgram> {
+    let read =
+        |file: &CommitFile| verify_write::read_back(repo, &wanted.reference, commit, &file.name, file.id());
+    let tip = repo.git.refname_to_id(&wanted.reference).ok();
+    if tip == Some(commit)
+        && let Err(error) = wanted.files.iter().try_for_each(read)
+    {
+        set(&repo.git, &wanted.reference, tip, head, "lab: the commit was not written")?;
+        return Err(error);
+    }
+    Ok(ByProgram::Made(commit.to_string()))
 }
 
 /// Moves the branch back from a commit that a hook changed. Returns the error that says so.
