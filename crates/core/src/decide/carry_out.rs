@@ -19,14 +19,15 @@ pub(super) struct Carried {
 
 impl Carried {
     /// Removes the intent. Until then the next lab says that the decision is done, and decides nothing else.
-    pub(super) fn close(self, project: &Project) -> Result<Vec<String>> {
-        close(project, self.intent.owed)?;
+    pub(super) fn close(self, project: &Project, locked: &Locked) -> Result<Vec<String>> {
+        close(project, locked, self.intent.owed)?;
         Ok(self.notes)
     }
 }
 
 /// Leaves the steps that are owed for the next command, and removes the intent where there are none.
-pub(super) fn close(project: &Project, owed: Vec<Step>) -> Result<()> {
+pub(super) fn close(project: &Project, locked: &Locked, owed: Vec<Step>) -> Result<()> {
+    locked.lock.end();
     if owed.is_empty() {
         return intent::remove(project);
     }
@@ -70,5 +71,5 @@ pub(super) fn unfinished(intent: &Intent, error: Error) -> Error {
 /// Removes an intent that has changed nothing.
 pub(super) fn withdraw(project: &Project, locked: &Locked) -> Result<()> {
     repo::unlock_index(&locked.repo)?;
-    close(project, locked.owed.clone())
+    close(project, locked, locked.owed.clone())
 }

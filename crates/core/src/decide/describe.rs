@@ -42,7 +42,7 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
     let Experiment { row, run, emulated, .. } = experiment;
     let intent = plan(project, &locked, &asked, run, &row, emulated, &description)?;
     let nothing = "the description was not changed";
-    let notes = carry_out(project, &locked, intent, nothing)?.close(project)?;
+    let notes = carry_out(project, &locked, intent, nothing)?.close(project, &locked)?;
     let before = row.description.clone();
     Ok(Described { row: Row { description, ..row }, before, notes })
 }

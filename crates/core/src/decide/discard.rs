@@ -101,7 +101,7 @@ fn discard_unjudged(
     intent.steps.push(put_back(locked, on_disk)?);
     let commit = saved.as_ref().map_or(head, |saved| saved.id.clone());
     intent.commit = Some(commit.clone());
-    let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project)?;
+    let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
     notes.extend(saved.map(|saved| saved_note(&saved.id)).into_iter().chain(link_note(project)));
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
 }

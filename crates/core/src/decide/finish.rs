@@ -33,7 +33,7 @@ pub fn append_missing(project: &Project) -> Result<usize> {
         }
         intent.steps.push(decision_step(&record));
         let carried = carry_out(project, &locked, intent, "no row was added")?;
-        carried.close(project)?;
+        carried.close(project, &locked)?;
         ledger::append_once(&path, &row, from)?;
         added += 1;
     }
@@ -91,7 +91,7 @@ pub(super) fn decide(
     let carried = carry_out(project, locked, intent, nothing)?;
     let row = carried.intent.row().cloned();
     let commit = carried.intent.commit.clone().unwrap_or_default();
-    let mut all = carried.close(project)?;
+    let mut all = carried.close(project, locked)?;
     all.extend(notes);
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
     let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));

@@ -36,6 +36,6 @@ pub fn restore(project: &Project, commit: &str) -> StdResult<Restored, Refusal> 
     intent.commit = Some(commit.clone());
     let found = before.as_deref().map(on_disk::hash);
     intent.steps.push(Step::Kernel { commit: commit.clone(), found });
-    carry_out(project, &locked, intent, NOT_REPLACED)?.close(project)?;
+    carry_out(project, &locked, intent, NOT_REPLACED)?.close(project, &locked)?;
     Ok(Restored { commit, subject, saved: saved.map(|saved| saved.id), changed: true })
 }

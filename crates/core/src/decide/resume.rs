@@ -65,7 +65,7 @@ fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished)
         Unfinished::Steps(intent) if intent.steps.is_empty() => {
             let count = intent.owed.len();
             locked.owed = steps::retry(locked, intent.owed);
-            close(project, locked.owed.clone())?;
+            close(project, locked, locked.owed.clone())?;
             if locked.owed.len() < count {
                 locked.said.push("the git note that could not be written before is written".to_owned());
             }
@@ -93,7 +93,7 @@ fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished)
     match steps::take(project, locked, &mut intent) {
         Ok(Came::Done(notes)) => {
             locked.owed.clone_from(&intent.owed);
-            close(project, intent.owed.clone())?;
+            close(project, locked, intent.owed.clone())?;
             let text = std::iter::once(done(&intent)).chain(notes).collect::<Vec<_>>().join("; ");
             Ok(Some(Resumed { is_done: true, text, ..resumed }))
         }

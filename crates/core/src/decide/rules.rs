@@ -58,7 +58,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     intent.steps.push(append(project, row, is_emulated(project)));
     let carried = carry_out(project, &locked, intent, "nothing was committed")?;
     let (commit, row) = (carried.intent.commit.clone().unwrap_or_default(), carried.intent.row().cloned());
-    let notes = carried.close(project)?;
+    let notes = carried.close(project, &locked)?;
     Ok(Decided { run: None, status: Status::Rules, commit, row, notes })
 }
 

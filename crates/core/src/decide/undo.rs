@@ -105,7 +105,7 @@ pub fn undo_and_tell(
     let mut undone = Undone { run, status, description, commit, notes: Vec::new() };
     undone.notes.clone_from(&carried.notes);
     tell(&undone);
-    carried.close(project)?;
+    carried.close(project, &locked)?;
     Ok(undone)
 }
 

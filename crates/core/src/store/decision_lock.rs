@@ -10,6 +10,7 @@ use crate::run::record::Record;
 use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
 use lab_system::file_lock;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -29,6 +30,7 @@ pub struct DecisionLock {
     pub store: RunStore,
     /// The process that held the lock before did not release it: it was killed, and may have left temporary files.
     pub was_killed: bool,
+    has_ended: Cell<bool>,
 }
 
 impl DecisionLock {
@@ -62,11 +64,13 @@ impl DecisionLock {
         let was_killed = !last().unwrap_or(false);
         // Where this cannot be written, the next decision looks for temporary files in vain.
         let _ = (&file).write_all(BEGAN.as_bytes());
-        DecisionLock { file, store: RunStore::new(&project.lab_dir), was_killed }
+        let store = RunStore::new(&project.lab_dir);
+        DecisionLock { file, store, was_killed, has_ended: Cell::new(false) }
     }
 
     /// Replaces the record in one step and notes that it changed.
     pub fn write(&self, record: &Record) -> Result<()> {
+        self.has_ended.set(false);
         let written = self.store.write(record);
         // Noted also where the write failed: one more look does no harm. Where the note fails, other processes see an
         // older record; that is no reason not to decide.
@@ -75,9 +79,20 @@ impl DecisionLock {
     }
 }
 
+impl DecisionLock {
+    /// Notes that everything is done but for removing the intent. That comes last, so that no process is killed after it
+    /// and before its end: its decision would be done, and nobody would know.
+    pub fn end(&self) {
+        if !self.has_ended.replace(true) {
+            // Where this cannot be written, the next decision looks for temporary files in vain.
+            let _ = (&self.file).write_all(ENDED.as_bytes());
+        }
+    }
+}
+
 impl Drop for DecisionLock {
     fn drop(&mut self) {
-        let _ = (&self.file).write_all(ENDED.as_bytes());
+        self.end();
     }
 }
 
