@@ -248,12 +248,16 @@ fn bytes_that_were_saved_after_the_kill_stay_on_disk() {
 #[test]
 fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept() {
     let lab = with_history();
-    let left =
-        [".lab/.lab-new-aaaaaaaaaaaa", ".lab/runs/3/.lab-new-bbbbbbbbbbbb", ".git/.lab-new-dddddddddddd"];
+    let left = [
+        ".lab/.lab-new-aaaaaaaaaaaa",
+        ".lab/runs/3/.lab-new-bbbbbbbbbbbb.record.json",
+        ".git/.lab-new-dddddddddddd",
+    ];
     left.iter().for_each(|name| lab.write(name, "half"));
     // The kernel changed places with a file that an editor had just written.
-    lab.write(".lab-new-cccccccccccc", "// the last save\n");
+    lab.write(".lab-new-cccccccccccc.kernel.cu", "// the last save\n");
     lab.write(".git/objects/tmp_object_git2_aaaaaa", "half");
+    lab.write(".lab-new-eeeeeeeeeeee.results.tsv", "half a ledger");
     killed_before_its_row(&lab, "discard -m third", || lab.read("kernel.cu") == "// better\n");
     lab.lab("log").is(0);
     let left =
@@ -264,4 +268,5 @@ fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept
         saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// the last save\n"),
         "{saved}"
     );
+    assert!(!saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")).contains("half")), "{saved}");
 }

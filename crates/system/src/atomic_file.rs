@@ -48,7 +48,7 @@ pub struct NewFile(NamedTempFile);
 impl NewFile {
     /// Creates the file in the folder of `target`, which must exist.
     pub fn beside(target: &Path) -> io::Result<NewFile> {
-        leftovers::create(folder_of(target), |builder, folder| {
+        leftovers::create(folder_of(target), &leftovers::suffix(target), |builder, folder| {
             // Without this only the user could read the file.
             builder.permissions(Permissions::from_mode(0o666));
             let file = builder.tempfile_in(folder)?;

@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
-/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow.
+/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow, and for a file a dot and the name of
+/// the file that it will replace.
 const PREFIX: &str = ".lab-new-";
 
 /// How many random letters and digits follow the prefix.
@@ -23,11 +24,12 @@ const ATTEMPTS: usize = 8;
 /// The lock lasts until the handle and all its clones are dropped.
 pub(crate) fn create<T>(
     folder: &Path,
-    make: impl Fn(&mut Builder, &Path) -> io::Result<(T, File)>,
+    suffix: &str,
+    make: impl Fn(&mut Builder<'_, '_>, &Path) -> io::Result<(T, File)>,
 ) -> io::Result<(T, File)> {
     for _ in 0..ATTEMPTS {
         let mut builder = Builder::new();
-        builder.prefix(PREFIX).rand_bytes(RANDOM);
+        builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
         let (made, handle) = make(&mut builder, folder)?;
         // A file system without locks has none for a sweep either, which then leaves the entry alone.
         let _ = handle.lock();
@@ -49,7 +51,7 @@ pub struct TemporaryFolder {
 impl TemporaryFolder {
     /// Creates an empty folder inside `parent`, which must exist. Only the user may open it.
     pub fn inside(parent: &Path) -> io::Result<TemporaryFolder> {
-        let (folder, lock) = create(parent, |builder, parent| {
+        let (folder, lock) = create(parent, "", |builder, parent| {
             let folder = builder.tempdir_in(parent)?;
             let handle = File::open(folder.path())?;
             Ok((folder, handle))
@@ -66,10 +68,17 @@ impl TemporaryFolder {
 #[derive(Debug)]
 pub struct Leftover {
     pub path: PathBuf,
+    /// Name of the file that it was to replace, which may be cut short; empty for a folder.
+    target: String,
     _lock: File,
 }
 
 impl Leftover {
+    /// Whether it was to replace the file at this path.
+    pub fn is_of(&self, path: &Path) -> bool {
+        suffix(path).strip_prefix('.') == Some(&self.target)
+    }
+
     /// Removes the entry. An entry that is gone already is no error.
     pub fn remove(self) -> io::Result<()> {
         let is_folder = self.path.symlink_metadata().is_ok_and(|about| about.is_dir());
@@ -92,12 +101,12 @@ pub fn find(folder: &Path) -> io::Result<Vec<Leftover>> {
     for entry in entries {
         let entry = entry?;
         // A link, a pipe or a device of that name is not of this program.
-        let is_ours = entry.file_name().to_str().is_some_and(is_name)
-            && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
-        let path = entry.path();
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(target) = name.to_str().and_then(target) else { continue };
+        let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
         let mut how = File::options();
-        if is_ours && let Ok(Some(lock)) = file_lock::take(&path, how.read(true)) {
-            found.push(Leftover { path, _lock: lock });
+        if is_plain && let Ok(Some(lock)) = file_lock::take(&path, how.read(true)) {
+            found.push(Leftover { path, target: target.to_owned(), _lock: lock });
         }
     }
     Ok(found)
@@ -110,9 +119,18 @@ pub fn sweep(folder: &Path) -> usize {
     found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
 }
 
-fn is_name(name: &str) -> bool {
-    let random = name.strip_prefix(PREFIX);
-    random.is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+/// The end of a name that [`create`] gives: the name of the file that is replaced. `None` for any other name.
+fn target(name: &str) -> Option<&str> {
+    let (random, rest) = name.strip_prefix(PREFIX)?.split_at_checked(RANDOM)?;
+    let is_ours = random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some(if rest.is_empty() { rest } else { rest.strip_prefix('.')? }).filter(|_| is_ours)
+}
+
+/// What the name of a new file ends with: a dot and the name of the file that it will replace, which may be cut short.
+pub(crate) fn suffix(target: &Path) -> String {
+    const LONGEST: usize = 100;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{}", name.chars().take(LONGEST / 4).collect::<String>())
 }
 
 #[cfg(test)]
@@ -155,7 +173,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join("target"), "mine").unwrap();
         let users =
-            [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.", ".lab-new-0123456789abc"];
+            [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.b", ".lab-new-0123456789abc"];
         users.iter().for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
         symlink("target", temp.path().join(".lab-new-0123456789ab")).unwrap();
         assert_eq!(sweep(temp.path()), 0);

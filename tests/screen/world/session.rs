@@ -233,6 +233,7 @@ impl World {
             running: None,
             deciding: false,
             last_decision: self.last_decision(),
+            damaged: None,
         }
     }
 

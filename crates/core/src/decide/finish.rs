@@ -40,7 +40,8 @@ pub fn append_missing(project: &Project) -> Result<usize> {
     Ok(added)
 }
 
-/// The decision about a run, as it will be made. The number is greater than that of every decision before.
+/// The decision about a run, as it will be made. Its number is greater than that of every decision before, also if the
+/// records of some cannot be read.
 pub(super) fn new_decision(index: &RunIndex, status: Status, message: &Message) -> Decision {
     let orders =
         index.newest().filter_map(|summary| summary.decision.as_ref()).map(|decision| decision.order);
@@ -49,7 +50,7 @@ pub(super) fn new_decision(index: &RunIndex, status: Status, message: &Message) 
         description: message.subject().to_owned(),
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
-        order: orders.max().unwrap_or(0) + 1,
+        order: orders.max().unwrap_or(0) + 1 + index.damaged().count() as u64,
         commit: None,
         made: None,
         row: None,

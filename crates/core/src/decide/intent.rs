@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// The command that an intent is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +90,11 @@ fn path(project: &Project) -> PathBuf {
 /// Whether an intent is left of a lab that ended halfway.
 pub(super) fn exists(project: &Project) -> bool {
     path(project).symlink_metadata().is_ok()
+}
+
+/// When the intent was written; `None` if there is none.
+pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
+    fs::metadata(path(project)).and_then(|about| about.modified()).ok()
 }
 
 /// Reads the intent that a lab left behind, if any.

@@ -75,7 +75,8 @@ pub(super) fn put(
 fn recover(project: &Project, locked: &Locked, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
     let path = repo::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();
-    for leftover in leftovers::find(path.parent().unwrap_or(Path::new("/"))).unwrap_or_default() {
+    let left = leftovers::find(path.parent().unwrap_or(Path::new("/"))).unwrap_or_default();
+    for leftover in left.into_iter().filter(|leftover| leftover.is_of(&path)) {
         let Ok(bytes) = fs::read(&leftover.path) else { continue };
         let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
         if !is_known {

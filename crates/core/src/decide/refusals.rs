@@ -40,12 +40,20 @@ struct Event {
     problem: Option<String>,
     /// Hash of the kernel's tokens; `None` if it is not known.
     tokens: Option<String>,
+    /// What the events are ordered by. The clock may have been set back between two of them, so the order of the lines in
+    /// the file counts: the time of an event is never before that of the line above.
+    #[serde(skip)]
+    at: (Timestamp, usize),
 }
 
 /// Sealed runs that a keep of these inputs has to pass.
 pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
     let mut events = read(project);
-    events.extend(of_records(index));
+    let is_known = |event: &Event, known: &[Event]| {
+        known.iter().any(|known| (known.run, known.checked) == (event.run, event.checked))
+    };
+    let of_records: Vec<Event> = of_records(index).into_iter().filter(|e| !is_known(e, &events)).collect();
+    events.extend(of_records);
     let candidate = Event {
         run: RunId(0),
         checked: Timestamp::MAX,
@@ -54,6 +62,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         kernel: project.kernel_name.clone(),
         problem: problem(&inputs.files()),
         tokens: Some(tokens::hash(inputs.kernel())),
+        at: (Timestamp::MAX, 0),
     };
     if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }
 }
@@ -62,7 +71,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
 fn is_refused(events: &[Event], candidate: &Event) -> bool {
     let made_good = |refusal: &Event| {
         let passed = events.iter().filter(|e| e.passed && e.sealed_runs >= AFTER_A_REFUSAL);
-        passed.into_iter().any(|e| e.checked > refusal.checked && is_of_one_line(e, refusal))
+        passed.into_iter().any(|e| e.at > refusal.at && is_of_one_line(e, refusal))
     };
     let refusals = events.iter().filter(|event| !event.passed);
     refusals.into_iter().any(|refusal| {
@@ -90,6 +99,7 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
         kernel: record.start.kernel.clone(),
         problem: problem(&record.inputs),
         tokens: held_out.tokens.clone(),
+        at: (held_out.checked, 0),
     };
     let (path, line) = (path(project), serde_json::to_string(&event)?);
     let append = || {
@@ -110,8 +120,17 @@ fn path(project: &Project) -> PathBuf {
 }
 
 fn read(project: &Project) -> Vec<Event> {
-    let text = fs::read_to_string(path(project)).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    parse(&fs::read_to_string(path(project)).unwrap_or_default())
+}
+
+fn parse(text: &str) -> Vec<Event> {
+    let mut events: Vec<Event> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut latest = Timestamp::MIN;
+    for (line, event) in events.iter_mut().enumerate() {
+        latest = latest.max(event.checked);
+        event.at = (latest, line + 1);
+    }
+    events
 }
 
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.
@@ -131,6 +150,7 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
             kernel: summary.kernel.clone(),
             problem: None,
             tokens: held_out.tokens.clone(),
+            at: (held_out.checked, 0),
         });
     }
     events
@@ -149,6 +169,7 @@ mod tests {
             kernel: kernel.into(),
             problem: Some(format!("problem of {}", kernel.trim_end_matches(char::is_numeric))),
             tokens: Some(tokens.into()),
+            at: (Timestamp::from_second(second).unwrap_or_default(), 0),
         }
     }
 
@@ -180,5 +201,16 @@ mod tests {
         }
         let again = [refused.clone(), event(2, "a", "x", true, 8), event(3, "a", "y", false, 2)];
         assert!(asks(&again, "a", "other"));
+    }
+
+    #[test]
+    fn an_older_pass_makes_no_later_refusal_good_whatever_the_clock_says() {
+        // Eight runs were passed while the clock was ahead; then it was set back, and a check was failed.
+        let lines = [event(9, "a", "x", true, 8), event(2, "a", "bad", false, 0)];
+        let text: Vec<String> = lines.iter().map(|e| serde_json::to_string(e).unwrap_or_default()).collect();
+        let events = parse(&text.join("\n\n"));
+        assert!(is_refused(&events, &event(99, "a", "other", false, 0)));
+        let text = [text.join("\n"), serde_json::to_string(&event(3, "a", "y", true, 8)).unwrap_or_default()];
+        assert!(!is_refused(&parse(&text.join("\n")), &event(99, "a", "other", false, 0)));
     }
 }

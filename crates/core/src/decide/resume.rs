@@ -45,6 +45,7 @@ pub fn resume(project: &Project) -> Result<Option<String>> {
 /// The same under a lock that is held already. Also removes the temporary files of a lab that was killed.
 pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Option<Resumed>> {
     leftovers::sweep(&project.lab_dir);
+    let since = intent::written_at(project);
     let resumed = match intent::read(project)? {
         None => {
             // A lock without an intent is of a lab whose intent somebody removed.
@@ -55,7 +56,7 @@ pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Op
     };
     if locked.lock.was_killed {
         leftovers::sweep(&project.root);
-        repo::remove_leftovers(&locked.repo);
+        repo::remove_leftovers(&locked.repo, since);
     }
     Ok(resumed)
 }

@@ -52,6 +52,8 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     let git = &repo.git;
     let parse = |id: &Option<String>| id.as_deref().map(Oid::from_str).transpose();
     let (from, to) = (parse(&wanted.from)?, parse(&wanted.to)?);
+    // A process that was killed right after the move leaves its locks behind.
+    locks::clear_branch(git, &wanted.reference, |id| Some(id) == to || Some(id) == from)?;
     let now = tip(git, &wanted.reference)?;
     if now == to {
         return Ok(Moved::Already);
@@ -71,7 +73,6 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     if let Some(operation) = obstacle::operation(git) {
         bail!("{}", Obstacle::Operation(operation));
     }
-    locks::clear_branch(git, &wanted.reference, |id| Some(id) == to || Some(id) == from)?;
     set(git, &wanted.reference, from, to, &wanted.why)?;
     let verify = || -> Result<()> {
         if tip(&repo.anew()?.git, &wanted.reference)? != to {

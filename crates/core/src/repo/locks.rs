@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A lock file that stays unchanged for so long is of no process that is at work.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -95,45 +95,65 @@ pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
     fs::read_to_string(repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
 }
 
-/// Removes what killed processes left in git's folders: objects that were never named, and the lab's own temporary files.
-/// Call it under the decision lock, if the last one who held it did not release it.
-pub fn remove_leftovers(repo: &Repo) {
+/// Removes what killed processes left in git's folders: objects that were never named, locks of the lab's own refs, and the
+/// lab's own temporary files. Call it under the decision lock, if the last one who held it did not release it. `since` is
+/// when a decision began to commit with the git program: it also leaves two locks that no other command of git leaves alone.
+pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     lab_system::leftovers::sweep(repo.git.path());
-    let objects = repo.git.commondir().join("objects");
-    let unnamed = |folder: &Path, prefix: &str| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let named =
-            entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
-        named
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
-            .map(|entry| entry.path())
-            .collect()
-    };
+    let folder = repo.git.commondir();
+    let mut left = Vec::new();
     // libgit2 writes into objects/, git into the folder of the object's first digits.
-    let mut left = unnamed(&objects, "tmp_object_git2_");
-    for folder in fs::read_dir(&objects).into_iter().flatten().flatten() {
-        if folder.file_name().len() == 2 {
-            left.extend(unnamed(&folder.path(), "tmp_obj_"));
+    left.extend(named(&folder.join("objects"), |name| name.starts_with("tmp_object_git2_")));
+    for entry in fs::read_dir(folder.join("objects")).into_iter().flatten().flatten() {
+        if entry.file_name().len() == 2 {
+            left.extend(named(&entry.path(), |name| name.starts_with("tmp_obj_")));
         }
     }
-    for file in left.into_iter().filter(|file| stays(file)) {
-        // git's own clean-up removes it later.
+    left.extend(named(&folder.join("refs/notes"), |name| name == "lab.lock"));
+    for kind in ["discarded", "undone", "saved", "raw"] {
+        left.extend(named(&folder.join("refs/lab").join(kind), |name| name.ends_with(".lock")));
+    }
+    if let Some(since) = since {
+        let locks = [repo.git.path().join("AUTO_MERGE.lock"), folder.join("packed-refs.lock")];
+        let is_newer =
+            |lock: &PathBuf| fs::metadata(lock).and_then(|m| m.modified()).is_ok_and(|at| at >= since);
+        left.extend(locks.into_iter().filter(is_newer));
+    }
+    for file in unchanged(left) {
+        // git's own clean-up removes an object later, and a later decision the lock that is in its way.
         let _ = fs::remove_file(file);
     }
 }
 
-/// Whether a file is there and does not change for a moment. No process that is at work leaves it alone for so long.
+/// The plain files of a folder with such a name.
+fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted));
+    wanted
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Whether a file is there and does not change for a moment.
 fn stays(file: &Path) -> bool {
-    let look = || file.symlink_metadata().ok().map(|about| (about.ino(), about.len(), about.mtime_nsec()));
-    let Some(before) = look() else { return false };
+    !unchanged(vec![file.to_owned()]).is_empty()
+}
+
+/// The files that are there and do not change for a moment. No process that is at work leaves them alone for so long.
+fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let look = |file: &Path| {
+        let about = file.symlink_metadata().ok()?;
+        Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
+    };
+    let mut seen: Vec<_> = files.into_iter().map(|file| (look(&file), file)).collect();
+    seen.retain(|(before, _)| before.is_some());
     let end = Instant::now() + MOMENT;
-    while Instant::now() < end {
+    while !seen.is_empty() && Instant::now() < end {
         std::thread::sleep(PAUSE);
-        if look() != Some(before) {
-            return false;
-        }
+        seen.retain(|(before, file)| look(file) == *before);
     }
-    true
+    seen.into_iter().map(|(_, file)| file).collect()
 }
 
 fn remove(lock: &Path) -> Result<()> {

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long the git program of an earlier lab may go on before its commit is given up for now.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -69,17 +69,22 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
     }
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     file_lock::inherit(&lock)?;
+    // Times of files are a little coarser than the clock.
+    let since = SystemTime::now() - Duration::from_millis(20);
     let result = run(repo, project, head, files, message, why);
     drop(lock);
+    if result.is_err() {
+        // git may have been killed.
+        clear()?;
+        locks::remove_leftovers(repo, Some(since));
+    }
     match find(git, head, files, message)? {
         // git may have been killed once the commit was made.
         Found::Made(commit) => verified(repo, wanted, commit, head),
         Found::Changed(commit) => Err(take_back(git, wanted, commit, head)),
         Found::Elsewhere(at) => bail!("the commit was not made: {at}"),
         Found::Nothing => {
-            let cleared = clear();
             result?;
-            cleared?;
             bail!("`git commit` reported no error and made no commit")
         }
     }

@@ -7,7 +7,7 @@ use crate::run::verdict::{Outcome, Verdict};
 use crate::store::summary::RunSummary;
 use anyhow::{Context, Result};
 use lab_system::atomic_file;
-use lab_system::file_lock;
+use lab_system::{file_lock, leftovers};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io;
@@ -49,7 +49,12 @@ impl RunStore {
     pub fn create(&self) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         fs::create_dir_all(&self.runs).with_context(failed)?;
-        let mut id = RunId(self.ids().first().map_or(1, |newest| newest.0 + 1));
+        let newest = self.ids().first().copied();
+        if let Some(newest) = newest {
+            // Of a lab that was killed while it wrote the record.
+            leftovers::sweep(&self.folder(newest));
+        }
+        let mut id = RunId(newest.map_or(1, |newest| newest.0 + 1));
         loop {
             match fs::create_dir(self.folder(id)) {
                 Ok(()) => return Ok(id),
