@@ -1,33 +1,64 @@
 //! `lab undo`: takes back the last keep or discard.
 
-use super::{KernelArg, open, refused, say};
+use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::{self, Undone};
+use lab_core::project::Project;
 use lab_core::repo::short;
+use lab_core::run::RunId;
+use lab_core::run::experiment::Status;
+use lab_protocol::Exit;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct UndoArgs {
     #[command(flatten)]
     kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab undo` prints with `--json`.
+#[derive(Serialize)]
+struct UndoAnswer {
+    /// The run, which is undecided again.
+    run: RunId,
+    kernel: String,
+    undone: UndoneReport,
+    notes: Vec<String>,
+}
+
+/// The decision that was taken back.
+#[derive(Serialize)]
+struct UndoneReport {
+    status: Status,
+    commit: String,
+    description: String,
 }
 
 pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a second one.
-    let tell = |undone: &Undone| {
-        let (run, word) = (undone.run, undone.status.word());
-        say(&format!(
-            "run {run} of {} is undecided again: {word} {} '{}' is undone",
-            project.kernel_name,
-            short(&undone.commit),
-            undone.description
-        ));
-        undone.notes.iter().for_each(|note| say(&format!("  {note}")));
-    };
-    match decide::undo_and_tell(&project, None, tell) {
+    match decide::undo_and_tell(&project, None, |undone| tell(&project, undone, options.json.json)) {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refused(&refusal)),
     }
+}
+
+fn tell(project: &Project, undone: &Undone, json: bool) {
+    let Undone { run, status, description, commit, notes } = undone.clone();
+    if json {
+        let (kernel, undone) = (project.kernel_name.clone(), UndoneReport { status, commit, description });
+        answer(Exit::Passed, UndoAnswer { run, kernel, undone, notes });
+        return;
+    }
+    say(&format!(
+        "run {run} of {} is undecided again: {} {} '{description}' is undone",
+        project.kernel_name,
+        status.word(),
+        short(&commit)
+    ));
+    notes.iter().for_each(|note| say(&format!("  {note}")));
 }

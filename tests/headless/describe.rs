@@ -59,7 +59,7 @@ fn a_describe_that_ended_halfway_is_finished() {
     let lab = two();
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
-    lab.write(".lab/unfinished.json", unfinished(&lab, "ledger"));
+    lab.unfinished(&unfinished(&lab, "ledger"));
     // What cannot be finished now keeps nobody from reading.
     lab.lab("log").is(0).says("is not finished: the next `lab` goes on with it").says("it is no plain file");
     lab.lab("describe HEAD -m other").is(1).says("it is no plain file");

@@ -3,8 +3,9 @@
 //! Their creator holds a lock on each of them, which the Linux kernel releases when the process ends, however it ends. So
 //! an entry with such a name and without a lock belongs to nobody: [`sweep`] removes it, and never one that is in use.
 
-use crate::file_lock;
-use std::fs::{self, File};
+use crate::root::Root;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,10 +32,7 @@ pub(crate) fn create<T>(
         let mut builder = Builder::new();
         builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
         let (made, handle) = make(&mut builder, folder)?;
-        // A file system without locks has none for a sweep either, which then leaves the entry alone.
-        let _ = handle.lock();
-        // A sweep may have come between creating and locking.
-        if handle.metadata()?.nlink() > 0 {
+        if is_still_there(&handle)? {
             return Ok((made, handle));
         }
     }
@@ -67,7 +65,8 @@ impl TemporaryFolder {
 /// An entry of a process that ended. While this value lives, nobody else sweeps the entry away.
 #[derive(Debug)]
 pub struct Leftover {
-    pub path: PathBuf,
+    files: Root,
+    path: PathBuf,
     /// Name of the file that it was to replace, which may be cut short; empty for a folder.
     target: String,
     _lock: File,
@@ -79,10 +78,19 @@ impl Leftover {
         suffix(path).strip_prefix('.') == Some(&self.target)
     }
 
+    /// Its path below the root.
+    pub fn name(&self) -> &Path {
+        &self.path
+    }
+
     /// Removes the entry. An entry that is gone already is no error.
     pub fn remove(self) -> io::Result<()> {
-        let is_folder = self.path.symlink_metadata().is_ok_and(|about| about.is_dir());
-        let removed = if is_folder { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
+        let is_folder = self.files.metadata(&self.path).is_ok_and(|about| about.is_dir());
+        let removed = if is_folder {
+            self.files.remove_dir_all(&self.path)
+        } else {
+            self.files.remove_file(&self.path)
+        };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -90,23 +98,20 @@ impl Leftover {
     }
 }
 
-/// The entries of this folder whose creators have ended. A folder that is not there has none.
-pub fn find(folder: &Path) -> io::Result<Vec<Leftover>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
+/// The entries of this folder below a root whose creators have ended. A folder that is not there has none.
+pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
+    let names = match files.entries(folder) {
+        Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        // A link, a pipe or a device of that name is not of this program.
-        let (name, path) = (entry.file_name(), entry.path());
+    for name in names {
         let Some(target) = name.to_str().and_then(target) else { continue };
-        let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
-        let mut how = File::options();
-        if is_plain && let Ok(Some(lock)) = file_lock::take(&path, how.read(true)) {
-            found.push(Leftover { path, target: target.to_owned(), _lock: lock });
+        let path = folder.join(&name);
+        // A link, a pipe or a device of that name is not of this program.
+        if let Ok(Some(lock)) = files.take_lock_of_any(&path) {
+            found.push(Leftover { files: files.clone(), path, target: target.to_owned(), _lock: lock });
         }
     }
     Ok(found)
@@ -114,8 +119,8 @@ pub fn find(folder: &Path) -> io::Result<Vec<Leftover>> {
 
 /// Removes the entries of this folder whose creators have ended. Returns how many they were; one that cannot be removed
 /// stays.
-pub fn sweep(folder: &Path) -> usize {
-    let found = find(folder).unwrap_or_default();
+pub fn sweep(files: &Root, folder: &Path) -> usize {
+    let found = find(files, folder).unwrap_or_default();
     found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
 }
 
@@ -124,6 +129,20 @@ fn target(name: &str) -> Option<&str> {
     let (random, rest) = name.strip_prefix(PREFIX)?.split_at_checked(RANDOM)?;
     let is_ours = random.bytes().all(|byte| byte.is_ascii_alphanumeric());
     Some(if rest.is_empty() { rest } else { rest.strip_prefix('.')? }).filter(|_| is_ours)
+}
+
+/// A name for a file that is to replace the file `target`. Whoever creates the file locks it, and then calls
+/// [`is_still_there`].
+pub(crate) fn name_for(target: &Path) -> String {
+    let number = RandomState::new().hash_one(std::process::id());
+    format!("{PREFIX}{:012x}{}", number >> 16, suffix(target))
+}
+
+/// Whether a file that was created and then locked has its name still: a sweep may have come in between.
+pub(crate) fn is_still_there(file: &File) -> io::Result<bool> {
+    // A file system without locks has none for a sweep either, which then leaves the entry alone.
+    let _ = file.lock();
+    Ok(file.metadata()?.nlink() > 0)
 }
 
 /// What the name of a new file ends with: a dot and the name of the file that it will replace, which may be cut short.
@@ -138,6 +157,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::atomic_file::NewFile;
+    use std::fs;
     use std::io::Write;
     use std::os::unix::fs::symlink;
 
@@ -159,13 +179,13 @@ mod tests {
         file.write_all(b"in use").unwrap();
         let folder = TemporaryFolder::inside(temp.path()).unwrap();
         assert_eq!(names(temp.path()).len(), 4);
-        assert_eq!(sweep(temp.path()), 2);
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 2);
         assert_eq!(names(temp.path()).len(), 2, "{:?}", names(temp.path()));
         file.replace(&temp.path().join("record.json")).unwrap();
         assert!(folder.path().is_dir());
         drop(folder);
         assert_eq!(names(temp.path()), ["record.json"]);
-        assert_eq!(sweep(&temp.path().join("none")), 0);
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("none")), 0);
     }
 
     #[test]
@@ -176,7 +196,7 @@ mod tests {
             [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.b", ".lab-new-0123456789abc"];
         users.iter().for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
         symlink("target", temp.path().join(".lab-new-0123456789ab")).unwrap();
-        assert_eq!(sweep(temp.path()), 0);
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 0);
         assert_eq!(names(temp.path()).len(), users.len() + 2);
         assert_eq!(fs::read_to_string(temp.path().join("target")).unwrap(), "mine");
     }

@@ -7,6 +7,7 @@
 //! | [`leftovers`] | temporary files and folders, and removes those of killed processes |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
+//! | [`root`] | opens the files of a folder without following links |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -18,3 +19,4 @@ pub mod descendants;
 pub mod file_lock;
 pub mod leftovers;
 pub mod lifetime;
+pub mod root;

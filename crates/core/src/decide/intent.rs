@@ -9,10 +9,10 @@ use crate::project::Project;
 use crate::repo::short;
 use crate::run::RunId;
 use crate::run::experiment::Row;
-use anyhow::{Context, Result};
-use lab_system::atomic_file;
+use crate::run::record::Origin;
+use crate::store::signature::{self, Purpose};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -83,6 +83,9 @@ impl Asked<'_> {
     }
 }
 
+/// Most bytes of the file.
+const READ_LIMIT: u64 = 16 << 20;
+
 fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("unfinished.json")
 }
@@ -94,16 +97,25 @@ pub(super) fn exists(project: &Project) -> bool {
 
 /// When the intent was written; `None` if there is none.
 pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
-    fs::metadata(path(project)).and_then(|about| about.modified()).ok()
+    project.files().metadata(&path(project)).and_then(|about| about.modified()).ok()
 }
 
-/// Reads the intent that a lab left behind, if any.
+/// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an error.
 pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
     let path = path(project);
-    match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text).map(Some).with_context(|| {
-            format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
-        }),
+    match project.files().read(&path, READ_LIMIT) {
+        Ok(text) => {
+            let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
+                format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
+            })?;
+            ensure!(
+                origin == Origin::Own,
+                "{} is foreign: somebody else's lab wrote it, or a version that signed none, so nothing of it was \
+                 carried out. Read it, finish by hand what is yours, and remove it",
+                path.display()
+            );
+            Ok(Some(intent))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
@@ -111,7 +123,7 @@ pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
 
 /// Removes the intent, after its last step.
 pub(super) fn remove(project: &Project) -> Result<()> {
-    match fs::remove_file(path(project)) {
+    match project.files().remove_file(&path(project)) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
         }
@@ -157,7 +169,9 @@ impl Intent {
 
     /// Writes the intent. It is on disk before this returns.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
-        let write = || atomic_file::replace(&path(project), &serde_json::to_vec(self)?);
+        let write = || -> Result<()> {
+            Ok(project.files().replace(&path(project), &signature::signed(Purpose::Intent, self)?)?)
+        };
         write()
             .with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
             .map_err(|error| space::explain(error, "nothing was changed"))

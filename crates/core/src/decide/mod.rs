@@ -29,7 +29,7 @@ pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
 pub use restore::{Restored, restore};
-pub use resume::resume;
+pub use resume::{resume, resume_decision};
 pub use rules::{change_rules, read_rules};
 pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undo_and_tell, undoable};
@@ -47,7 +47,6 @@ use crate::store::RunStore;
 use anyhow::{Context, Result};
 use intent::Asked;
 use policy::Candidate;
-use std::fs;
 use std::result::Result as StdResult;
 use step::Step;
 
@@ -160,8 +159,9 @@ fn require_subject(message: &Message) -> StdResult<(), Refusal> {
 
 /// The bytes that a run judged, from its folder. An error if they are not those that its record names.
 fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
-    let path = records.folder(record.start.id).join("kernel.cu");
-    let bytes = fs::read(&path)
+    let path = records.kernel(record.start.id);
+    let bytes = records
+        .judged_kernel(record.start.id)
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());

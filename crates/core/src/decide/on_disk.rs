@@ -2,16 +2,17 @@
 
 use super::Locked;
 use crate::disk::space;
+use crate::inputs;
 use crate::project::Project;
 use crate::repo::{self, short};
 use anyhow::{Context, Result};
 use lab_system::leftovers;
-use std::fs;
+use lab_system::root::Root;
 use std::path::Path;
 
 /// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
 pub(super) fn read(project: &Project) -> Result<Option<Vec<u8>>> {
-    match fs::read(&project.kernel) {
+    match inputs::on_disk(project) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| {
@@ -75,9 +76,10 @@ pub(super) fn put(
 fn recover(project: &Project, locked: &Locked, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
     let path = repo::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();
-    let left = leftovers::find(path.parent().unwrap_or(Path::new("/"))).unwrap_or_default();
+    let files = Root::new(path.parent().unwrap_or(Path::new("/")));
+    let left = leftovers::find(&files, Path::new("")).unwrap_or_default();
     for leftover in left.into_iter().filter(|leftover| leftover.is_of(&path)) {
-        let Ok(bytes) = fs::read(&leftover.path) else { continue };
+        let Ok(bytes) = files.read(leftover.name(), inputs::SIZE_LIMIT) else { continue };
         let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
         if !is_known {
             notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));

@@ -7,6 +7,7 @@ use super::{Locked, describe, rules, undo};
 use crate::project::Project;
 use crate::repo;
 use crate::run::RunId;
+use crate::run::experiment::Status;
 use anyhow::{Context, Result};
 use lab_system::leftovers;
 use std::path::Path;
@@ -32,19 +33,29 @@ impl Resumed {
 /// Goes on with the intent of a lab that was killed. Returns what was done, in words; `None` if there was none, which takes
 /// no lock, and while another process decides: the intent is its own.
 pub fn resume(project: &Project) -> Result<Option<String>> {
+    Ok(resume_decision(project)?.map(|(text, _)| text))
+}
+
+/// The same, and how the run was decided, if a keep or a discard was completed.
+pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Status>)>> {
     if !intent::exists(project) {
         return Ok(None);
     }
     let Some(mut locked) = Locked::try_take(project)? else { return Ok(None) };
     let resumed = resume_locked(project, &mut locked)?;
     let said = std::mem::take(&mut locked.said);
+    let status = resumed.as_ref().filter(|resumed| resumed.is_done).and_then(|resumed| match resumed.what {
+        What::Keep => Some(Status::Keep),
+        What::Discard => Some(Status::Discard),
+        _ => None,
+    });
     let texts: Vec<String> = resumed.map(|resumed| resumed.text).into_iter().chain(said).collect();
-    Ok((!texts.is_empty()).then(|| texts.join("; ")))
+    Ok((!texts.is_empty()).then(|| (texts.join("; "), status)))
 }
 
 /// The same under a lock that is held already. Also removes the temporary files of a lab that was killed.
 pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Option<Resumed>> {
-    leftovers::sweep(&project.lab_dir);
+    leftovers::sweep(&project.files(), &project.lab_dir);
     let since = intent::written_at(project);
     let resumed = match intent::read(project)? {
         None => {
@@ -55,7 +66,7 @@ pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Op
         Some(unfinished) => resume_intent(project, locked, unfinished)?,
     };
     if locked.lock.was_killed {
-        leftovers::sweep(&project.root);
+        leftovers::sweep(&project.files(), &project.root);
         repo::remove_leftovers(&locked.repo, since);
     }
     Ok(resumed)
@@ -88,7 +99,7 @@ fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished)
         .with_context(|| format!("{} that an earlier lab began cannot be finished", intent.subject))?;
     let project = other.as_ref().unwrap_or(project);
     for run in intent.steps.iter().filter_map(|step| step.run()) {
-        leftovers::sweep(&locked.lock.store.folder(run));
+        leftovers::sweep(locked.lock.store.files(), &locked.lock.store.folder(run));
     }
     let resumed = Resumed::of(&intent);
     match steps::take(project, locked, &mut intent) {

@@ -14,8 +14,9 @@ use crate::project::Project;
 use crate::repo::{self, Repo, StoredCommit};
 use crate::run::RunId;
 use crate::run::experiment::Status;
+use crate::run::record::Origin;
 use crate::store::RunIndex;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::result::Result as StdResult;
 
 /// A decision that can be taken back now.
@@ -142,6 +143,12 @@ fn plan(
     found: Option<Option<&str>>,
 ) -> Result<Option<(Intent, Vec<String>)>> {
     let mut record = locked.lock.store.read(run)?;
+    // The index may say otherwise: it is signed by nobody.
+    ensure!(
+        record.origin == Origin::Own,
+        "{}",
+        NotAllowed::ForeignDecision { subject: format!("run {run}") }
+    );
     let Some(decision) = record.decision.take() else { return Ok(None) };
     let commit = decision.commit.clone().context("nothing was decided")?;
     let mut intent = Intent::new(asked, project, &format!("of run {run}"));

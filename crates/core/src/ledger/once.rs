@@ -1,15 +1,15 @@
 //! Appends a row that an earlier process may have appended already.
 
-use super::{COLUMNS, Row, append, fields, line};
+use super::{COLUMNS, Row, append, fields, line, place};
 use anyhow::{Context, Result};
-use lab_system::file_lock;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use lab_system::root::Access;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Size of the ledger in bytes; 0 if there is none.
 pub fn length(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |about| about.len())
+    let (files, name) = place(path);
+    files.metadata(name).map_or(0, |about| about.len())
 }
 
 /// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger when the row was decided.
@@ -22,23 +22,21 @@ pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
 }
 
 fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
-    let mut file = match file_lock::wait(path, OpenOptions::new().read(true).write(true)) {
-        Ok(file) => file,
-        // What keeps the ledger from being opened keeps the row from being appended, and that error names a remedy.
-        Err(_) => return Ok(false),
-    };
+    let (files, name) = place(path);
+    // What keeps the ledger from being opened keeps the row from being appended, and that error names a remedy.
+    if files.metadata(name).is_err() {
+        return Ok(false);
+    }
+    let Ok(mut file) = files.wait_for_lock(name, Access::ReadAppend) else { return Ok(false) };
     let length = file.metadata()?.len();
     // Somebody took lines out meanwhile.
     let from = if length < from { 0 } else { from };
-    if length == from || !file.metadata()?.is_file() {
+    if length == from {
         return Ok(false);
     }
     file.seek(SeekFrom::Start(from))?;
     let mut tail = Vec::new();
-    match file.read_to_end(&mut tail) {
-        Err(error) if error.kind() == ErrorKind::IsADirectory => return Ok(false),
-        read => read?,
-    };
+    file.read_to_end(&mut tail)?;
     let wanted = line(&fields(row))?;
     if tail.split_inclusive(|byte| *byte == b'\n').any(|found| found == wanted) {
         return Ok(true);

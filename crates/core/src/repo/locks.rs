@@ -8,6 +8,8 @@ use super::{Repo, blob_in};
 use crate::repo::CommitFile;
 use anyhow::{Context, Result, bail};
 use git2::{Oid, Repository};
+use lab_system::leftovers::{self, TemporaryFolder};
+use lab_system::root::Root;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -22,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The content of an index.lock that the lab holds during a decision.
 const HELD: &str = "held by lab during a decision; the next lab command removes it\n";
+
+/// Most bytes of a lock that are read. That of the index holds a whole index, and is none of the lab's then.
+const READ_LIMIT: u64 = 4096;
 
 /// The lock file of a ref: `refs/…` are shared between work trees, HEAD is not.
 pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
@@ -39,7 +44,7 @@ pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
 /// by `is_ours`.
 pub(super) fn clear_branch(git: &Repository, reference: &str, is_ours: impl Fn(Oid) -> bool) -> Result<()> {
     for lock in [of_ref(git, reference), of_ref(git, "HEAD")] {
-        let Ok(text) = fs::read_to_string(&lock) else { continue };
+        let Ok(text) = read_text(&lock) else { continue };
         let ours = match text.trim() {
             "" => true,
             id => Oid::from_str(id).is_ok_and(&is_ours),
@@ -65,9 +70,9 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
     if is_held_by_lab(repo) {
         return Ok(());
     }
-    let folder = lab_system::leftovers::TemporaryFolder::inside(repo.git.path())?;
+    let folder = TemporaryFolder::inside(repo.git.path())?;
     let whole = folder.path().join("lock");
-    fs::write(&whole, HELD)?;
+    Root::new(folder.path()).create(Path::new("lock"))?.write_all(HELD.as_bytes())?;
     // A link has its content at once: a lab that is killed never leaves half of it.
     match fs::hard_link(&whole, &lock) {
         Ok(()) => Ok(()),
@@ -75,10 +80,16 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
             bail!("{}", super::Obstacle::Locked(lock))
         }
         Err(_) => {
-            let mut file = fs::File::create_new(&lock).with_context(|| failed(&lock))?;
-            file.write_all(HELD.as_bytes()).with_context(|| failed(&lock))
+            let file = Root::new(repo.git.path()).create_new(Path::new("index.lock"));
+            file.and_then(|mut file| file.write_all(HELD.as_bytes())).with_context(|| failed(&lock))
         }
     }
+}
+
+/// The text of a lock. git writes an id into it.
+fn read_text(lock: &Path) -> std::io::Result<String> {
+    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    Root::new(folder).read_text(Path::new(name), READ_LIMIT)
 }
 
 fn failed(lock: &Path) -> String {
@@ -92,14 +103,15 @@ pub fn unlock_index(repo: &Repo) -> Result<()> {
 
 /// Whether the lab holds the lock of the index.
 pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
-    fs::read_to_string(repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
+    let text = Root::new(repo.git.path()).read_text(Path::new("index.lock"), READ_LIMIT);
+    text.is_ok_and(|text| text == HELD)
 }
 
 /// Removes what killed processes left in git's folders: objects that were never named, locks of the lab's own refs, and the
 /// lab's own temporary files. Call it under the decision lock, if the last one who held it did not release it. `since` is
 /// when a decision began to commit with the git program: it also leaves two locks that no other command of git leaves alone.
 pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
-    lab_system::leftovers::sweep(repo.git.path());
+    leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
     let folder = repo.git.commondir();
     let mut left = Vec::new();
     // libgit2 writes into objects/, git into the folder of the object's first digits.
@@ -121,7 +133,7 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     }
     for file in unchanged(left) {
         // git's own clean-up removes an object later, and a later decision the lock that is in its way.
-        let _ = fs::remove_file(file);
+        let _ = remove(&file);
     }
 }
 
@@ -157,7 +169,8 @@ fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn remove(lock: &Path) -> Result<()> {
-    match fs::remove_file(lock) {
+    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    match Root::new(folder).remove_file(Path::new(name)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error)
             .with_context(|| format!("{} is left of a process that ended: remove it", lock.display())),
         _ => Ok(()),

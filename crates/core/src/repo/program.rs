@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid, Repository};
 use lab_system::file_lock;
 use lab_system::leftovers::TemporaryFolder;
+use lab_system::root::{Access, Root};
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,7 +55,7 @@ pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
 /// where it was.
 pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message: &str) -> Result<ByProgram> {
     let git = &repo.git;
-    let lock = lock(&project.lab_dir.join("commit.lock"))?;
+    let lock = lock(project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
     let clear = || locks::clear_branch(git, &wanted.reference, |id| locks::is_made_of(git, id, head, files));
@@ -91,11 +93,11 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
 }
 
 /// Waits until no git program of an earlier lab makes a commit.
-fn lock(path: &Path) -> Result<File> {
+fn lock(project: &Project) -> Result<File> {
+    let path = project.lab_dir.join("commit.lock");
     let until = Instant::now() + PATIENCE;
     loop {
-        let mut how = File::options();
-        match file_lock::take(path, how.create(true).append(true)) {
+        match project.files().take_lock(&path, Access::ReadAppend) {
             Ok(Some(lock)) => return Ok(lock),
             Ok(None) => ensure!(
                 Instant::now() < until,
@@ -200,7 +202,10 @@ fn run(
         }
     }
     let text = folder.path().join("message");
-    std::fs::write(&text, message).context("cannot write the commit message")?;
+    let written = Root::new(folder.path()).create(Path::new("message"));
+    written
+        .and_then(|mut file| file.write_all(message.as_bytes()))
+        .context("cannot write the commit message")?;
     program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])
 }
 

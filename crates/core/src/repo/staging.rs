@@ -5,8 +5,8 @@ use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{Index, Oid};
 use lab_system::leftovers::TemporaryFolder;
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use lab_system::root::Root;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Sets the entries of these files to their blobs, unless the user staged something else there, or HEAD holds another blob
@@ -31,7 +31,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     let path = repo.git.path().join("index");
     let folder = TemporaryFolder::inside(repo.git.path())?;
     let copy = folder.path().join("index");
-    copy_with_time(&path, &copy).with_context(|| format!("cannot copy {}", path.display()))?;
+    copy_with_time(repo, folder.path()).with_context(|| format!("cannot copy {}", path.display()))?;
     let mut index = Index::open(&copy)?;
     // libgit2 compares files that changed in the moment of their staging; for that it must know their folder.
     let work_tree = repo.anew()?;
@@ -64,22 +64,28 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     if changed.iter().any(|file| wrong(file)) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
-    fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(notes)
 }
 
-/// Copies a file with the time of its last change: by that time git tells which entries it must compare. Where there is no
-/// such file, there will be none.
-fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
-    let changed = match fs::copy(from, to) {
-        Ok(_) => fs::metadata(from)?.modified()?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let _ = fs::remove_file(to);
-            return Ok(());
-        }
+/// Copies the index into this folder, with the time of its last change: by that time git tells which entries it must
+/// compare. Where there is no index, there will be none.
+fn copy_with_time(repo: &Repo, folder: &Path) -> std::io::Result<()> {
+    let (files, name) = (Root::new(repo.git.path()), Path::new("index"));
+    let bytes = match files.read(name, u64::MAX) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    File::options().write(true).open(to)?.set_modified(changed)
+    let mut copy = Root::new(folder).create(name)?;
+    copy.write_all(&bytes)?;
+    copy.set_modified(files.metadata(name)?.modified()?)
+}
+
+/// Both are in git's own folder, which the lab made or the user trusts git with.
+#[allow(clippy::disallowed_methods)]
+fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::rename(from, to)
 }
 
 /// An entry without times, which git compares with the file the next time it looks.
