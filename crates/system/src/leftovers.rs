@@ -4,19 +4,11 @@
 //! an entry with such a name and without a lock belongs to nobody: [`sweep`] removes it, and never one that is in use.
 
 use crate::root::Root;
+use crate::temporary_name::{PREFIX, RANDOM, is_still_there, suffix, target};
 use std::fs::File;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
-
-/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow, and for a file a dot and the name of
-/// the file that it will replace.
-const PREFIX: &str = ".lab-new-";
-
-/// How many random letters and digits follow the prefix.
-const RANDOM: usize = 12;
 
 /// How often an entry is created that a sweep removes before its lock is taken.
 const ATTEMPTS: usize = 8;
@@ -122,34 +114,6 @@ pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
 pub fn sweep(files: &Root, folder: &Path) -> usize {
     let found = find(files, folder).unwrap_or_default();
     found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
-}
-
-/// The end of a name that [`create`] gives: the name of the file that is replaced. `None` for any other name.
-fn target(name: &str) -> Option<&str> {
-    let (random, rest) = name.strip_prefix(PREFIX)?.split_at_checked(RANDOM)?;
-    let is_ours = random.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    Some(if rest.is_empty() { rest } else { rest.strip_prefix('.')? }).filter(|_| is_ours)
-}
-
-/// A name for a file that is to replace the file `target`. Whoever creates the file locks it, and then calls
-/// [`is_still_there`].
-pub(crate) fn name_for(target: &Path) -> String {
-    let number = RandomState::new().hash_one(std::process::id());
-    format!("{PREFIX}{:012x}{}", number >> 16, suffix(target))
-}
-
-/// Whether a file that was created and then locked has its name still: a sweep may have come in between.
-pub(crate) fn is_still_there(file: &File) -> io::Result<bool> {
-    // A file system without locks has none for a sweep either, which then leaves the entry alone.
-    let _ = file.lock();
-    Ok(file.metadata()?.nlink() > 0)
-}
-
-/// What the name of a new file ends with: a dot and the name of the file that it will replace, which may be cut short.
-pub(crate) fn suffix(target: &Path) -> String {
-    const LONGEST: usize = 100;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    format!(".{}", name.chars().take(LONGEST / 4).collect::<String>())
 }
 
 #[cfg(test)]

@@ -20,3 +20,4 @@ pub mod file_lock;
 pub mod leftovers;
 pub mod lifetime;
 pub mod root;
+mod temporary_name;

@@ -61,7 +61,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     index.write()?;
     let written = Index::open(&copy)?;
     let wrong = |file: &&CommitFile| written.get_path(Path::new(&file.name), 0).map(|e| e.id) != file.id();
-    if changed.iter().any(|file| wrong(file)) {
+    if changed.iter().any(wrong) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
     rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -82,8 +82,7 @@ fn copy_with_time(repo: &Repo, folder: &Path) -> std::io::Result<()> {
     copy.set_modified(files.metadata(name)?.modified()?)
 }
 
-/// Both are in git's own folder, which the lab made or the user trusts git with.
-#[allow(clippy::disallowed_methods)]
+#[allow(clippy::disallowed_methods, reason = "both are in git's own folder")]
 fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::rename(from, to)
 }
