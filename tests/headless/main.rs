@@ -12,6 +12,7 @@ mod built_in;
 mod check;
 mod circle;
 mod commits;
+mod cut_off;
 mod describe;
 mod experiments;
 mod foreign;

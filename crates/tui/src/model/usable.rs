@@ -162,6 +162,7 @@ impl Model {
             running: None,
             deciding: false,
             last_decision: None,
+            damaged: None,
         };
         let status = self.repository.status.as_ref();
         let mut snapshot = status.map_or_else(empty, |status| status.snapshot.clone());
