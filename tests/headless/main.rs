@@ -18,6 +18,7 @@ mod held_out;
 mod includes;
 mod lab;
 mod measure;
+mod options;
 mod processes;
 mod rules;
 mod runner;

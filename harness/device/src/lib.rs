@@ -11,7 +11,7 @@
 //! # Example
 //! ```
 //! use lab_device::{BuildRequest, ExecutionOrder, Shape, builder, open};
-//! use lab_protocol::Target;
+//! use lab_protocol::{CompileOptions, Target};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let source = folder.path().join("kernel.cu");
@@ -23,7 +23,8 @@
 //!     shown_as: "kernel.cu".into(),
 //!     include_dirs: Vec::new(),
 //!     defines: Vec::new(),
-//!     options: Vec::new(),
+//!     options: CompileOptions::default(),
+//!     sanitizer: None,
 //!     problem_header: "struct LabDims {};\n".into(),
 //!     arch: String::new(),
 //!     cache_dir: folder.path().join("cache"),
@@ -57,8 +58,8 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, SharedFiles, Step,
-    digest, is_poison,
+    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer, Shape,
+    SharedFiles, Step, digest, is_poison,
 };
 
 pub use imports::allocators;

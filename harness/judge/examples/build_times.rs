@@ -10,6 +10,7 @@
 
 use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
 use lab_judge::problem::{self, BuildNeeds};
+use lab_protocol::CompileOptions;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -53,7 +54,8 @@ fn main() {
         shown_as: source.display().to_string(),
         include_dirs: vec![home.clone()],
         defines: needs.defines.clone(),
-        options: std::env::args().skip(2).collect(),
+        options: CompileOptions::parse(&std::env::args().skip(2).collect::<Vec<_>>()).unwrap(),
+        sanitizer: None,
         problem_header: needs.problem_header.clone(),
         arch: info.arch.clone(),
         cache_dir: folder.path().join("cache"),

@@ -85,7 +85,7 @@ impl RunSpec {
         command.args(["--shown-as", &project.kernel_name, "--device", &self.device(project).to_string()]);
         command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
         command.args(self.measure_arguments(project));
-        for option in &project.config.compile.options {
+        for option in project.config.compile.options.given() {
             command.arg(format!("--option={option}"));
         }
         confine(&mut command, project, tree);

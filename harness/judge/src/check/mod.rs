@@ -15,7 +15,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
 use crate::worker::{WatchingTool, Worker};
-use lab_device::cpu;
+use lab_device::{Sanitizer, cpu};
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
 use sanitizer::ComputeSanitizer;
@@ -24,13 +24,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The compiler options that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
+/// The instrumentation that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
 /// none.
-pub fn compile_options(tool: Tool) -> &'static [&'static str] {
+pub fn instrumentation(tool: Tool) -> Option<Sanitizer> {
     match tool {
-        Tool::Address => &[cpu::ADDRESS_SANITIZER],
-        Tool::Race => &[cpu::THREAD_SANITIZER],
-        Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => &[],
+        Tool::Address => Some(Sanitizer::Address),
+        Tool::Race => Some(Sanitizer::Thread),
+        Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => None,
     }
 }
 

@@ -84,7 +84,8 @@ pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
     folder.canonicalize().map_err(failed)
 }
 
-/// The architecture to build for: the option's, or else the device's own.
+/// The architecture to build for: that of `--arch`, else that of a compiler option, else the device's own.
 pub fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
-    options.arch.clone().unwrap_or_else(|| device.arch.clone())
+    let named = options.compile_options.architecture().filter(|_| !device.emulated);
+    options.arch.as_deref().or(named).map_or_else(|| device.arch.clone(), str::to_owned)
 }
