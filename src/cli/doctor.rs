@@ -1,6 +1,7 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
 use super::{gpu_tests, here, say, screen};
+use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
@@ -141,10 +142,15 @@ fn project(folder: &Path) -> Finding {
     };
     let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(&project), Repo::open(&project)) {
-        (Ok(trust::Trust::Needed { .. }), _) => {
+    match (trust::check(&project, || confinement::missing(project.config.device)), Repo::open(&project)) {
+        (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
+        (Ok(trust::Trust::Needed(_)), _) => ill(
+            "project",
+            format!("{says}; this folder is not trusted, and there is no sandbox"),
+            "look at its kernels, then `lab trust`",
+        ),
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
         (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => {
             ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())

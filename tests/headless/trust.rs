@@ -1,6 +1,9 @@
 //! A harness command runs only where this user wants it.
 
-use crate::lab::Lab;
+use crate::lab::{CommandOutput, Lab};
+use lab_core::project::trust::TrustRequest;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 #[test]
 fn a_lab_toml_that_came_with_a_clone_is_asked_about() {
@@ -37,7 +40,8 @@ fn a_yes_is_for_the_command_that_was_shown() {
     let lab = Lab::new();
     let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
     lab.write("lab.toml", "harness = \"something else\"\n");
-    let refused = lab_core::project::trust::grant(&project).unwrap_err().to_string();
+    let shown = TrustRequest::of(&project, None);
+    let refused = lab_core::project::trust::grant(&shown).unwrap_err().to_string();
     assert!(refused.contains("changed just now: look at its harness command again"), "{refused}");
 }
 
@@ -50,4 +54,86 @@ fn the_built_in_harness_needs_none() {
     let output = lab.lab("run");
     assert_ne!(output.code, 0);
     output.says("problem.toml");
+}
+
+/// A second repository beside the first one, whose harness would leave a mark.
+fn stranger(lab: &Lab) -> impl Fn(&str) -> CommandOutput + use<'_> {
+    lab.git("clone -q . ../clone");
+    lab.write("../clone/harness.py", "touch ../ran\n");
+    |args| {
+        let mut command = lab.plain_lab_command(args);
+        command.current_dir(lab.path("../clone"));
+        crate::lab::finish(command.spawn().unwrap())
+    }
+}
+
+#[test]
+fn a_lab_toml_that_is_a_link_to_a_trusted_one_is_not_trusted() {
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    let clone = stranger(&lab);
+    let link = lab.path("../clone/lab.toml");
+    for target in [PathBuf::from("../repo/lab.toml"), lab.path("lab.toml")] {
+        std::fs::remove_file(&link).unwrap();
+        symlink(target, &link).unwrap();
+        for command in ["run", "run --json", "measure", "check"] {
+            clone(command).is(64);
+        }
+        assert!(!lab.path("../ran").exists(), "the harness of the clone ran");
+    }
+    // The folder of a link is the real one.
+    symlink(&lab.repo, lab.path("../alias")).unwrap();
+    let mut command = lab.plain_lab_command("run");
+    command.current_dir(lab.path("../alias"));
+    crate::lab::finish(command.spawn().unwrap()).is(0);
+}
+
+#[test]
+fn another_folder_under_the_trusted_name_of_a_link_is_not_trusted() {
+    let lab = Lab::new();
+    let clone = stranger(&lab);
+    clone("run").is(64);
+    // A folder that is a link into the trusted repository would bring another harness along.
+    std::fs::rename(lab.path("../clone"), lab.path("../moved")).unwrap();
+    symlink("moved", lab.path("../clone")).unwrap();
+    clone("run").is(64);
+    assert!(!lab.path("../ran").exists());
+}
+
+#[test]
+fn all_of_what_is_trusted_is_printed_before_it_is() {
+    let lab = Lab::new();
+    let hidden = "harness = \"\"\"\necho fine\nsh \\u202Eharness.sh   \\u200B\\tx\\u001B[2J\n\"\"\"\n";
+    let outside = lab.path("../outside");
+    std::fs::create_dir(&outside).unwrap();
+    let toml =
+        format!("kernel = \"kernel.cu\"\n{hidden}[compile]\noptions = [\"-I{}\"]\n", outside.display());
+    lab.write("lab.toml", &toml);
+    for (command, code) in [("run", 64), ("trust", 0)] {
+        let output = crate::lab::finish(lab.plain_lab_command(command).spawn().unwrap()).is(code);
+        let said = format!("{}{}", output.out, output.err);
+        assert!(said.contains("    1 │ echo fine\n"), "{said}");
+        assert!(said.contains("    2 │ sh \\u{202e}harness.sh   \\u{200b}\\tx\\u{1b}[2J\n"), "{said}");
+        assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{said:?}");
+    }
+    let output = lab.lab("trust").is(0).out;
+    let shown = output.find("2 │ sh").unwrap();
+    assert!(shown < output.find("trusted: this command of ").unwrap(), "{output}");
+    assert!(output.contains(&outside.canonicalize().unwrap().display().to_string()), "{output}");
+}
+
+#[test]
+fn a_state_folder_of_the_repository_gives_no_trust() {
+    let lab = Lab::new();
+    lab.git("clone -q . ../clone");
+    // The mark that this user's lab would make, shipped in the clone.
+    let shipped = lab.path("../clone/state");
+    let mut command = lab.plain_lab_command("trust");
+    command.current_dir(lab.path("../clone")).env("LAB_STATE_DIR", &shipped);
+    crate::lab::finish(command.spawn().unwrap()).is(0);
+    let mut command = lab.plain_lab_command("run");
+    command.current_dir(lab.path("../clone")).env("LAB_STATE_DIR", "state");
+    let output = crate::lab::finish(command.spawn().unwrap());
+    assert_ne!(output.code, 0, "{output:?}");
+    output.says("give it an absolute path");
 }

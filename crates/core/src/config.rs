@@ -179,9 +179,14 @@ impl Config {
 
     /// Reads a lab.toml. An error names the file and the line.
     pub fn read(file: &Path) -> Result<Config> {
+        Config::read_with_content(file).map(|(config, _)| config)
+    }
+
+    /// [`Config::read`] with the text that was read: trust is in that text, whatever the file holds later.
+    pub fn read_with_content(file: &Path) -> Result<(Config, String)> {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Config::parse(&text, &file.display().to_string())
+        Ok((Config::parse(&text, &file.display().to_string())?, text))
     }
 
     /// Reads the text of a lab.toml. Errors call the file `shown_as`.

@@ -161,8 +161,11 @@ impl From<CompileOptions> for Vec<String> {
     }
 }
 
+/// Checks the value of an option. The error says what to do.
+type ReadValue = fn(&str) -> Result<CompileOption, String>;
+
 /// The options whose value is a text of its own. The longer of two names that begin alike comes first.
-const VALUED: &[(&str, fn(&str) -> Result<CompileOption, String>)] = &[
+const VALUED: &[(&str, ReadValue)] = &[
     ("--define-macro", define),
     ("--undefine-macro", undefine),
     ("--include-path", |path| folder("-I", path)),
