@@ -1,13 +1,13 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
-use super::{gpu_tests, here, say, screen};
+use super::{gpu_tests, harness::is_trusted, here, say, screen};
 use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
-use lab_device::{self as device, Finding};
+use lab_device::{self as device, Finding, FolderTrust};
 use lab_judge::check;
 use lab_protocol::Target;
 use lab_tui::theme::AppearanceChoice;
@@ -21,7 +21,7 @@ pub fn main() -> Result<ExitCode> {
     let folder = here()?;
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
-    let devices = device::findings();
+    let devices = device::findings(FolderTrust::of(is_trusted(&folder)));
     let runs_somewhere = cpu.ok || lab_device::resolve(Target::Auto) != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
     let sandbox = sandbox();

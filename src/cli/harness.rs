@@ -136,9 +136,9 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     code(judge::main(options, given.standby))
 }
 
-/// Whether the user trusts the repository of a problem folder.
-fn is_trusted(folder: &Path) -> bool {
-    Project::open(folder, None).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
+/// Whether the user trusts the repository that a folder lies in. False where there is none.
+pub fn is_trusted(folder: &Path) -> bool {
+    Project::of_any(folder).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
 }
 
 pub fn compiler() -> ExitCode {

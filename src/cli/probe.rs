@@ -6,6 +6,7 @@ use lab_core::text::figures::figure;
 use lab_judge::judge::probing;
 use lab_protocol::Exit;
 use lab_protocol::Target;
+use std::path::Path;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -19,6 +20,7 @@ pub struct ProbeArgs {
 pub fn main(given: &ProbeArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(".");
     options.device = given.device;
+    options.trusted = super::harness::is_trusted(Path::new("."));
     match probing::probe(&options) {
         Ok(probed) => {
             show(&probed);

@@ -137,3 +137,40 @@ fn a_state_folder_of_the_repository_gives_no_trust() {
     assert_ne!(output.code, 0, "{output:?}");
     output.says("give it an absolute path");
 }
+
+#[test]
+fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
+    let lab = crate::built_in::rmsnorm();
+    let ran = lab.path("../ran");
+    let code = format!(
+        "#include <fcntl.h>\n__attribute__((constructor)) static void mark(void) {{ open(\"{}\", O_CREAT, 0600); }}\n",
+        ran.display()
+    );
+    lab.write("../nvrtc.c", code);
+    for wheel in ["cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"] {
+        let library = format!(".venv/lib/python3.11/site-packages/nvidia/{wheel}");
+        std::fs::create_dir_all(lab.path(&library).parent().unwrap()).unwrap();
+        let built = lab.command("cc").args(["-shared", "-fPIC", "-o", &library, "../nvrtc.c"]).status();
+        assert!(built.unwrap().success());
+    }
+    for command in [
+        "doctor",
+        "probe --device cuda",
+        "run --device cuda",
+        "check --device cuda",
+        "harness kernels/rmsnorm --device cuda",
+    ] {
+        crate::built_in::lab_with_cache(&lab, command);
+        assert!(!ran.exists(), "{command} ran code of the folder");
+    }
+    let doctor = lab.lab("doctor");
+    // A machine may have an NVRTC of its own, which goes first.
+    if doctor.out.contains("NVRTC         not found") {
+        doctor
+            .says(".venv has one, and loading it runs code of this folder, which is not trusted")
+            .says("`lab trust`");
+        lab.lab("trust").is(0);
+        lab.lab("doctor");
+        assert!(ran.exists(), "the test would see it");
+    }
+}

@@ -23,7 +23,7 @@ LAB_LAUNCH(k) { launch.cooperative = 1; }
 "#;
 
 fn main() {
-    for finding in lab_device::findings() {
+    for finding in lab_device::findings(lab_device::FolderTrust::Trusted) {
         println!("{}: {}", finding.what, finding.says);
     }
     let folder = tempfile::tempdir().unwrap();

@@ -24,7 +24,8 @@ pub struct JudgeOptions {
     pub roots: Vec<PathBuf>,
     /// Further files and folders that the compiler may read, because a trusted lab.toml names them.
     pub readable: Vec<PathBuf>,
-    /// The kernel may run where no sandbox holds it back.
+    /// The folder is trusted: the kernel may run where no sandbox holds it back, and the compiler may come from the folder's own
+    /// `.venv`.
     pub trusted: bool,
     /// The device to run on.
     pub device: Target,

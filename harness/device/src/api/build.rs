@@ -30,6 +30,22 @@ pub struct BuildRequest {
     pub cache_dir: PathBuf,
 }
 
+/// Whether the user trusts the current folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FolderTrust {
+    /// Libraries in it may be loaded.
+    Trusted,
+    /// It may be a stranger's.
+    Untrusted,
+}
+
+impl FolderTrust {
+    /// Whether the user trusts it.
+    pub fn of(is_trusted: bool) -> Self {
+        if is_trusted { FolderTrust::Trusted } else { FolderTrust::Untrusted }
+    }
+}
+
 /// How the cpu device instruments a module, so that a tool sees each memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sanitizer {

@@ -7,8 +7,8 @@ use crate::process::child::LineSink;
 use crate::sink::SharedSink;
 use crate::sync::lock;
 use crate::worker::{StartingWorker, Worker};
-use lab_device::DeviceInfo;
 use lab_device::sandbox::SandboxState;
+use lab_device::{DeviceInfo, FolderTrust};
 use lab_protocol::Target;
 use lab_protocol::report::Writer;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink)
     let readable = super::confinement::readable(options);
     Compiler::start(
         &options.compiler,
-        target,
+        (target, FolderTrust::of(options.trusted)),
         options.time_limit,
         &cache_dir,
         readable,
