@@ -174,3 +174,50 @@ fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
         assert!(ran.exists(), "the test would see it");
     }
 }
+
+#[test]
+fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
+    let lab = crate::built_in::rmsnorm();
+    let kernel = "kernels/rmsnorm/kernel.cu";
+    lab.write(kernel, format!("// better\n{}", lab.read(kernel)));
+    crate::built_in::lab_with_cache(&lab, "run").is(0);
+    let plain = |args: &str| crate::built_in::lab_with_cache(&lab, args);
+    let head = lab.head();
+    let refused = |what: &str| {
+        plain("keep -m better").is(1).says(&format!("would start {what}")).says("`lab trust`");
+        assert!(!lab.path("../ran").exists(), "{what} ran");
+        assert_eq!(lab.head(), head);
+    };
+    lab.script(".git/hooks/post-commit", "touch ../ran");
+    refused("the hook .git/hooks/post-commit");
+    std::fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
+    lab.script("hooked", "touch ../ran");
+    lab.script(".git/pre-commit", "touch ../ran");
+    lab.git("config core.hooksPath .git");
+    refused("the hook .git/pre-commit");
+    lab.git("config --unset core.hooksPath");
+    // The user signs all commits; the folder names the program that does.
+    lab.git("config --global commit.gpgsign true");
+    lab.git("config gpg.program ./hooked");
+    refused("./hooked (gpg.program in the repository's configuration)");
+    lab.git("config --unset gpg.program");
+    lab.git("config core.fsmonitor ./hooked");
+    refused("./hooked (core.fsmonitor in the repository's configuration)");
+    lab.git("config --unset core.fsmonitor");
+    lab.git("config --global --unset commit.gpgsign");
+    // The user's own hooks are the user's.
+    std::fs::create_dir(lab.path("../home/hooks")).unwrap();
+    lab.script("../home/hooks/pre-commit", "touch ../own");
+    lab.git("config --global core.hooksPath ~/hooks");
+    std::fs::remove_file(lab.path("hooked")).unwrap();
+    plain("keep -m better").is(0);
+    assert!(lab.path("../own").exists() && !lab.path("../ran").exists());
+    // And a trusted folder's are started as before.
+    lab.git("config --global --unset core.hooksPath");
+    lab.script(".git/hooks/post-commit", "touch ../ran");
+    lab.lab("trust").is(0);
+    lab.write(kernel, format!("// best\n{}", lab.read(kernel)));
+    plain("run").is(0);
+    plain("keep -m best").is(0);
+    assert!(lab.path("../ran").exists());
+}

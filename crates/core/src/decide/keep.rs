@@ -2,6 +2,7 @@
 //! rules.
 
 use super::finish::{finish, withdraw_decision, write_decision};
+use super::folder_programs;
 use super::policy::{Keep, allowed};
 use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
 use crate::disk::space;
@@ -29,6 +30,7 @@ pub fn keep(
 ) -> StdResult<Decided, Refusal> {
     let mut locked = begin(project)?;
     require_subject(message)?;
+    folder_programs::require_trust(&locked.repo, project)?;
     let mut index = RunIndex::open(project);
     let present = inputs::read(project);
     let picked = pick(project, &locked.lock.store, &index, run, &present)?;

@@ -9,6 +9,7 @@ pub mod policy;
 mod describe;
 mod discard;
 mod finish;
+mod folder_programs;
 mod intent;
 mod keep;
 mod refusals;

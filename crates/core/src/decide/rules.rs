@@ -1,6 +1,7 @@
 //! Commits a change of the rules on its own, as a row that everybody sees: the rows before and after it were judged by
 //! different rules.
 
+use super::folder_programs;
 use super::intent::Intent;
 use super::{Decided, Locked, NotAllowed, Refusal, begin, no, require_subject};
 use crate::disk::space;
@@ -28,6 +29,7 @@ pub fn read_rules(project: &Project) -> StdResult<Rules, Refusal> {
 pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, Refusal> {
     let locked = begin(project)?;
     require_subject(message)?;
+    folder_programs::require_trust(&locked.repo, project)?;
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
     let rules = rules::compare(&locked.repo, project, &inputs)?;
     let files = files(&inputs, &rules);
