@@ -8,6 +8,7 @@
 //! | [`Target`] | the device that a run asks for |
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`telemetry`] | the state of a GPU at one moment |
+//! | [`console`] | the one writer for stdout and stderr |
 //! | [`text`] | the characters of text from outside that a terminal may get |
 //! | [`FatalSignal`] | the names of the signals that end a process |
 //!
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod compile_options;
+pub mod console;
 mod exit;
 pub mod report;
 mod signal;

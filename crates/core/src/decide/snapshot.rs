@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
 use crate::run::Fingerprint;
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
@@ -61,20 +61,23 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
     })
 }
 
-/// The newest decision about this kernel that a commit holds.
+/// The newest decision about this kernel that a commit holds. A foreign one is the last only if there is none of this user's:
+/// a folder could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     let decided = index.newest().filter(|summary| summary.judges(project));
     let decided = decided.filter_map(|summary| {
         let decision = summary.decision.as_ref()?;
-        Some((summary.id, decision, decision.commit.clone()?))
+        Some((summary.id, summary.origin != Origin::Own, decision, decision.commit.clone()?))
     });
-    let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.decided)?;
+    let (run, is_foreign, decision, commit) =
+        decided.max_by_key(|(_, is_foreign, decision, _)| (!is_foreign, decision.decided))?;
     Some(LastDecision {
         run,
         status: decision.status,
         description: decision.description.clone(),
         commit,
         made: decision.made,
+        is_foreign,
         later_work: LaterWork::Unknown,
     })
 }

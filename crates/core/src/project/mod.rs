@@ -11,7 +11,11 @@ use crate::config::Config;
 use crate::project::trust::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
+use lab_system::root::Root;
 use std::path::{Path, PathBuf};
+
+/// Name of the folder at the root of the work tree in which the lab keeps its runs.
+const LAB_DIR: &str = ".lab";
 
 /// Where everything of one kernel is. Opened once by a command, and again by the screen when lab.toml changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +60,7 @@ impl Project {
         let config_file = Config::find(&start, &root);
         let (config, trust_mark) = match &config_file {
             Some(file) => {
-                let (config, content) = Config::read_with_content(file)?;
+                let (config, content) = Config::read_with_content(file, &root)?;
                 (config, TrustMark::of_config(file.parent().unwrap_or(&root), content.as_bytes()))
             }
             None => (Config::default(), TrustMark::of_folder(&root)),
@@ -82,7 +86,7 @@ impl Project {
         }
         let problem_dir = kernel.parent().unwrap_or(&root).to_path_buf();
         Ok(Project {
-            lab_dir: root.join(".lab"),
+            lab_dir: root.join(LAB_DIR),
             root,
             home,
             config_file,
@@ -111,6 +115,11 @@ impl Project {
     /// Whether the harness is a command in lab.toml.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
+    }
+
+    /// Opens the files of the work tree, without following links out of it.
+    pub fn files(&self) -> Root {
+        Root::new(&self.root)
     }
 
     /// The path relative to `root`, with `/`. `None` where it lies outside or is no UTF-8.

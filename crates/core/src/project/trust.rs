@@ -8,7 +8,9 @@
 //! read; where there is no lab.toml, of the repository's path. The same text in another clone needs trust of its own, because its
 //! command starts another script. That also holds for a lab.toml that is a link: what it leads to is in another folder.
 
-use crate::config;
+#![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
+
+use crate::config::{self, Config};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -38,6 +40,8 @@ pub struct TrustRequest {
     /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the cpu device.
     pub unconfined: Option<String>,
     mark: TrustMark,
+    /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
+    config: Option<(PathBuf, PathBuf)>,
 }
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
@@ -77,7 +81,7 @@ pub enum TrustLine {
 impl TrustRequest {
     /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a repository without one.
     pub fn new(place: PathBuf, mark: TrustMark) -> TrustRequest {
-        TrustRequest { place, command: None, outside: Vec::new(), unconfined: None, mark }
+        TrustRequest { place, command: None, outside: Vec::new(), unconfined: None, mark, config: None }
     }
 
     /// What a project needs trust for, or would get with it.
@@ -87,6 +91,7 @@ impl TrustRequest {
             command: project.config.harness.clone(),
             outside: compile_paths::of(project).outside,
             unconfined,
+            config: project.config_file.clone().map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
     }
@@ -203,11 +208,10 @@ pub fn is_granted(project: &Project) -> Result<bool> {
 
 /// Trusts what the user was shown. The error says so where lab.toml holds something else by now.
 pub fn grant(request: &TrustRequest) -> Result<()> {
-    if let Some(folder) = request.place.parent().filter(|_| request.place.is_file()) {
-        let content = std::fs::read(&request.place)
-            .with_context(|| format!("cannot read {}", request.place.display()))?;
-        if TrustMark::of_config(folder, &content) != request.mark {
-            bail!("{} changed just now: look at its harness command again", request.place.display());
+    if let Some((file, root)) = &request.config {
+        let (_, content) = Config::read_with_content(file, root)?;
+        if TrustMark::of_config(file.parent().unwrap_or(root), content.as_bytes()) != request.mark {
+            bail!("{} changed just now: look at its harness command again", file.display());
         }
     }
     remember(&request.mark, &request.place)
