@@ -237,6 +237,7 @@ impl World {
             running: None,
             deciding: false,
             last_decision: self.last_decision(),
+            damaged: None,
         }
     }
 
@@ -327,6 +328,7 @@ impl World {
             commit: Some(id.clone()),
             made,
             row: Some(row.clone()),
+            order: 0,
             row_written: true,
         });
         let experiment = Experiment {

@@ -187,6 +187,11 @@ impl RunIndex {
         self.damaged.values().rev().map(|(_, problem)| problem.clone()).collect()
     }
 
+    /// The runs with damaged records, newest first.
+    pub fn damaged(&self) -> impl Iterator<Item = RunId> {
+        self.damaged.keys().rev().copied()
+    }
+
     /// The newest run that `wanted` accepts, with its whole record.
     pub fn find(&self, wanted: impl Fn(&RunSummary) -> bool) -> Option<Record> {
         self.newest().filter(|b| wanted(b)).find_map(|b| self.store.read(b.id).ok())

@@ -9,6 +9,7 @@ use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
+use lab_system::leftovers;
 use lab_system::root::{Access, Root};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -81,7 +82,12 @@ impl RunStore {
     pub fn create(&self) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         self.files.create_dir_all(&self.runs).with_context(failed)?;
-        let mut newest = self.ids().first().map_or(0, |newest| newest.0);
+        let newest = self.ids().first().copied();
+        if let Some(newest) = newest {
+            // Of a lab that was killed while it wrote the record.
+            leftovers::sweep(&self.files, &self.folder(newest));
+        }
+        let mut newest = newest.map_or(0, |newest| newest.0);
         loop {
             let next = newest.checked_add(1).map(RunId);
             let id = next.with_context(|| {

@@ -30,6 +30,7 @@ mod pick_list;
 mod results;
 mod trust_dialog;
 mod verdict;
+mod view_names;
 
 use crate::geometry::FrameGeometry;
 use crate::keymap::Action;
