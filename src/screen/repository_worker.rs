@@ -177,8 +177,8 @@ impl RepositoryThread {
             RepositoryRequest::Restore(commit) => {
                 RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }
-            RepositoryRequest::Trust => {
-                RepositoryReply::Trusted(trust::grant(project).map(drop).map_err(in_one_line))
+            RepositoryRequest::Trust(request) => {
+                RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
             RepositoryRequest::Reopen => self.reopen(),
         }
@@ -335,7 +335,7 @@ mod tests {
             RepositoryRequest::Log(RunId(1)),
             RepositoryRequest::Look,
             RepositoryRequest::Look,
-            RepositoryRequest::Trust,
+            RepositoryRequest::Undoable,
         ] {
             send.send(request).expect("the inbox is here");
         }
@@ -344,7 +344,7 @@ mod tests {
         let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
         assert_eq!(
             order,
-            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
+            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Undoable]
         );
     }
 }

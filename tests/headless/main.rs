@@ -23,6 +23,7 @@ mod interrupted_builds;
 mod json;
 mod lab;
 mod measure;
+mod options;
 mod processes;
 mod rules;
 mod runner;

@@ -2,7 +2,7 @@
 
 use crate::inputs::KernelError;
 use crate::project::Project;
-use crate::project::trust::{self, Trust};
+use crate::project::trust::{self, Trust, TrustRequest};
 use crate::run::record::Record;
 use crate::run::{Reason, RunId};
 use crate::runner::announced::Announced;
@@ -12,16 +12,12 @@ use crate::runner::spec::RunSpec;
 use crate::store::LOG;
 use lab_protocol::Exit;
 use std::fs;
-use std::path::PathBuf;
 
 /// Why no run started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    #[error(
-        "{} wants to run `{command}`, and you have not trusted it yet. Read it, then `lab trust`",
-        file.display()
-    )]
-    NeedsTrust { command: String, file: PathBuf },
+    #[error("{0}")]
+    NeedsTrust(Box<TrustRequest>),
     #[error("{0}")]
     NoProblem(String),
     #[error(transparent)]
@@ -34,7 +30,7 @@ impl NotRun {
     /// The exit code of `lab run` and `lab check`.
     pub fn exit(&self) -> Exit {
         match self {
-            NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::NeedsTrust(_) | NotRun::NoProblem(_) => Exit::Usage,
             NotRun::Kernel(_) => Exit::NotBuilt,
             NotRun::Failed(_) => Exit::Crashed,
         }
@@ -59,8 +55,8 @@ pub(super) fn announce<'a>(
     spec: &'a RunSpec,
     tell: &mut dyn FnMut(RunEvent),
 ) -> Result<Announced<'a>, NotRun> {
-    if let Trust::Needed { command, file } = trust::check(project)? {
-        return Err(NotRun::NeedsTrust { command, file });
+    if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
+        return Err(NotRun::NeedsTrust(request));
     }
     if let Some(line) = project.config.harness.as_ref().filter(|_| spec.reason == Reason::Check) {
         return Err(NotRun::NoProblem(format!(
