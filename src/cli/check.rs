@@ -84,13 +84,20 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
         say_json(&as_json(project, record, &report, exit));
     } else {
         let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-        say(&format!("\n{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+        // What was not judged has no number.
+        let number = match verdict.outcome {
+            Outcome::NotJudged => String::new(),
+            _ => format!("{} of ", record.start.id),
+        };
+        say(&format!("\n{sign} check {number}{}: {says}", project.kernel_name));
     }
     code(exit)
 }
 
 fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> Value {
-    let log = RunStore::new(&project.lab_dir).log(record.start.id);
+    let verdict = record.verdict.as_ref();
+    let is_judged = verdict.is_none_or(|verdict| verdict.outcome != Outcome::NotJudged);
+    let log = RunStore::new(&project.lab_dir).log_of(record.start.id, verdict);
     let text = std::fs::read_to_string(&log).unwrap_or_default();
     let found: Vec<Value> = Report::read(&text)
         .diagnostics()
@@ -99,7 +106,7 @@ fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> V
         .collect();
     let tools: Vec<&str> = report.value("check_tools").unwrap_or("").split(", ").collect();
     json!({
-        "run": record.start.id,
+        "run": Some(record.start.id).filter(|_| is_judged),
         "kernel": record.start.kernel,
         "fingerprint": record.start.fingerprint,
         "device": record.device,

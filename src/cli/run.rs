@@ -116,13 +116,12 @@ fn report(project: &Project, options: &RunArgs, record: &Record, more: Option<(S
 
 /// Returns the verdict as text. `more` stands between the verdict and the commands that decide it.
 fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
-    let mut text = format!(
-        "\n{} {}  run {} of {}",
-        verdict.sign(),
-        verdict.word(),
-        record.start.id,
-        project.kernel_name
-    );
+    // What was not judged has no number.
+    let number = match verdict.outcome {
+        Outcome::NotJudged => String::new(),
+        _ => format!("run {} of ", record.start.id),
+    };
+    let mut text = format!("\n{} {}  {number}{}", verdict.sign(), verdict.word(), project.kernel_name);
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -153,7 +152,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
             text += &format!("\n  `lab keep{this} -m TEXT` commits it, {discard}");
         }
         Outcome::Fail | Outcome::Crash => text += &format!("\n  {discard}"),
-        Outcome::Void => {}
+        Outcome::Void | Outcome::NotJudged => {}
     }
     text
 }
@@ -176,13 +175,17 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         .collect();
     let objective = &project.config.objective;
     let mut value = json!({
-        "run": record.start.id,
+        "run": Some(record.start.id).filter(|_| verdict.outcome != Outcome::NotJudged),
         "kernel": record.start.kernel,
         "blob": record.start.blob,
         "fingerprint": record.start.fingerprint,
         "external": record.start.external,
         "outcome": verdict.outcome,
-        "correctness": if verdict.outcome == Outcome::Pass { "pass" } else { "fail" },
+        "correctness": match verdict.outcome {
+            Outcome::Pass => Some("pass"),
+            Outcome::Fail | Outcome::Crash | Outcome::Void => Some("fail"),
+            Outcome::NotJudged => None,
+        },
         "why": verdict.why,
         "build_failed": verdict.build_failed,
         "objective": {
@@ -199,7 +202,7 @@ fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
         "caveats": verdict.caveats,
         "gates": gates,
         "seconds": record.seconds,
-        "log": RunStore::new(&project.lab_dir).log(record.start.id),
+        "log": RunStore::new(&project.lab_dir).log_of(record.start.id, Some(verdict)),
         "exit_code": verdict.exit() as u8,
     });
     if *objective == Objective::Throughput {

@@ -18,6 +18,7 @@ mod held_out;
 mod includes;
 mod lab;
 mod measure;
+mod not_judged;
 mod processes;
 mod rules;
 mod runner;

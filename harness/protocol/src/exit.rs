@@ -16,8 +16,14 @@ pub enum Exit {
     Wrong = 1,
     /// The kernel does not build.
     NotBuilt = 2,
-    /// The kernel crashed or hung, or the lab itself failed.
+    /// The kernel crashed or hung, or nothing was measured.
     Crashed = 3,
-    /// Wrong arguments, or a wrong problem.toml.
+    /// Wrong arguments, or nothing was judged: see [`Exit::NOT_JUDGED`].
     Usage = 64,
+}
+
+impl Exit {
+    /// The run ended without a verdict and the kernel is not to blame: a mistake in problem.toml or the reference, no driver,
+    /// no compiler, a full disk.
+    pub const NOT_JUDGED: Exit = Exit::Usage;
 }

@@ -182,7 +182,7 @@ impl World {
             "killed" => {
                 let (start, report) = self.live.take().expect("a run goes on");
                 let mut verdict = void("the lab itself ended before this run did");
-                verdict.outcome = Outcome::Crash;
+                verdict.outcome = Outcome::NotJudged;
                 let mut record = record(start, &report, Ending::NotStarted, verdict);
                 (record.ended, record.ending) = (None, None);
                 self.records.push(record);

@@ -11,6 +11,7 @@ use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
+use crate::runner::log_link;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
@@ -21,6 +22,7 @@ use lab_protocol::report::{Measure, Report};
 use lab_system::file_lock;
 use std::fs::{self, File};
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
@@ -141,19 +143,33 @@ impl<'a> Announced<'a> {
                 .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
         }
         verdict.caveats.append(&mut self.caveats);
+        let is_judged = verdict.outcome != Outcome::NotJudged;
         self.record.verdict = Some(verdict);
-        if let Err(error) = self.store.write(&self.record)
+        let folder = if is_judged { self.store.folder(self.id()) } else { self.set_aside() };
+        if let Err(error) = self.store.write_in(&folder, &self.record)
             && let Some(verdict) = &mut self.record.verdict
         {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
             let _ = fs::remove_dir_all(folder.join(copies));
         }
         self.record
+    }
+
+    /// Takes a run that was not judged out of the runs, so that it uses up no number. The link beside lab.toml follows its
+    /// log. Where the folder cannot be moved it stays, and the run keeps its number.
+    fn set_aside(&self) -> PathBuf {
+        let id = self.id();
+        match self.store.set_aside(id) {
+            Ok(folder) => {
+                log_link::point_to(self.project, &folder);
+                folder
+            }
+            Err(_) => self.store.folder(id),
+        }
     }
 
     /// Adds a caveat, once.
@@ -294,7 +310,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::Reason;
-    use std::path::PathBuf;
 
     #[test]
     fn a_log_on_a_full_disk_is_a_caveat() {

@@ -3,15 +3,15 @@
 use crate::inputs::KernelError;
 use crate::project::Project;
 use crate::project::trust::{self, Trust};
+use crate::run::Reason;
 use crate::run::record::Record;
-use crate::run::{Reason, RunId};
 use crate::runner::announced::Announced;
 use crate::runner::event::RunEvent;
+use crate::runner::log_link;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
-use crate::store::LOG;
+use crate::store::RunStore;
 use lab_protocol::Exit;
-use std::fs;
 use std::path::PathBuf;
 
 /// Why no run started.
@@ -36,7 +36,7 @@ impl NotRun {
         match self {
             NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
             NotRun::Kernel(_) => Exit::NotBuilt,
-            NotRun::Failed(_) => Exit::Crashed,
+            NotRun::Failed(_) => Exit::NOT_JUDGED,
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn announce<'a>(
         return Err(NotRun::NoProblem(why));
     }
     let run = Announced::create(project, spec, inputs)?;
-    point_to_log(project, run.start().id);
+    log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
     tell(RunEvent::Started(Box::new(run.start().clone())));
     Ok(run)
 }
@@ -94,21 +94,4 @@ fn no_problem(project: &Project) -> Option<String> {
             file.strip_prefix(&project.root).unwrap_or(file).display()
         ),
     })
-}
-
-/// Makes `run.log` beside lab.toml a link to the log of this run, for `grep`. A file or link of the user's by that name
-/// stays. The link is relative, so that the repository can be moved.
-fn point_to_log(project: &Project, id: RunId) {
-    let up = project.home.strip_prefix(&project.root).map_or(0, |inside| inside.components().count());
-    let target = format!("{}.lab/runs/{id}/{LOG}", "../".repeat(up));
-    let link = project.home.join(LOG);
-    match fs::read_link(&link) {
-        Ok(old) if old.to_string_lossy().contains(".lab/runs/") => {
-            let _ = fs::remove_file(&link);
-        }
-        Ok(_) => return,
-        Err(_) if link.exists() => return,
-        Err(_) => {}
-    }
-    let _ = std::os::unix::fs::symlink(target, &link);
 }

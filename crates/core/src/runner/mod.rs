@@ -5,6 +5,7 @@ pub mod event;
 pub mod execute;
 pub mod follow;
 pub mod held_out;
+mod log_link;
 pub mod process;
 pub mod spec;
 pub mod standby;

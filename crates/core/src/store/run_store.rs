@@ -18,16 +18,20 @@ const RECORD: &str = "record.json";
 /// The log's name in a run's folder, and of the link beside lab.toml that points to the last run's log.
 pub const LOG: &str = "run.log";
 
+/// The folder in `.lab` with the record and the log of the last run that was not judged.
+const NOT_JUDGED: &str = "not-judged";
+
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
 pub struct RunStore {
     runs: PathBuf,
+    not_judged: PathBuf,
 }
 
 impl RunStore {
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
-        RunStore { runs: lab_dir.join("runs") }
+        RunStore { runs: lab_dir.join("runs"), not_judged: lab_dir.join(NOT_JUDGED) }
     }
 
     pub fn folder(&self, id: RunId) -> PathBuf {
@@ -64,6 +68,24 @@ impl RunStore {
         let _ = fs::remove_dir_all(self.folder(id));
     }
 
+    /// Moves the folder of a run that was not judged out of the runs, so that its number is free again. The folder of the
+    /// last such run is replaced. Returns the new folder.
+    pub fn set_aside(&self, id: RunId) -> io::Result<PathBuf> {
+        match fs::remove_dir_all(&self.not_judged) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        fs::rename(self.folder(id), &self.not_judged)?;
+        Ok(self.not_judged.clone())
+    }
+
+    /// Path of the run.log that tells about this verdict of the run.
+    pub fn log_of(&self, id: RunId, verdict: Option<&Verdict>) -> PathBuf {
+        let aside = self.not_judged.join(LOG);
+        let is_aside = verdict.is_some_and(|verdict| verdict.outcome == Outcome::NotJudged);
+        if is_aside && !self.folder(id).exists() { aside } else { self.log(id) }
+    }
+
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
         let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
@@ -74,14 +96,19 @@ impl RunStore {
 
     /// Replaces the record in one step. It is on disk before this returns.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let path = self.record(record.start.id);
+        self.write_in(&self.folder(record.start.id), record)
+    }
+
+    /// The same, in a folder that [`RunStore::set_aside`] returned.
+    pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
+        let path = folder.join(RECORD);
         let write = || atomic_file::replace(&path, &serde_json::to_vec_pretty(record)?);
         write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
             space::explain(error, &format!("the record of run {} was not written", record.start.id))
         })
     }
 
-    /// Reads one record. A run whose lab died before the verdict has the verdict of a crash.
+    /// Reads one record. A run whose lab died before the verdict was not judged.
     pub fn read(&self, id: RunId) -> Result<Record> {
         let mut record: Record = self.parse(id)?;
         if record.verdict.is_none() && !self.is_in_progress(id) {
@@ -124,7 +151,7 @@ impl RunStore {
 }
 
 fn abandoned() -> Verdict {
-    Verdict::bare(Outcome::Crash, "the lab itself ended before this run did: judge the bytes again")
+    Verdict::bare(Outcome::NotJudged, "the lab itself ended before this run did: judge the bytes again")
 }
 
 #[cfg(test)]
@@ -148,7 +175,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_is_in_progress_while_its_lab_lives_and_is_a_crash_after() {
+    fn a_run_is_in_progress_while_its_lab_lives_and_is_not_judged_after() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let store = RunStore::new(temp.path());
         let id = store.create().expect("a folder");
@@ -158,7 +185,7 @@ pub(crate) mod tests {
         assert_eq!(store.read(id).expect("read").verdict, None);
         drop(log);
         let verdict = store.read(id).expect("read").verdict.expect("a verdict");
-        assert_eq!(verdict.outcome, Outcome::Crash);
+        assert_eq!(verdict.outcome, Outcome::NotJudged);
         assert!(verdict.why.contains("the lab itself ended"));
     }
 

@@ -84,8 +84,13 @@ impl Model {
             _ => (self.now, Arc::new(record.report())),
         };
         let (run, is_check) = (record.start.id, record.start.is_check());
-        let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
-        self.decision.awaiting_rule = Some(run).filter(|_| !is_check);
+        let is = |outcome| record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == outcome);
+        let (is_void, is_not_judged) = (is(Outcome::Void), is(Outcome::NotJudged));
+        self.decision.awaiting_rule = Some(run).filter(|_| !is_check && !is_not_judged);
+        if is_not_judged {
+            self.runs.free_number(run);
+            self.panes.log.forget_number();
+        }
         match (is_check, is_void) {
             // A check that was ended has no findings.
             (true, true) => {}
