@@ -88,12 +88,12 @@ fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::R
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
-    execute::execute(project, &spec, &control, |event| {
-        if let RunEvent::Progress(_, batch) = event
-            && !options.json
-        {
-            say_batch(&batch);
+    execute::execute(project, &spec, &control, |event| match event {
+        RunEvent::Progress(_, batch) if !options.json => say_batch(&batch),
+        RunEvent::Joined(start) if !options.json => {
+            say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));
         }
+        _ => {}
     })
 }
 

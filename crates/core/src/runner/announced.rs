@@ -9,6 +9,7 @@ use crate::repo::{self, Repo};
 use crate::run::record::{Record, Sandbox};
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
+use crate::runner::duplicate::{self, Duplicate};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::log_link;
@@ -72,6 +73,17 @@ impl<'a> Announced<'a> {
 
     pub(super) fn inputs(&self) -> Arc<Inputs> {
         Arc::clone(&self.inputs)
+    }
+
+    /// The run of another process that this one would repeat.
+    pub(super) fn duplicate(&self) -> Option<Duplicate> {
+        duplicate::find(self.project, &self.repo, &self.store, &self.record)
+    }
+
+    /// Removes the run again, before anybody was told of it. Returns its record.
+    pub(super) fn withdraw(self) -> Record {
+        self.store.remove(self.id());
+        self.record
     }
 
     pub(super) fn start(&self) -> &RunStart {
@@ -182,11 +194,16 @@ impl<'a> Announced<'a> {
     /// Starts the harness on the inputs.
     fn start_harness(&mut self) -> io::Result<RunningProcess> {
         let (project, spec) = (self.project, self.spec);
-        if let Some(line) = &project.config.harness {
-            return process::start(spec.external(project, line), Stdio::null());
-        }
         let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
+        if let Some(line) = &project.config.harness {
+            // Its own business is on which device it compares the two.
+            if let Err(error) = repo::write_incumbent(&self.repo, project, &incumbent) {
+                self.caveat(format!("the harness did not get the incumbent: {error:#}"));
+            }
+            let file = Some(incumbent.join(&project.kernel_name)).filter(|file| file.is_file());
+            return process::start(spec.external(project, line, &folder, file.as_deref()), Stdio::null());
+        }
         if let Some(text) = withheld(project) {
             self.follow.say(&text);
         }
@@ -289,7 +306,8 @@ fn create_files(
         external: project.external(),
     };
     let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
-    let record = Record::begun(start, inputs.files(), command);
+    let record =
+        Record { target: Some(spec.target(project)), ..Record::begun(start, inputs.files(), command) };
     store.write(&record)?;
     Ok((log, record))
 }

@@ -1,11 +1,13 @@
 //! One run from its start to its verdict, on the calling thread.
 
-use crate::inputs::KernelError;
+use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
 use crate::project::trust::{self, Trust};
 use crate::run::Reason;
 use crate::run::record::Record;
+use crate::run::verdict::{Outcome, Verdict};
 use crate::runner::announced::Announced;
+use crate::runner::duplicate::{self, Followed};
 use crate::runner::event::RunEvent;
 use crate::runner::log_link;
 use crate::runner::process::Control;
@@ -13,6 +15,7 @@ use crate::runner::spec::RunSpec;
 use crate::store::RunStore;
 use lab_protocol::Exit;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why no run started.
 #[derive(Debug, thiserror::Error)]
@@ -42,23 +45,73 @@ impl NotRun {
 }
 
 /// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell` gets
-/// [`RunEvent::Started`] and then [`RunEvent::Progress`]. An error means that no run was announced.
+/// [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first where another process judges the
+/// same inputs. An error means that no run was announced.
 pub fn execute(
     project: &Project,
     spec: &RunSpec,
     control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
-    let run = announce(project, spec, &mut tell)?;
-    Ok(run.judge(None, control, &mut tell))
+    match begin(project, spec, control, &mut tell)? {
+        Begun::Own(run) => Ok(run.judge(None, control, &mut tell)),
+        Begun::Joined(record) | Begun::Left(record) => Ok(*record),
+    }
 }
 
-/// Checks that a run may start, creates it on disk, and announces it by [`RunEvent::Started`].
-pub(super) fn announce<'a>(
+/// How a run began.
+pub(super) enum Begun<'a> {
+    /// It was announced.
+    Own(Announced<'a>),
+    /// Another process judged these inputs.
+    Joined(Box<Record>),
+    /// Another process judges these inputs, and following it was ended. The record is that of no run.
+    Left(Box<Record>),
+}
+
+/// Announces a run; where another process judges the same inputs, follows that run to its end instead.
+pub(super) fn begin<'a>(
     project: &'a Project,
     spec: &'a RunSpec,
+    control: &Control,
     tell: &mut dyn FnMut(RunEvent),
-) -> Result<Announced<'a>, NotRun> {
+) -> Result<Begun<'a>, NotRun> {
+    let mut looks = true;
+    loop {
+        let inputs = inputs_of(project, spec)?;
+        let lock = duplicate::lock(project);
+        let run = Announced::create(project, spec, inputs)?;
+        let duplicate = if looks { run.duplicate() } else { None };
+        let Some(duplicate) = duplicate else {
+            drop(lock);
+            log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
+            tell(RunEvent::Started(Box::new(run.start().clone())));
+            return Ok(Begun::Own(run));
+        };
+        let mut own = run.withdraw();
+        drop(lock);
+        let id = duplicate.start().id;
+        tell(RunEvent::Joined(Box::new(duplicate.start().clone())));
+        match duplicate.follow(project, control, tell) {
+            Followed::Ended(mut record) => {
+                if spec.reason == Reason::Command {
+                    duplicate::claim(project, &mut record);
+                }
+                return Ok(Begun::Joined(record));
+            }
+            // It has no verdict, so these inputs are judged here.
+            Followed::Gone => looks = false,
+            Followed::Left => {
+                tell(RunEvent::Left(id));
+                own.verdict = Some(Verdict::bare(Outcome::Void, format!("run {id} of these bytes goes on")));
+                return Ok(Begun::Left(Box::new(own)));
+            }
+        }
+    }
+}
+
+/// Checks that a run may start, and returns its inputs. Writes nothing.
+fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
     if let Trust::Needed { command, file } = trust::check(project)? {
         return Err(NotRun::NeedsTrust { command, file });
     }
@@ -71,10 +124,7 @@ pub(super) fn announce<'a>(
     if let Some(why) = no_problem(project) {
         return Err(NotRun::NoProblem(why));
     }
-    let run = Announced::create(project, spec, inputs)?;
-    log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
-    tell(RunEvent::Started(Box::new(run.start().clone())));
-    Ok(run)
+    Ok(inputs)
 }
 
 /// A message for the user where neither problem.toml nor a harness command says how to judge the kernel.

@@ -36,6 +36,14 @@ impl DecisionLock {
         Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })
     }
 
+    /// [`DecisionLock::take`] without waiting: `None` where another process decides.
+    pub fn take_if_free(project: &Project) -> Result<Option<DecisionLock>> {
+        let path = path(&project.lab_dir);
+        let file = file_lock::take(&path, File::options().create(true).append(true))
+            .with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(file.map(|file| DecisionLock { file, store: RunStore::new(&project.lab_dir) }))
+    }
+
     /// Replaces the record in one step and notes that it changed.
     pub fn write(&self, record: &Record) -> Result<()> {
         let written = self.store.write(record);

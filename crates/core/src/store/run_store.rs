@@ -86,6 +86,11 @@ impl RunStore {
         if is_aside && !self.folder(id).exists() { aside } else { self.log(id) }
     }
 
+    /// Reads the record of the last run that was not judged.
+    pub fn read_not_judged(&self) -> Result<Record> {
+        parse(&self.not_judged.join(RECORD))
+    }
+
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
         let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
@@ -130,9 +135,7 @@ impl RunStore {
     }
 
     fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<T> {
-        let path = self.record(id);
-        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+        parse(&self.record(id))
     }
 
     /// Whether the run failed before its first record was written. Such a folder is no run and no problem.
@@ -148,6 +151,11 @@ impl RunStore {
     pub(super) fn is_in_progress(&self, id: RunId) -> bool {
         file_lock::is_held(&self.log(id))
     }
+}
+
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
 }
 
 fn abandoned() -> Verdict {

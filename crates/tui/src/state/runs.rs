@@ -162,7 +162,8 @@ impl Runs {
         let is_live = |id: RunId| self.live().is_some_and(|live| live.start.id == id);
         match event {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
-            RunEvent::Progress(id, _) => !is_live(*id),
+            RunEvent::Progress(id, _) | RunEvent::Left(id) => !is_live(*id),
+            RunEvent::Joined(_) => !matches!(self.running, Running::Asked(..)),
             RunEvent::Ended(record) => !is_live(record.start.id),
             RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {

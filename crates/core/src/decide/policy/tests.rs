@@ -328,7 +328,7 @@ fn a_discard_of_more_than_the_judged_bytes_asks_first() {
 
     let unjudged = "Unjudged { running: None, unreadable: false }";
     discard_is(&with(|s| s.candidate = None), unjudged);
-    discard_is(&run(|r| r.outcome = Some(Outcome::Void)), unjudged.clone());
+    discard_is(&run(|r| r.outcome = Some(Outcome::Void)), unjudged);
     discard_is(&run(|r| r.outcome = Some(Outcome::NotJudged)), unjudged);
     discard_is(&run(|r| r.decided = Some(Status::Discard)), unjudged);
     let in_progress = run(|r| r.outcome = None);
