@@ -73,6 +73,7 @@ impl Executor {
             Effect::Copy(_)
             | Effect::Notify(..)
             | Effect::OpenEditor(_)
+            | Effect::OpenKernel(_)
             | Effect::Suspend
             | Effect::Repaint
             | Effect::Quit => {

@@ -25,6 +25,7 @@ use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use jiff::tz::TimeZone;
 use lab_core::project::Project;
+use lab_core::project::screen_lock::{self, ScreenLock};
 use lab_tui::effect::{Effect, Redraw};
 use lab_tui::event::{Event, TerminalEvent};
 use lab_tui::geometry::FrameGeometry;
@@ -61,10 +62,33 @@ pub struct User {
     pub files: UserFiles,
 }
 
-/// How the screen ended: `signal` is the number of the signal that asked for it, if one did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the screen ended.
+#[derive(Debug)]
 pub struct Ended {
+    /// The number of the signal that asked for it, if one did.
     pub signal: Option<i32>,
+    /// The screen that the user asked for instead.
+    pub next: Option<Next>,
+}
+
+/// A screen to open: its project, and the lock that it holds.
+#[derive(Debug)]
+pub struct Next {
+    pub project: Arc<Project>,
+    pub opening: Opening,
+    pub lock: ScreenLock,
+}
+
+impl Next {
+    /// Opens another kernel of the repository by its path relative to the root.
+    fn open(present: &Project, opening: &Opening, kernel: &str) -> anyhow::Result<Next> {
+        // Commands that the screen names are for the folder in which it was opened.
+        let path = if opening.from == present.root { kernel.into() } else { present.root.join(kernel) };
+        let opening = Opening { from: opening.from.clone(), kernel: Some(path) };
+        let project = Arc::new(Project::open(&opening.from, opening.kernel.as_deref())?);
+        let lock = screen_lock::take(&project)?;
+        Ok(Next { project, opening, lock })
+    }
 }
 
 /// Opens the screen and returns when it is closed. The terminal is restored in any case.
@@ -87,7 +111,9 @@ pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<En
         drawn: None,
         redraw: Redraw::AtOnce,
         signal: None,
+        next: None,
         resumed: false,
+        opening: opening.clone(),
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
@@ -98,7 +124,7 @@ pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<En
     threads.signals.give_back();
     drop(threads);
     stayed?;
-    Ok(Ended { signal: screen.signal })
+    Ok(Ended { signal: screen.signal, next: screen.next })
 }
 
 struct Threads {
@@ -134,6 +160,8 @@ struct Screen {
     /// What the events since the last frame ask for.
     redraw: Redraw,
     signal: Option<i32>,
+    next: Option<Next>,
+    opening: Opening,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
 }
@@ -230,6 +258,16 @@ impl Screen {
         for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),
+                Some(Effect::OpenKernel(kernel)) => match Next::open(&self.project, &self.opening, &kernel) {
+                    Ok(next) => {
+                        self.next = Some(next);
+                        return Ok(true);
+                    }
+                    Err(why) => {
+                        self.model.say(MessageLevel::Error, format!("{why:#}"));
+                        self.redraw = Redraw::AtOnce;
+                    }
+                },
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
                 Some(Effect::Copy(text)) => self.guard.copy(&text)?,

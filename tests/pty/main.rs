@@ -7,6 +7,7 @@ mod actions;
 mod bench;
 mod flows;
 mod hands;
+mod kernels;
 mod results;
 mod rmsnorm;
 mod source;

@@ -62,6 +62,25 @@ fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
 }
 
 #[test]
+fn another_kernel_of_the_repository_is_chosen_from_a_list() {
+    let story = format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-k");
+    let mut world = check(
+        &story,
+        &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
+    );
+    // The present one again changes nothing.
+    world.tell("press enter");
+    assert!(world.asked.is_empty() && world.model.overlays.is_empty(), "{:?}", world.asked);
+    world.tell("press ctrl-k; press down; press enter");
+    assert_eq!(world.asked, ["OpenKernel(\"kernels/softmax/kernel.cu\")"]);
+    // A part of the name is enough, and Esc changes nothing.
+    world.asked.clear();
+    world.tell("press ctrl-k; type fast; press enter; press ctrl-k; press down esc; press ctrl-k; type zzz; press enter");
+    assert_eq!(world.asked, ["OpenKernel(\"kernels/two/fast.cu\")"]);
+    assert!(world.words().contains("nothing fits"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_long_message_is_said_to_its_end() {
     let mut world = check(&format!("open; {PASS}"), &[]);
     let why = "results.tsv cannot be written (permission denied): the decision stands, the row is missing; give \

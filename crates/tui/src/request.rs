@@ -42,6 +42,8 @@ pub enum RepositoryRequest {
     Restore(String),
     /// Trust the present harness command of lab.toml.
     Trust,
+    /// List the kernels of the repository.
+    Kernels,
     /// lab.toml changed: open the project again.
     Reopen,
 }

@@ -327,6 +327,11 @@ impl World {
                 self.trusted = true;
                 self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
+            RepositoryRequest::Kernels => {
+                let others = ["kernels/softmax/kernel.cu", "kernels/two/fast.cu"].map(str::to_owned);
+                let all = [KERNEL.to_owned()].into_iter().chain(others).collect();
+                self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
+            }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
         }
     }

@@ -1,4 +1,4 @@
-//! One screen per repository: the screen holds the lock on `.lab/screen.lock`.
+//! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
 
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
@@ -14,7 +14,7 @@ pub struct ScreenLock {
 
 /// Takes the lock. The error says which process holds it, and what to do.
 pub fn take(project: &Project) -> Result<ScreenLock> {
-    let path = project.lab_dir.join("screen.lock");
+    let path = project.lab_dir.join(format!("screen-{}.lock", project.kernel_key()));
     let failed = || format!("cannot write {}", path.display());
     fs::create_dir_all(&project.lab_dir).with_context(failed)?;
     let how = File::options().create(true).read(true).write(true).truncate(false).clone();
@@ -23,8 +23,8 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
         let owner = fs::read_to_string(&path).unwrap_or_default();
         bail!(
             "a screen is open on {} already (process {}): use that one, or quit it. `lab run`, `lab keep` and the \
-             others work beside it",
-            project.root.display(),
+             others work beside it, and so does a screen on another kernel",
+            project.kernel.display(),
             owner.trim()
         )
     };

@@ -66,14 +66,16 @@ pub(super) fn find(project: &Project, repo: &Repo, store: &RunStore, own: &Recor
     Some(Duplicate { store: store.clone(), start, log })
 }
 
-/// Whether a run for `reason` gives way to this one. A save is judged once, whoever asked for it. A command gives way to the
-/// run that a screen began for the save, but only once: a second `lab run` judges again.
+/// Whether a run for `reason` gives way to this one. A save is judged once, whoever asked for it. A command gives way to a
+/// run that a screen has in progress, and to the one that it made for the save, but only once: a second `lab run` judges again.
 fn gives_way(reason: Reason, other: &Record) -> bool {
-    let is_of_screen = |reason| matches!(reason, Reason::Opened | Reason::Saved | Reason::Restored);
-    match reason {
-        Reason::Opened | Reason::Saved | Reason::Restored => true,
-        Reason::Command => is_of_screen(other.start.reason) && other.decision.is_none(),
-        Reason::Rerun | Reason::Check | Reason::Measure => false,
+    let in_progress = other.verdict.is_none();
+    match (reason, other.start.reason) {
+        (Reason::Opened | Reason::Saved | Reason::Restored, _) => true,
+        (Reason::Command, Reason::Opened | Reason::Restored) => in_progress,
+        (Reason::Command, Reason::Saved) => other.decision.is_none(),
+        (Reason::Command, _) => false,
+        (Reason::Rerun | Reason::Check | Reason::Measure, _) => false,
     }
 }
 

@@ -76,6 +76,7 @@ impl Model {
             | Action::Close
             | Action::Palette
             | Action::Themes
+            | Action::Kernels
             | Action::ResetBorders
             | Action::Mouse
             | Action::ReloadConfig
