@@ -42,6 +42,9 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
     say("problem.toml", "entry = \n", "problem.toml:1:");
     say("problem.toml", &problem.replacen("role = \"in\"", "role = \"inn\"", 1), "problem.toml:");
     say("problem.toml", "", "problem.toml");
+    // A name that the kernel cannot be compiled with: a word of C++, and a macro.
+    say("problem.toml", &problem.replace("cols", "class"), "dims: 'class' is a word of C++");
+    say("problem.toml", &problem.replace("cols", "NULL"), "reference.cu does not build");
     say("reference.cu", "this is no C++\n", "reference.cu does not build");
     say("reference.cu", "#include \"lab.h\"\n", "reference.cu");
     let never_ends = reference.replacen("__syncthreads();", "for (volatile int i = 0;; i++) {}", 1);
@@ -52,6 +55,12 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
     };
     lab.write("lab.toml", lab.read("lab.toml").replace("time_limit_s = 20", "time_limit_s = 3"));
     say("reference.cu", &never_ends, "reference.cu: ");
+    fs::remove_file(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
+    fs::create_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
+    let folder = not_judged(lab_with_cache(&lab, "run"), &format!("there is no problem.toml in {FOLDER}"));
+    assert!(!folder.out.contains(".lab/runs"), "{folder:?}");
+    fs::remove_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
+    lab.write(&format!("{FOLDER}/problem.toml"), &problem);
     fs::remove_file(lab.path(&format!("{FOLDER}/reference.cu"))).unwrap();
     not_judged(lab_with_cache(&lab, "run"), "reference.cu is missing");
     lab.write(&format!("{FOLDER}/reference.cu"), &reference);
