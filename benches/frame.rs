@@ -1,5 +1,6 @@
 //! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost inside the screen, in
 //! milliseconds, with a long history, and with a source of 10,000 lines: no terminal, no disk and no git.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,6 +1,8 @@
 //! `lab log`: lists the experiments, oldest first.
 
-use super::{KernelArg, complain, here, open, say, say_json};
+use super::json::experiment::ExperimentReport;
+use super::output::say_each;
+use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -10,7 +12,8 @@ use lab_core::repo::{self, Repo};
 use lab_core::run::experiment::Experiment;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
-use serde_json::{Value, json};
+use lab_protocol::Exit;
+use serde::{Serialize, Serializer};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -20,9 +23,8 @@ pub struct LogArgs {
     /// List the experiments of every kernel
     #[arg(long)]
     all: bool,
-    /// Print JSON, and nothing else, on stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArg,
     /// Add the rows that could not be written when their run was decided
     #[arg(long)]
     append_missing: bool,
@@ -52,20 +54,20 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     history.experiments.retain(|e| options.all || !is_meant || ours(e));
     let others = everything - history.experiments.len();
     let status = status::look(&repo, &project, &index)?;
-    if options.json {
-        let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&repo, e)).collect();
-        let undecided = undecided(&status);
-        say_json(&json!({
-            "head": status.head.label(),
-            "kernel": is_meant.then_some(&project.kernel_name),
-            "undecided_run": undecided,
-            "experiments": experiments,
-            "problems": history.problems,
-        }));
+    let exit = if options.json.json {
+        let experiments = Experiments { repo: &repo, project: &project, experiments: &history.experiments };
+        let log = LogAnswer {
+            head: status.head.label(),
+            kernel: is_meant.then_some(&project.kernel_name),
+            undecided_run: undecided(&status),
+            experiments,
+            problems: &history.problems,
+        };
+        answer(Exit::Passed, log)
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
-        history.experiments.iter().for_each(|e| say(&as_text(e, options.all || !is_meant)));
+        say_each(history.experiments.iter().map(|e| as_text(e, options.all || !is_meant)));
         if history.experiments.is_empty() {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
@@ -78,9 +80,35 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         if let Some(run) = undecided(&status) {
             say(&format!("run {run} is undecided"));
         }
-    }
+        ExitCode::SUCCESS
+    };
     history.problems.iter().for_each(|problem| complain(problem));
-    Ok(ExitCode::SUCCESS)
+    Ok(exit)
+}
+
+/// What `lab log` prints with `--json`.
+#[derive(Serialize)]
+struct LogAnswer<'a> {
+    head: String,
+    kernel: Option<&'a String>,
+    undecided_run: Option<u64>,
+    /// Oldest first.
+    experiments: Experiments<'a>,
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
+    problems: &'a [String],
+}
+
+/// Makes each report while it is written: a ledger may have a million rows.
+struct Experiments<'a> {
+    repo: &'a Repo,
+    project: &'a Project,
+    experiments: &'a [Experiment],
+}
+
+impl Serialize for Experiments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.experiments.iter().map(|e| as_json(self.repo, self.project, e)))
+    }
 }
 
 fn undecided(status: &ProjectStatus) -> Option<u64> {
@@ -100,26 +128,11 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
 }
 
-fn as_json(repo: &Repo, experiment: &Experiment) -> Value {
-    let row = &experiment.row;
-    let correct = row.correctness.passed();
+fn as_json(repo: &Repo, project: &Project, experiment: &Experiment) -> ExperimentReport {
     // Without a record, the commit itself may hold the trailers.
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None => repo::trailers_of(repo, &row.commit).unwrap_or_default(),
+        None => repo::trailers_of(repo, &experiment.row.commit).unwrap_or_default(),
     };
-    json!({
-        "commit": row.commit,
-        "throughput_sps": correct.then_some(row.throughput_sps),
-        "kernel_us": correct.then_some(row.kernel_us),
-        "correctness": row.correctness,
-        "status": row.status,
-        "description": row.description,
-        "run": experiment.run,
-        "kernel": experiment.kernel,
-        "device": experiment.device,
-        "emulated": experiment.emulated,
-        "decided": experiment.decided.map(|t| t.to_string()),
-        "trailers": trailers.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect::<Vec<_>>(),
-    })
+    ExperimentReport::of(experiment, &project.config, &trailers)
 }

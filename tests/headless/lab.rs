@@ -25,8 +25,15 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
+    /// The answer of a `--json` command. It keeps to docs/json.schema.json, and names the exit code.
+    #[track_caller]
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"))
+        let answer: serde_json::Value =
+            serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"));
+        let faults = crate::schema::faults(&answer);
+        assert!(faults.is_empty(), "{faults:#?} in {}", self.out);
+        assert_eq!(answer["exit_code"].as_i64(), Some(i64::from(self.code)), "{self:?}");
+        answer
     }
 
     #[track_caller]
@@ -170,7 +177,8 @@ impl Lab {
     }
 }
 
-fn words(line: &str) -> Vec<String> {
+/// The words of a line; '…' holds one together.
+pub fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     parts
         .flat_map(|(at, part)| match at % 2 {

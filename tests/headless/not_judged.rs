@@ -133,7 +133,7 @@ fn a_harness_reports_a_build_that_failed() {
     }
     lab.harness("echo 'ld: cannot find -lfoo'; echo 'build: failed'; exit 1");
     let run = lab.lab("run --json").is(2).json();
-    assert_eq!((run["build_failed"].as_bool(), run["exit_code"].as_u64()), (Some(true), Some(2)));
+    assert_eq!((run["outcome"].as_str(), run["exit_code"].as_u64()), (Some("build_error"), Some(2)));
     assert!(run["why"].as_str().unwrap().contains("cannot find -lfoo"), "{run}");
     // A later build of the same run that succeeded, and a verdict, go before it.
     lab.harness(

@@ -108,5 +108,5 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     printing(
         "echo 'speed_ratio: 1.5 low=1.4 high=1.6'; echo 'speed: faster'; echo 'speed_ratio: nan'; echo 'speed: none'",
     );
-    assert!(lab.lab("run --json").json()["change"]["interval"].is_null());
+    assert!(lab.lab("run --json").json()["speed"].is_null());
 }

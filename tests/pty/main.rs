@@ -5,6 +5,7 @@
 
 mod actions;
 mod bench;
+mod commands;
 mod flows;
 mod hands;
 mod kernels;
