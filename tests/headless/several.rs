@@ -125,7 +125,10 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     lab.write("kernels/y/problem.toml", "");
     lab.write("kernels/y/fast.cu", "");
     for command in ["log", "keep -m x", "undo", "run"] {
-        lab.lab(command).says("The kernels of this repository:\n  kernels/x\n  kernels/y/fast.cu\n");
+        lab.lab(command)
+            .says("The kernels of this repository:\n")
+            .says("  kernels/x\n")
+            .says("  kernels/y/fast.cu\n");
     }
     fs::remove_dir_all(lab.path("kernels/y")).unwrap();
     lab.lab("log --all").is(0).says("every kernel  main @").says("no experiment yet: `lab run KERNEL`");
